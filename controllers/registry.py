@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import cast
 
-from controllers.heat_minimization.longest import Longest
+from controllers.heat_minimization.longest import Longest, LongestCfg
 from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
 from controllers.heat_minimization.nudge import Nudge
 from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
@@ -18,7 +18,12 @@ from controllers.interface.controller import (
     Controller,
     FixedStiffness,
 )
-from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
+from controllers.stiffness import (
+    GuardCfg,
+    ProductPolicy,
+    SmartStiffness,
+    SmartStiffnessCfg,
+)
 from models import BadInput, TestbedError, UnknownName
 from models.values import number_of
 
@@ -48,6 +53,18 @@ def _constant(argument: str | None) -> Controller:
     return ConstantStiffness(value, name=f"constant:{argument}")
 
 
+def _guarded() -> SmartStiffnessCfg:
+    return SmartStiffnessCfg(guard=GuardCfg())
+
+
+def _smart() -> Controller:
+    return SmartStiffness(_guarded())
+
+
+def _smart_document() -> Controller:
+    return SmartStiffness(SmartStiffnessCfg(name="smart-document"))
+
+
 def _smart_full() -> Controller:
     cfg = SmartStiffnessCfg(name="smart-full", model="full", add_friction=True)
     return SmartStiffness(cfg)
@@ -58,26 +75,37 @@ def _smart_product() -> Controller:
     return SmartStiffness(cfg)
 
 
+def _minheat() -> Controller:
+    return MinHeat(MinHeatCfg(limits=_guarded()))
+
+
+def _longest() -> Controller:
+    return Longest(LongestCfg(limits=_guarded()))
+
+
 def _minheat_no_gear() -> Controller:
     shift = SetPointShiftCfg(gear_share=0.0)
-    return MinHeat(MinHeatCfg(name="minheat-no-gear", shift=shift))
+    cfg = MinHeatCfg(name="minheat-no-gear", shift=shift, limits=_guarded())
+    return MinHeat(cfg)
 
 
 BUILT_IN: Mapping[str, ControllerFactory] = {
     "fixed": _plain("fixed", FixedStiffness),
     "constant": _constant,
-    "smart": _plain("smart", SmartStiffness),
+    "smart": _plain("smart", _smart),
+    "smart-document": _plain("smart-document", _smart_document),
     "smart-full": _plain("smart-full", _smart_full),
     "smart-product": _plain("smart-product", _smart_product),
     "nudge": _plain("nudge", Nudge),
-    "minheat": _plain("minheat", MinHeat),
-    "longest": _plain("longest", Longest),
+    "minheat": _plain("minheat", _minheat),
+    "longest": _plain("longest", _longest),
     "minheat-no-gear": _plain("minheat-no-gear", _minheat_no_gear),
 }
-"""Our controllers: no limit but the motor's; one value; the simplified and full models
-of ES2659053; the simplified model under the product's rules; the nudges of teams;
-set-points shifted to the least heat and to the longest time until a motor is too hot;
-the former without the help of stuck gears."""
+"""Our controllers: no limit but the motor's; one value; the simplified model of
+ES2659053 under a guard that catches pushes, and without; its full model; the simplified
+one under the product's rules; the nudges of teams; set-points shifted to the least
+heat and to the longest time until a motor is too hot, both guarded; the former without
+the help of stuck gears."""
 
 
 def controller_names() -> tuple[str, ...]:

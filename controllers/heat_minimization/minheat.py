@@ -205,17 +205,24 @@ class MinHeat:
                 self._solve(observation)
             else:
                 self._interrupt(why_not)
-        self._given = self._within_range(request)
-        return Limits(stiffness=limits.stiffness, shift=self._given.copy())
+        shift = self._shift.value
+        if limits.shift is not None:  # a push is caught
+            shift += limits.shift
+        self._given = self._within_range(request, shift)
+        return Limits(
+            stiffness=limits.stiffness,
+            shift=self._given.copy(),
+            is_urgent=limits.is_urgent,
+        )
 
     def _interrupt(self, why: str) -> None:
         """Leave the shift as it is; the gear's side is not known any more."""
         self._shift.renew_gear()
         self._counts[why] += 1
 
-    def _within_range(self, request: FloatArray) -> FloatArray:
+    def _within_range(self, request: FloatArray, shift: FloatArray) -> FloatArray:
         """Return the shift, cut where a set-point would leave its joint's range."""
-        robot, shift = require_robot(self._robot), self._shift.value
+        robot = require_robot(self._robot)
         # Who misreads an angle may ask for a little more than the range: left alone.
         low, high = np.minimum(robot.lower, request), np.maximum(robot.upper, request)
         wanted = request + shift
@@ -226,7 +233,9 @@ class MinHeat:
 
     def _reason_not_to_shift(self) -> str | None:
         """Return why the shift is left as it is; None: it may go on."""
-        still = self._stillness
+        still, guard = self._stillness, self.limits.guard
+        if guard is not None and guard.is_catching:
+            return "catching"
         if still.calm_s < self.cfg.calm_s:
             return "moving"
         least = self.cfg.least_on_feet * self._relief.weight

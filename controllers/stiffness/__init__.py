@@ -11,6 +11,7 @@ from controllers.stiffness.equation_of_motion import MotionCfg
 from controllers.stiffness.equilibrium import SmartStiffnessCfg
 from controllers.stiffness.flags import StiffnessFlag, flag_names
 from controllers.stiffness.ground_plane import GravityFilterCfg, GroundPlaneCfg
+from controllers.stiffness.guard import Guard, GuardCfg, Guarded
 from controllers.stiffness.offset import (
     ApproachOffset,
     ConstantOffset,
@@ -40,6 +41,9 @@ __all__ = [
     "FootOffset",
     "GravityFilterCfg",
     "GroundPlaneCfg",
+    "Guard",
+    "GuardCfg",
+    "Guarded",
     "MotionCfg",
     "OffsetContext",
     "OffsetLaw",

@@ -46,6 +46,7 @@ from controllers.stiffness.ground_plane import (
     VerticalSelector,
     fit_sole_plane,
 )
+from controllers.stiffness.guard import GuardCfg
 from controllers.stiffness.kernels import BoolArray, IndexArray
 from controllers.stiffness.offset import OffsetLaw, PostureOffset
 from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy
@@ -74,6 +75,8 @@ class SmartStiffnessCfg(Checked):
     """Give each controller its own: a law may keep state."""
     policy: StiffnessPolicy = field(default_factory=ES2659053Policy)
     """Likewise."""
+    guard: GuardCfg | None = None
+    """When the limit gives way to catch a push; None: never, as in ES2659053."""
 
 
 _SENSOR_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")

@@ -35,6 +35,9 @@ class StiffnessFlag(IntFlag):
     CLIPPED = 2048
     """A joint needs more than its limit: its stiffness was clipped to 1."""
 
+    CATCHING = 8192
+    """The robot was pushed, or is let down after it: the limit gives way."""
+
 
 DEGENERATE_CONTACTS = (
     StiffnessFlag.NO_CONTACT

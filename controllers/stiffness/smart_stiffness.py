@@ -22,6 +22,7 @@ from controllers.stiffness.equilibrium import (
 )
 from controllers.stiffness.flags import StiffnessFlag, flag_names
 from controllers.stiffness.ground_plane import GroundPlane, VerticalSource
+from controllers.stiffness.guard import Guard, lifted
 from controllers.stiffness.offset import Offset, OffsetContext
 from controllers.stiffness.stiffness_law import PostureTuning, StiffnessLaw
 from models import BadInput, Robot
@@ -74,6 +75,8 @@ class SmartStiffness:
         self.name = self.cfg.name
         self.enabled = True
         """Switch: off, the user's stiffness is in force."""
+        self.guard: Guard | None = None
+        """Who lets the limit give way; None where the configuration has none."""
         self._last: _Step | None = None
         self._tunings: dict[str, PostureTuning] = {}
         self._robot: Robot | None = None
@@ -102,6 +105,7 @@ class SmartStiffness:
         self._friction = np.array([joint.friction for joint in robot.joints])
         self.cfg.offset.reset(robot)
         self.cfg.policy.reset(robot)
+        self.guard = Guard(robot, self.cfg.guard) if self.cfg.guard else None
         self._user = np.ones(len(robot.joints))
         self._time: float | None = None
         self._last = None
@@ -179,14 +183,23 @@ class SmartStiffness:
 
         stiffness, policy_flags = cfg.policy.step(computed, self._user, observation)
         flags |= policy_flags
+        shift, guard = None, self.guard
+        if guard is not None and self.enabled and guard.step(observation) > 0.0:
+            stiffness = lifted(stiffness, self._user, guard.lift)
+            shift = guard.shift
+            flags |= int(StiffnessFlag.CATCHING)
         if not self.enabled:
             stiffness = self._user.copy()
+            if guard is not None:
+                guard.reset()
             flags |= int(StiffnessFlag.DISABLED)
 
         self._counts[flags] += 1
         self._time = observation.time_s
         self._last = balance, offset, computed, stiffness, flags
-        return Limits(stiffness=stiffness.copy())
+        return Limits(
+            stiffness=stiffness.copy(), shift=shift, is_urgent=shift is not None
+        )
 
     @property
     def plane(self) -> GroundPlane | None:

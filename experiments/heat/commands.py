@@ -28,8 +28,9 @@ def heat_command(
     controllers: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: fixed, smart, nudge, minheat, longest, smart-full, "
-            "smart-product, minheat-no-gear, constant:VALUE; one robot each."
+            help="Comma-separated: fixed, smart, nudge, minheat, longest, "
+            "smart-document, smart-full, smart-product, minheat-no-gear, "
+            "constant:VALUE; one robot each."
         ),
     ] = "fixed,smart",
     preset: Annotated[

@@ -1,0 +1,455 @@
+"""The guard: a torque limit gives way at once when the robot is pushed.
+
+A limit that leaves a joint what equilibrium needs, and an offset, leaves too little to
+catch a push. So somebody watches two numbers that a push changes within a cycle or two
+of 20 ms, long before a fall (0.5 s and more):
+
+    u_ω = |ω| / (ω_0 + κ m),      u_c = |c - c̄| / c_0.
+
+ω is what the gyroscope says, and m the speed of the fastest set-point: arms that swing
+turn the body by a small share κ of it. c is the centre of pressure, c = Σ f_k p_k / Σ
+f_k with the sensors at p_k, seen from between the feet as they stand at joint angles 0,
+over two cycles; c̄ is its slow mean, which follows slopes and shifts. Where set-points
+move or the soles carry little, c tells nothing, and u_c is 0.
+
+The alarm is raised where u = max(u_ω, u_c) > 1. Then every joint may use what the user
+allows, for `hold_s` since u was last above 1, and as `release_s` goes by the limit
+comes back,
+
+    stiffness = limit + lift · max(user - limit, 0),      lift: 1 -> 0.
+
+**Motions of the legs.** The limit is that of a robot at rest. While the set-points of
+the legs move it gives way likewise, and no alarm is raised: neither the gyroscope nor
+the soles could tell a push from a robot that stands up, which rocks by 1 rad/s.
+
+**The set-points give way too.** Under a limit a robot that is misaligned sags: joints
+at their limit stay short of their set-points by e = q* - q. If the limit vanished now,
+they would leap there; that kick adds to the push. So the set-points first go where the
+limited torque holds by itself, and stay there while the robot is caught,
+
+    s = lift · (clip(ē, ± stiffness · τ_max / k_p) - ē),      |s| <= `bound_rad`,
+
+ē being the mean of e before the alarm: the motors' torques begin at what they were, and
+have all their range. A joint within its limit has none of it.
+
+**The ankles lean against a push.** The body of a robot that tips turns with ω about its
+soles, so its centre of mass at the height h runs at ċ = ω x h, and comes to rest only
+over the capture point c + ċ √(h / g) [pratt2006]. Each ankle joint with the axis a_i
+leans the body back by as much:
+
+    s_i += k ω · a_i √(h / g),      i the last two joints of a leg,
+
+k going from 1 to 0 in `lean_s` after the alarm. For good it would be a feedback with
+two cycles of delay, on which a robot rocks from edge to edge of its soles and the alarm
+never ends. A robot whose legs move is shifted by neither.
+
+A robot that is let down yields a little, which would raise the alarm again, and so on
+for ever: while it is let down, and as long after, u has to be above `release_factor`,
+as it has when the robot has just been put down; the very first cycle tells nothing.
+
+Thresholds. White noise alone crosses n times its standard deviation, in a year of
+cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since
+floors shake, soles rattle and robots that settle creep, and a catch loses no more than
+a cycle by it.
+`alarms_per_hour` is the rate for a robot's own sensors; a guard that they would wake
+more often than once an hour is refused.
+
+What does not help: motors at their limit (under a limit some always are) and feet
+without a load (they come 0.1 s after the centre of pressure, if at all).
+"""
+
+from dataclasses import dataclass
+from math import atan2, erfc, exp, pi, radians, sqrt
+
+import numpy as np
+
+from controllers.interface.checked import Checked, Fraction, check_value
+from controllers.interface.controller import (
+    Controller,
+    ControllerWrapper,
+    Limits,
+    require_finite,
+    require_reset,
+)
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from models import BadInput, Robot
+from models.values import FloatArray, NotNegative, Positive
+
+DEGREE = radians(1.0)
+CYCLE_HZ = 50.0
+"""Cycles a second in which a threshold may be crossed."""
+MOST_ALARMS_PER_HOUR = 1.0
+"""Above it, noise alone would keep a robot from being spared."""
+MOTION_MEAN_S = 0.2
+"""Time constant of the mean of set-points: two steps of a controller that shifts them
+ten times a second."""
+ANKLE_JOINTS = 2
+"""Joints at the end of a leg that turn the foot, pitch and roll."""
+LEAST_ON_FEET = 0.3
+"""Share of the weight from which there is a centre of pressure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuardCfg(Checked):
+    """When the limit gives way, and for how long."""
+
+    gyro_rad_s: Positive = 0.1
+    """ω_0: 20 times the noise of a NAO's gyroscope, six times what a robot that stands
+    was seen to turn; a push of 10 N for 0.2 s passes it within 40 ms."""
+    cop_m: Positive = 0.03
+    """c_0: 60 times the noise of the centre of pressure under a NAO. Soles that rattle
+    on three corners move it by 10 mm, gears that slip after a motion by 22 mm."""
+    cop_s: Positive = 0.04
+    """Time constant of c, two cycles: they do so from one to the next."""
+    mean_s: Positive = 1.0
+    """Time constant of c̄: a robot that settles is slower, a push faster."""
+    motion_share: NotNegative = 0.05
+    """κ: moment of inertia of a NAO's arms about the shoulders to that of the robot
+    about its soles; waving at 4.6 rad/s was seen to turn it by 0.14 rad/s."""
+    motion_rad_s: Positive = 0.025
+    """Speed of a set-point from which it is a motion, in rad/s: twice that of a shift
+    that spares heat; the centre of pressure follows anything slower."""
+    legs_rad_s: Positive = 0.05
+    """Speed of a leg's set-point from which the limit gives way, in rad/s: above that
+    with which shifts come and go when controllers change."""
+    motion_s: NotNegative = 0.5
+    """Time after a motion before c counts again and the limit of legs comes back."""
+    hold_s: NotNegative = 2.0
+    """Time without an alarm before the limit comes back: some swings of a robot on its
+    soles, at 1 to 2 Hz."""
+    release_s: Positive = 1.0
+    """Time in which it comes back."""
+    release_factor: Positive = 4.0
+    """Factor on both thresholds while it does."""
+    sag_s: Positive = 0.3
+    """Time constant of ē: the first cycles of a push hardly change it."""
+    bound_rad: NotNegative = 3.0 * DEGREE
+    """Largest shift of a set-point: as `minheat`'s; 0: set-points stay."""
+    lean_s: NotNegative = 1.0
+    """Time in which the lean fades: robots that fall do so in 0.5 to 1 s; 0: none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.release_factor < 1.0:
+            raise BadInput(
+                f"release_factor = {self.release_factor}; give 1 or more: thresholds "
+                "must not be lower while the limit comes back."
+            )
+
+
+class Guard:
+    """Watches one robot; `step` once a cycle, then read `lift` and `shift`."""
+
+    def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
+        """Prepare for `robot`, of which nothing is known yet.
+
+        Raises:
+            BadInput: the noise of its sensors alone would raise the alarm.
+        """
+        self.cfg = cfg
+        dynamics = Dynamics(robot, robot.force_sensors)
+        # (n_joints,) error in rad at which a joint gives all of its torque
+        self._reach: FloatArray = robot.effort_limit / np.array(
+            [joint.kp for joint in robot.joints]
+        )
+        legs = set(robot.leg_joints)
+        self._is_leg = np.array([name in legs for name in robot.joint_names])
+        self._lever: FloatArray = dynamics.point_positions[:, :2].copy()
+        if len(self._lever):
+            self._lever -= self._lever.mean(axis=0)
+        self._least_load = LEAST_ON_FEET * dynamics.mass * GRAVITY
+        # (n_joints, 3), of ω in the frame of the gyroscope
+        rotation_imu_to_base = np.array(dynamics.link_rotation(robot.imu.link))
+        self._lean = lean_map(robot, dynamics) @ rotation_imu_to_base
+        alarms = alarms_per_hour(robot, cfg, self._lever)
+        if alarms > MOST_ALARMS_PER_HOUR:
+            raise BadInput(
+                f"gyro_rad_s = {cfg.gyro_rad_s} rad/s and cop_m = {cfg.cop_m} m: the "
+                f"noise of {robot.name!r}'s sensors alone would raise the alarm "
+                f"{alarms:.3g} times an hour; give larger ones."
+            )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        self.lift = 0.0
+        """How far the limit gives way: 0 not at all, 1 to the user's stiffness."""
+        self.alarms = 0
+        """How often it began to for a push, since `reset`."""
+        self.disturbance = 0.0
+        """u of the last step: 1 is the threshold."""
+        self._time: float | None = None
+        self._held_until = self._alarm_at = -np.inf
+        self._moved_at = self._legs_moved_at = -np.inf
+        self._slow: FloatArray | None = None
+        self._cop = self._mean = np.zeros(2)
+        self._cycles_at_rest = 0
+        self._error: FloatArray | None = None
+        self._sag: FloatArray = np.zeros(len(self._reach))
+        self._given: FloatArray | None = None
+
+    @property
+    def shift(self) -> FloatArray | None:
+        """(n_joints,) of the set-points, in rad; None where nobody was pushed."""
+        return None if self._given is None else self._given.copy()
+
+    @property
+    def is_catching(self) -> bool:
+        """Whether the limit gives way, wholly or in part."""
+        return self.lift > 0.0
+
+    def step(self, observation: Observation) -> float:
+        """Take the newest sensor values, all finite; return `lift`."""
+        cfg, now, omega = self.cfg, observation.time_s, observation.gyro
+        if self._time is None:
+            self._time = now
+            self._held_until = now - cfg.release_s
+        dt = max(0.0, now - self._time)
+        self._time = now
+        target = observation.target
+        if self._given is not None:
+            target = target - self._given
+        speed = self._watch_motion(target, dt)
+        tolerated = cfg.gyro_rad_s + cfg.motion_share * speed
+        u_gyro = float(np.sqrt(omega @ omega)) / tolerated
+        u_cop = self._pressure(observation, dt) / cfg.cop_m
+        self.disturbance = u = max(u_gyro, u_cop)
+        since = now - self._held_until
+        if now == self._legs_moved_at:
+            self._hold(cfg.motion_s)
+        elif since <= 0.0:
+            if u > 1.0:
+                self._hold(cfg.hold_s)
+        elif dt > 0.0 and u > self._threshold(since):
+            self.alarms += 1
+            self._alarm_at = now
+            self._hold(cfg.hold_s)
+            self._find_sag(observation)
+        since = max(0.0, now - self._held_until)
+        self.lift = max(0.0, 1.0 - since / cfg.release_s)
+        if self.lift == 0.0:
+            self._watch_error(target - observation.q, dt)
+        self._move_set_points(omega)
+        return self.lift
+
+    def _threshold(self, since: float) -> float:
+        """Return what u has to be above, so long after the limit gave way."""
+        cfg = self.cfg
+        return cfg.release_factor if since <= 2.0 * cfg.release_s else 1.0
+
+    def _hold(self, duration_s: float) -> None:
+        """Let the limit give way for so long from now, or longer."""
+        self._held_until = max(self._held_until, (self._time or 0.0) + duration_s)
+
+    def _watch_motion(self, target: FloatArray, dt: float) -> float:
+        """Note when set-points move; return m in rad/s.
+
+        A set-point that moves runs ahead of its mean by speed times time constant.
+        """
+        if self._slow is None:
+            self._slow = target
+        ahead = target - self._slow
+        self._slow = self._slow + (1.0 - exp(-dt / MOTION_MEAN_S)) * ahead
+        speed = np.abs(ahead) / MOTION_MEAN_S
+        now, fastest = self._time or 0.0, float(speed.max(initial=0.0))
+        if fastest > self.cfg.motion_rad_s:
+            self._moved_at = now
+            if speed.max(initial=0.0, where=self._is_leg) > self.cfg.legs_rad_s:
+                self._legs_moved_at = now
+        return fastest
+
+    def _pressure(self, observation: Observation, dt: float) -> float:
+        """Return how far the centre of pressure is off its mean, in m.
+
+        A mean that begins is that of all cycles since.
+        """
+        cfg, load, now = self.cfg, observation.fsr.sum(), observation.time_s
+        if load < max(self._least_load, 1e-9) or now == self._moved_at:
+            self._cycles_at_rest = 0
+            return 0.0
+        cop = observation.fsr @ self._lever / load
+        self._cycles_at_rest += 1
+        if self._cycles_at_rest == 1:
+            self._cop = self._mean = cop
+        self._cop = self._cop + (1.0 - exp(-dt / cfg.cop_s)) * (cop - self._cop)
+        off = self._cop - self._mean
+        gain = max(1.0 - exp(-dt / cfg.mean_s), 1.0 / self._cycles_at_rest)
+        self._mean = self._mean + gain * off
+        if now - self._moved_at <= cfg.motion_s:
+            return 0.0
+        return float(np.sqrt(off @ off))
+
+    def _watch_error(self, error: FloatArray, dt: float) -> None:
+        """Follow ē, (n_joints,) in rad, while nobody is caught."""
+        if self._error is None:
+            self._error = error
+        gain = 1.0 - exp(-dt / self.cfg.sag_s)
+        self._error = self._error + gain * (error - self._error)
+
+    def _find_sag(self, observation: Observation) -> None:
+        """Find where joints at their limit stay, from the errors before the alarm."""
+        if self._error is not None:
+            reach, bound = observation.stiffness * self._reach, self.cfg.bound_rad
+            sag = np.clip(self._error, -reach, reach) - self._error
+            self._sag = np.clip(sag, -bound, bound)
+
+    def _move_set_points(self, omega: FloatArray) -> None:
+        """Find s; none where legs move or nobody was pushed."""
+        cfg, now = self.cfg, self._time or 0.0
+        if now - self._legs_moved_at <= cfg.motion_s:
+            self._alarm_at = -np.inf
+        if self.lift == 0.0 or self._alarm_at == -np.inf:
+            self._given = None
+            return
+        shift = self.lift * self._sag
+        k = 1.0 - (now - self._alarm_at) / cfg.lean_s if cfg.lean_s else 0.0
+        if k > 0.0:
+            shift = shift + self._lean @ (k * omega)
+        self._given = np.clip(shift, -cfg.bound_rad, cfg.bound_rad)
+
+
+class Guarded(ControllerWrapper):
+    """Any controller under a guard: its limits give way when the robot is pushed.
+
+    `smart` and `minheat` have a guard of their own, which knows the user's stiffness;
+    this one lets every limit go to `most`.
+    """
+
+    def __init__(
+        self, controller: Controller, cfg: GuardCfg | None = None, most: float = 1.0
+    ) -> None:
+        """Wrap a controller.
+
+        Args:
+            controller: whose limits.
+            cfg: when they give way.
+            most: the stiffness to which they do, in [0, 1].
+        """
+        check_value("most", most, Fraction)
+        super().__init__(controller)
+        self._cfg = cfg or GuardCfg()
+        self._most = most
+        self._guard: Guard | None = None
+
+    @property
+    def guard(self) -> Guard | None:
+        """Who watches; None before `reset`."""
+        return self._guard
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare both."""
+        super().reset(robot)
+        self._guard = Guard(robot, self._cfg)
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limits and shifts, those of the guard on top.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+            BadInput: `reset` was not called.
+        """
+        guard = require_reset(self._guard)
+        decided = super().step(observation)
+        require_finite(observation, ("q", "gyro", "fsr", "stiffness"))
+        if guard.step(observation) == 0.0:
+            return decided
+        most = np.full_like(decided.stiffness, self._most)
+        shift = guard.shift
+        if shift is not None and decided.shift is not None:
+            shift = decided.shift + shift
+        return Limits(
+            stiffness=lifted(decided.stiffness, most, guard.lift),
+            shift=shift,
+            is_urgent=True,
+        )
+
+
+def lean_map(robot: Robot, dynamics: Dynamics) -> FloatArray:
+    """Return √(h / g) a_i in the rows of the ankles, (n_joints, 3), else 0, in s.
+
+    Axes, in the base frame, and height are those at joint angles 0, where robots stand
+    upright.
+
+    Args:
+        robot: whose ankles.
+        dynamics: at joint angles 0, with points on the soles; left like that.
+    """
+    n = len(robot.joints)
+    lean = np.zeros((n, 3))
+    if not len(dynamics.point_positions):
+        return lean
+    soles = dynamics.point_positions[:, 2].min()
+    height = max(0.0, float(dynamics.com[2] - soles))
+    moved_by = {joint.link: k for k, joint in enumerate(robot.joints)}
+    points = {point.effector: point.link for point in robot.contact_points}
+    for foot in (points[name] for name in robot.feet if name in points):
+        link, upright = foot, np.array(dynamics.link_rotation(foot))
+        for _ in range(ANKLE_JOINTS):
+            if link not in moved_by:
+                break
+            k = moved_by[link]
+            dynamics.update(DEGREE * np.eye(n)[k])
+            turn = dynamics.link_rotation(foot) @ upright.T
+            lean[k] = sqrt(height / GRAVITY) / DEGREE * rotation_vector(turn)
+            link = robot.joints[k].parent
+        dynamics.update(np.zeros(n))
+    return lean
+
+
+def lifted(limit: FloatArray, user: FloatArray, lift: float) -> FloatArray:
+    """Return the stiffness on its way from the limit to what the user allows.
+
+    Args:
+        limit: (n_joints,) in [0, 1]; where it is above the user's it stays.
+        user: (n_joints,) in [0, 1].
+        lift: in [0, 1].
+    """
+    return limit + lift * np.maximum(user - limit, 0.0)
+
+
+def alarms_per_hour(robot: Robot, cfg: GuardCfg, lever: FloatArray) -> float:
+    """Return how often noise alone would cross a threshold on a robot that stands.
+
+    Noise is white and normal; a step s of a sensor counts as s / √12. With σ the
+    largest standard deviation of an axis, |x| > n σ has in two dimensions the chance
+    exp(-n²/2), in three erfc(n/√2) + √(2/π) n exp(-n²/2).
+
+    Args:
+        robot: whose sensors.
+        cfg: the thresholds.
+        lever: (n_force_sensors, 2) places of the force sensors in m.
+    """
+    alarms = 0.0
+    sigma = robot.imu.gyro_noise * (1.0 + robot.imu.gyro_gain_error)
+    if sigma > 0.0:
+        n = cfg.gyro_rad_s / sigma
+        alarms += erfc(n / sqrt(2.0)) + sqrt(2.0 / pi) * n * exp(-0.5 * n * n)
+    sigma = cop_noise(robot, lever)
+    if sigma > 0.0:
+        n = cfg.cop_m / sigma
+        alarms += exp(-0.5 * n * n)
+    return 3600.0 * CYCLE_HZ * alarms
+
+
+def cop_noise(robot: Robot, lever: FloatArray) -> float:
+    """Return the standard deviation of the centre of pressure in m, larger axis.
+
+    σ² = Σ_k (p_k σ_k)² / (m g)², with each sensor's noise and step: that of one
+    cycle, of which the mean over `cop_s` has less.
+    """
+    if not len(lever):
+        return 0.0
+    variance = np.array(
+        [s.noise_newton**2 + s.step_newton**2 / 12.0 for s in robot.force_sensors]
+    )
+    weight = robot.total_mass * GRAVITY
+    return float(np.sqrt((variance @ lever**2).max())) / weight
+
+
+def rotation_vector(R: FloatArray) -> FloatArray:
+    """Return the vector of a rotation below half a turn: axis times angle, (3,)."""
+    axis = 0.5 * np.array((R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]))
+    sine = float(np.sqrt(axis @ axis))
+    cosine = 0.5 * (float(np.trace(R)) - 1.0)
+    return axis * (atan2(sine, cosine) / sine if sine > 0.0 else 1.0)

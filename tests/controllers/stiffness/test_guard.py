@@ -1,0 +1,573 @@
+"""The guard: a limit gives way to a push at once, and to nothing else."""
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
+from controllers.interface.controller import FixedStiffness, SensorError, SignalSource
+from controllers.stiffness import Guard, GuardCfg, Guarded, SmartStiffnessCfg
+from controllers.stiffness.guard import alarms_per_hour, cop_noise, rotation_vector
+from models import BadInput, load_robot
+from tests.controllers.conftest import make_observation
+from tests.controllers.helpers import report_of, smart
+
+FloatArray = NDArray[np.float64]
+NAO = load_robot()
+CFG = GuardCfg()
+DT = 0.02
+STILL = make_observation(NAO)
+PUSHED: dict[str, Any] = {"gyro": np.array((0.0, 1.5 * CFG.gyro_rad_s, 0.0))}
+FRONT = np.array([sensor.position[0] > 0.0 for sensor in NAO.force_sensors])
+N = len(NAO.joints)
+
+
+class Watch:
+    """A guard, or a controller, that sees one observation after another."""
+
+    def __init__(self, watched: Any) -> None:
+        self.watched = watched
+        self.time_s = 0.0
+
+    def see(self, duration_s: float = DT, **changes: Any) -> Any:
+        for _ in range(round(duration_s / DT)):
+            seen: Observation = dataclasses.replace(
+                STILL, time_s=self.time_s, **changes
+            )
+            self.answer = self.watched.step(seen)
+            self.time_s += DT
+        return self.answer
+
+
+def quiet(**cfg: Any) -> tuple[Watch, Guard]:
+    """Return a guard that has seen a robot stand for 2 s."""
+    guard = Guard(NAO, GuardCfg(**cfg))
+    watch = Watch(guard)
+    watch.see(2.0)
+    assert guard.lift == 0.0
+    return watch, guard
+
+
+def pressed(cop_m: float) -> FloatArray:
+    """Return forces of 48 N with the centre of pressure so much ahead."""
+    x = np.array([sensor.position[0] for sensor in NAO.force_sensors])
+    reach = x[FRONT].mean() - x[~FRONT].mean()
+    return np.asarray(6.0 + np.where(FRONT, 1.0, -1.0) * 12.0 * cop_m / reach)
+
+
+@pytest.mark.parametrize(
+    "push",
+    [
+        {"gyro": np.array((0.0, 1.01 * CFG.gyro_rad_s, 0.0))},
+        {"gyro": np.array((-1.01 * CFG.gyro_rad_s, 0.0, 0.0))},
+    ],
+    ids=["pitch", "roll"],
+)
+def test_a_push_lifts_the_limit_in_the_same_cycle(push: dict[str, Any]) -> None:
+    watch, guard = quiet()
+    assert watch.see(**push) == 1.0
+    assert guard.alarms == 1
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_step_of_pressure_is_a_push_within_a_tenth_of_a_second(
+    sign: float,
+) -> None:
+    watch, guard = quiet()
+    watch.see(fsr=pressed(sign * 1.2 * CFG.cop_m))
+    assert guard.alarms == 0, "a rattle from one cycle to the next is none"
+    assert watch.see(0.08, fsr=pressed(sign * 1.2 * CFG.cop_m)) == 1.0
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"gyro": np.array((0.0, 0.99 * CFG.gyro_rad_s, 0.0))},
+        {"fsr": pressed(0.95 * CFG.cop_m)},
+        {"fsr": np.zeros(len(NAO.force_sensors))},
+        {"fsr": np.where(FRONT, 1.0, 0.0)},  # a toe in the hand: no stand
+        {"current": np.full(len(NAO.motors), 2.0), "stiffness": np.full(N, 0.1)},
+    ],
+    ids=["turn", "pressure", "lifted", "touched", "currents"],
+)
+def test_what_is_no_push_leaves_the_limit(seen: dict[str, Any]) -> None:
+    watch, guard = quiet()
+    watch.see(0.04, **seen)
+    assert guard.alarms == 0
+
+
+def test_a_pressure_that_creeps_is_followed() -> None:
+    watch, guard = quiet()
+    for k in range(500):  # 60 mm in 10 s
+        watch.see(fsr=pressed(0.06 * k / 500))
+    assert guard.alarms == 0
+
+
+def test_noise_of_the_sensors_alone_raises_no_alarm() -> None:
+    rng = np.random.default_rng(1)
+    guard = Guard(NAO, CFG)
+    watch = Watch(guard)
+    for _ in range(3000):
+        fsr = pressed(0.0) + rng.normal(0.0, 0.1, len(NAO.force_sensors))
+        watch.see(
+            gyro=rng.normal(0.0, 1.05 * NAO.imu.gyro_noise, 3),
+            fsr=0.3924 * np.rint(fsr / 0.3924),
+        )
+        assert guard.disturbance < 0.5
+    assert guard.alarms == 0
+
+
+@pytest.mark.parametrize("n", [2.0, 3.0])
+def test_the_rate_of_false_alarms_is_that_of_normal_noise(n: float) -> None:
+    rng = np.random.default_rng(2)
+    draws = 400_000
+    still = dataclasses.replace(NAO, imu=dataclasses.replace(NAO.imu, gyro_noise=0.0))
+    lever = Guard(NAO, CFG)._lever
+    sigma = 1.05 * NAO.imu.gyro_noise
+    turn = GuardCfg(gyro_rad_s=n * sigma, cop_m=1.0)
+    crossed = (np.linalg.norm(rng.normal(size=(draws, 3)), axis=1) > n).mean()
+    rate = alarms_per_hour(NAO, turn, np.zeros((0, 2))) / (50.0 * 3600.0)
+    assert_allclose(rate, crossed, rtol=0.05)
+    # The larger axis stands for both: never fewer alarms than there are.
+    place = GuardCfg(cop_m=n * cop_noise(NAO, lever))
+    forces = rng.normal(0.0, np.hypot(0.1, 0.3924 / np.sqrt(12.0)), (draws, 8))
+    off = forces @ lever / (NAO.total_mass * 9.81)
+    crossed = (np.linalg.norm(off, axis=1) > n * cop_noise(NAO, lever)).mean()
+    rate = alarms_per_hour(still, place, lever) / (50.0 * 3600.0)
+    assert crossed <= rate < 2.5 * crossed
+
+
+def test_a_guard_that_noise_would_wake_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"0\.02 rad/s.* alarm 4\d\d times an hour"):
+        Guard(NAO, GuardCfg(gyro_rad_s=0.02))
+    with pytest.raises(BadInput, match="give larger ones"):
+        Guard(NAO, GuardCfg(cop_m=0.002))
+    Guard(NAO, GuardCfg(gyro_rad_s=0.03, cop_m=0.004))
+
+
+def test_the_limit_stays_lifted_and_comes_back_on_a_line() -> None:
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    seen = []
+    for _ in range(200):
+        seen.append(watch.see())
+    t = DT * np.arange(1, 201)
+    line = np.clip(1.0 - (t - CFG.hold_s) / CFG.release_s, 0.0, 1.0)
+    assert_allclose(seen, line, atol=1e-9)
+    assert guard.alarms == 1
+    assert guard.lift == 0.0
+
+
+def test_a_second_push_begins_the_time_anew() -> None:
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    watch.see(1.5)
+    watch.see(**PUSHED)
+    watch.see(1.9)
+    assert guard.lift == 1.0
+    assert guard.alarms == 1, "one catch"
+
+
+def test_its_own_release_does_not_raise_the_alarm() -> None:
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    watch.see(CFG.hold_s)
+    watch.see(2.0 * CFG.release_s - 0.1, **PUSHED)  # 1.5 times the threshold
+    assert guard.alarms == 1
+    assert guard.lift == 0.0
+    watch.see(0.2, **PUSHED)  # as before from now on
+    assert guard.alarms == 2
+
+
+def test_a_harder_push_is_caught_while_it_lets_down() -> None:
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    watch.see(CFG.hold_s + 0.5)
+    assert 0.0 < guard.lift < 1.0
+    watch.see(gyro=np.array((0.0, 1.1 * CFG.release_factor * CFG.gyro_rad_s, 0.0)))
+    assert guard.lift == 1.0
+    assert guard.alarms == 2
+
+
+def turning(rate: float, k: int) -> dict[str, Any]:
+    """Return what a robot sees that leans ahead about its ankles as it is told."""
+    target = STILL.target.copy()
+    for side in "LR":
+        target[NAO.joint_index(f"{side}AnklePitch")] -= rate * DT * k
+    return {"target": target, "q": target, "gyro": np.array((0.0, rate, 0.0))}
+
+
+def test_the_limit_gives_way_while_legs_move_and_nobody_is_alarmed() -> None:
+    """It rocks then, by far more than a push turns it."""
+    watch, guard = quiet()
+    lifts = []
+    for k in range(40):
+        rocks = {"gyro": np.array((1.0, 0.0, 0.0)), "fsr": pressed(0.06)}
+        lifts.append(watch.see(**turning(0.5, k + 1) | rocks))
+        assert guard.shift is None
+    assert set(lifts[5:]) == {1.0}, "within 0.1 s"
+    assert guard.alarms == 0
+
+
+def test_the_limit_comes_back_after_a_motion_of_the_legs() -> None:
+    watch, guard = quiet()
+    for k in range(20):
+        watch.see(**turning(0.5, k + 1))
+    rest = turning(0.5, 20) | {"gyro": np.zeros(3)}
+    mean_s = 0.2 * np.log(0.5 / CFG.legs_rad_s)  # until the mean has come up
+    watch.see(mean_s + CFG.motion_s - 0.1, **rest)
+    assert guard.lift == 1.0
+    watch.see(0.1 + 0.5 * CFG.release_s, **rest)
+    assert_allclose(guard.lift, 0.5, atol=0.1)
+    watch.see(0.6 * CFG.release_s, **rest)
+    assert guard.lift == 0.0
+    watch.see(0.5, **rest | PUSHED)
+    assert guard.lift == 0.0, "let down, it may yield a little"
+    watch.see(2.0, **rest)
+    watch.see(**rest | PUSHED)
+    assert guard.alarms == 1
+
+
+def test_a_robot_that_rocks_after_a_motion_keeps_its_strength() -> None:
+    watch, guard = quiet()
+    for k in range(20):
+        watch.see(**turning(0.5, k + 1))
+    rest = turning(0.5, 20) | {"gyro": np.zeros(3)}
+    watch.see(0.8, **rest)
+    watch.see(**rest | PUSHED)
+    watch.see(CFG.hold_s, **rest)
+    assert guard.lift == 1.0
+    assert guard.alarms == 0
+
+
+@pytest.mark.parametrize("arm_rad_s", [0.5, 4.0])
+def test_arms_that_swing_may_turn_the_body_a_little(arm_rad_s: float) -> None:
+    watch, guard = quiet()
+    swing = NAO.joint_index("LShoulderPitch")
+    gyro = np.zeros(3)
+
+    def wave(cycles: int, rad_s: float) -> None:
+        gyro[1] = rad_s
+        for _ in range(cycles):
+            target[swing] += arm_rad_s * DT
+            watch.see(target=target.copy(), gyro=gyro.copy())
+
+    target = STILL.target.copy()
+    wave(50, 0.0)  # the mean runs behind by speed times its time constant
+    tolerated = CFG.gyro_rad_s + CFG.motion_share * arm_rad_s
+    wave(5, 0.93 * tolerated)
+    assert guard.lift == 0.0, "legs are still: the limit stays"
+    assert guard.alarms == 0
+    wave(1, 1.05 * tolerated)
+    assert guard.lift == 1.0
+    assert guard.alarms == 1
+    assert guard.shift is not None, "and ankles lean"
+
+
+def test_a_robot_that_is_put_down_is_not_pushed() -> None:
+    """Its first cycle tells nothing, the first second little."""
+    guard = Guard(NAO, CFG)
+    watch = Watch(guard)
+    watch.see(gyro=np.array((0.0, 1.0, 0.0)))
+    watch.see(0.9 * CFG.release_s, **PUSHED)
+    assert guard.alarms == 0
+    watch.see(0.2, **PUSHED)
+    assert guard.alarms == 1
+
+
+def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
+    """Soles rattle when a motion ends: the mean is that of all cycles since."""
+    watch, guard = quiet()
+    target = STILL.target.copy()
+    target[NAO.joint_index("LShoulderPitch")] += 0.1
+    watch.see(0.1, target=target)
+    for _ in range(12):  # the first that counts is 24 mm off, and so are half of them
+        watch.see(0.04, target=target, fsr=pressed(-0.016))
+        watch.see(0.04, target=target, fsr=pressed(0.032))
+        assert guard.disturbance < 0.9
+    assert guard.alarms == 0
+
+
+def test_pressure_counts_again_soon_after_a_motion() -> None:
+    watch, guard = quiet()
+    target = STILL.target.copy()
+    target[NAO.joint_index("LShoulderPitch")] += 0.1
+    watch.see(0.1, target=target, fsr=pressed(0.02))
+    watch.see(1.5, target=target, fsr=pressed(0.02))
+    assert guard.alarms == 0
+    watch.see(0.1, target=target, fsr=pressed(0.02 - 1.3 * CFG.cop_m))
+    assert guard.alarms == 1
+
+
+def test_a_shift_that_spares_heat_does_not_blind_it() -> None:
+    """0.6 degrees a second, ten times a second, in all joints."""
+    watch, guard = quiet()
+    for k in range(20):
+        watch.see(0.1, target=STILL.target + np.deg2rad(0.06) * (k + 1))
+    assert guard.alarms == 0
+    moved = STILL.target + np.deg2rad(1.2)
+    watch.see(0.1, target=moved, fsr=pressed(1.2 * CFG.cop_m))
+    assert guard.alarms == 1
+
+
+KNEE, HIP = NAO.joint_index("LKneePitch"), NAO.joint_index("RHipPitch")
+STIFFNESS = np.full(N, 0.3)
+
+
+def sagging(degrees: float) -> dict[str, Any]:
+    """Return what is seen of a knee that stays short of its set-point."""
+    q = STILL.q.copy()
+    q[KNEE] -= np.deg2rad(degrees)
+    return {"q": q, "stiffness": STIFFNESS}
+
+
+def test_torques_begin_a_catch_at_what_they_were() -> None:
+    """s takes from the error what the limit had taken from the torque."""
+    guard = Guard(NAO, GuardCfg(lean_s=0.0))
+    watch = Watch(guard)
+    watch.see(2.0, **sagging(2.0))
+    assert guard.lift == 0.0
+    watch.see(**sagging(2.0) | PUSHED)
+    assert guard.lift == 1.0
+    assert guard.shift is not None
+    kp, limit = NAO.joints[KNEE].kp, 0.3 * NAO.effort_limit[KNEE]
+    error = np.deg2rad(2.0) + guard.shift[KNEE]
+    assert kp * np.deg2rad(2.0) > 2.0 * limit, "the knee is at its limit"
+    assert_allclose(kp * error, limit, rtol=1e-9)
+    assert np.count_nonzero(guard.shift) == 1, "no other joint is"
+
+
+def test_the_shift_goes_as_the_limit_comes_back() -> None:
+    guard = Guard(NAO, GuardCfg(lean_s=0.0))
+    watch = Watch(guard)
+    watch.see(2.0, **sagging(2.0))
+    watch.see(**sagging(2.0) | PUSHED)
+    assert guard.shift is not None
+    first = guard.shift[KNEE]
+
+    def after(duration_s: float) -> float:
+        for _ in range(round(duration_s / DT)):
+            target = STILL.target
+            if guard.shift is not None:
+                target = target + guard.shift
+            watch.see(target=target, **sagging(2.0))
+        return 0.0 if guard.shift is None else float(guard.shift[KNEE])
+
+    assert_allclose(after(CFG.hold_s), first, rtol=1e-6)
+    assert_allclose(after(0.5 * CFG.release_s), 0.5 * first, rtol=1e-6)
+    assert after(0.6 * CFG.release_s) == 0.0
+
+
+def test_a_shift_is_bounded_and_may_be_left_out() -> None:
+    for bound in (0.0, np.deg2rad(1.0)):
+        guard = Guard(NAO, GuardCfg(bound_rad=bound))
+        watch = Watch(guard)
+        watch.see(2.0, **sagging(5.0))
+        watch.see(**sagging(5.0), gyro=np.array((0.0, 2.0, 0.0)))
+        assert guard.shift is not None
+        assert_allclose(np.abs(guard.shift).max(), bound, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("axis", "joint"), [(1, "AnklePitch"), (0, "AnkleRoll")], ids=["pitch", "roll"]
+)
+@pytest.mark.parametrize("omega", [0.2, -0.2])
+def test_ankles_lean_against_the_fall(axis: int, joint: str, omega: float) -> None:
+    """By the angle at which the centre of mass is over the capture point."""
+    watch, guard = quiet()
+    gyro = np.zeros(3)
+    gyro[axis] = omega
+    watch.see(gyro=gyro)
+    assert guard.shift is not None
+    ankles = [NAO.joint_index(f"{side}{joint}") for side in "LR"]
+    time_s = guard.shift[ankles] / omega
+    height = 9.81 * time_s[0] ** 2
+    assert 0.25 < height < 0.35, "of the centre of mass of a NAO that stands"
+    assert_allclose(time_s, time_s[0])
+    others = np.delete(guard.shift, ankles)
+    assert np.abs(others).max() < 0.02 * abs(guard.shift[ankles[0]])
+
+
+def test_reset_forgets() -> None:
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    guard.reset()
+    assert (guard.lift, guard.alarms, guard.shift) == (0.0, 0, None)
+    assert watch.see() == 0.0
+
+
+def test_a_robot_without_force_sensors_is_guarded_by_its_gyroscope() -> None:
+    blind = dataclasses.replace(NAO, force_sensors=())
+    watch = Watch(Guard(blind, CFG))
+    assert watch.see(2.0, fsr=np.zeros(0)) == 0.0
+    assert watch.see(fsr=np.zeros(0), **PUSHED) == 1.0
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, -2.0])
+def test_the_vector_of_a_rotation(angle: float) -> None:
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.array(((c, 0.0, s), (0.0, 1.0, 0.0), (-s, 0.0, c)))
+    assert_allclose(rotation_vector(R), (0.0, angle, 0.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"gyro_rad_s": 0.0}, {"hold_s": -1.0}, {"release_factor": 0.5}]
+)
+def test_choices_out_of_their_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        GuardCfg(**wrong)
+
+
+# -- in the controllers
+
+
+def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> None:
+    watch = Watch(controller := smart(NAO, guard=CFG))
+    document = Watch(smart(NAO))
+    assert_array_equal(watch.see(1.0).stiffness, document.see(1.0).stiffness)
+    assert watch.answer.shift is None
+    user = np.linspace(0.0, 1.0, N)
+    controller.user_stiffness = user
+    caught, computed = watch.see(**PUSHED), document.see(**PUSHED).stiffness
+    assert_allclose(caught.stiffness, np.maximum(computed, user))
+    assert "CATCHING" in flag_names(report_of(controller).flags)
+    watch.see(CFG.hold_s + 0.5 * CFG.release_s)
+    computed = document.see(CFG.hold_s + 0.5 * CFG.release_s).stiffness
+    half = computed + 0.5 * np.maximum(user - computed, 0.0)
+    assert_allclose(watch.answer.stiffness, half, atol=1e-9)
+    watch.see(CFG.release_s)
+    assert_array_equal(watch.answer.stiffness, document.see(CFG.release_s).stiffness)
+    assert watch.answer.shift is None
+    assert controller.flag_counts["CATCHING"] == 150
+
+
+def test_switched_off_nobody_is_caught() -> None:
+    watch = Watch(controller := smart(NAO, guard=CFG))
+    watch.see(1.0)
+    watch.see(**PUSHED)
+    controller.enabled = False
+    controller.user_stiffness = 0.4
+    off = watch.see(**PUSHED)
+    assert off.stiffness.tolist() == [0.4] * N
+    assert off.shift is None
+    assert flag_names(report_of(controller).flags) == ("DISABLED",)
+    controller.enabled = True
+    assert watch.see().stiffness.max() < 0.7
+
+
+def test_the_document_has_no_guard() -> None:
+    watch = Watch(controller := smart(NAO))
+    watch.see(1.0)
+    after = watch.see(**PUSHED)
+    assert after.stiffness.max() < 0.5
+    assert after.shift is None
+    assert controller.guard is None
+
+
+def test_minheat_holds_its_shift_while_it_catches() -> None:
+    controller = MinHeat(MinHeatCfg(limits=SmartStiffnessCfg(guard=CFG)))
+    controller.reset(NAO)
+    watch = Watch(controller)
+    current = np.zeros(len(NAO.motors))
+    current[NAO.motor_names.index("LKneePitch")] = 0.4
+
+    def see(duration_s: float, **changes: Any) -> FloatArray:
+        for _ in range(round(duration_s / DT)):
+            target = STILL.target + controller.shift
+            watch.see(target=target, current=current, **changes)
+        return controller.shift
+
+    see(1.5)
+    before = see(DT)
+    assert before[KNEE] != 0.0
+    counts = controller.flag_counts["catching"]
+    see(DT, **PUSHED)
+    assert controller.limits.guard is not None
+    assert controller.limits.guard.lift == 1.0
+    held = see(1.9)
+    catch = controller.limits.guard.shift
+    assert catch is not None
+    assert_allclose(held, before + catch, atol=1e-12)
+    assert controller.flag_counts["catching"] > counts + 15
+    see(1.2)
+    assert controller.limits.guard.lift == 0.0
+    assert (see(0.5) != before).any(), "it goes on"
+
+
+# -- around any controller
+
+
+def guarded(controller: Any, **choices: Any) -> Guarded:
+    wrapper = Guarded(controller, CFG, **choices)
+    wrapper.reset(NAO)
+    return wrapper
+
+
+def test_any_controller_is_guarded() -> None:
+    soft = FixedStiffness()
+    soft.value = 0.3
+    watch = Watch(guarded(soft, most=0.8))
+    assert watch.see(1.0).stiffness.tolist() == [0.3] * N
+    assert_allclose(watch.see(**PUSHED).stiffness, 0.8)
+    assert watch.answer.shift is not None
+    watch.see(CFG.hold_s + CFG.release_s)
+    assert watch.answer.stiffness.tolist() == [0.3] * N
+    assert watch.answer.shift is None
+
+
+def test_shifts_of_both_are_added() -> None:
+    plain, watch = Nudge(), Watch(wrapper := guarded(Nudge()))
+    plain.reset(NAO)
+    alone = Watch(plain)
+    current = np.full(len(NAO.motors), 0.5)
+    alone.see(2.0, current=current)
+    watch.see(2.0, current=current)
+    assert_array_equal(watch.answer.shift, alone.answer.shift)
+    alone.see(current=current, **PUSHED)
+    watch.see(current=current, **PUSHED)
+    assert wrapper.guard is not None
+    assert wrapper.guard.shift is not None
+    assert wrapper.guard.shift.any()
+    expected = alone.answer.shift + wrapper.guard.shift
+    assert_allclose(watch.answer.shift, expected, atol=1e-12)
+
+
+def test_a_sensor_that_a_guard_needs_is_looked_at() -> None:
+    watch = Watch(guarded(FixedStiffness()))
+    with pytest.raises(SensorError, match="gyro"):
+        watch.see(gyro=np.full(3, np.nan))
+
+
+def test_a_guarded_controller_asks_for_its_robot() -> None:
+    with pytest.raises(BadInput, match="reset"):
+        Guarded(FixedStiffness()).step(STILL)
+    with pytest.raises(BadInput, match=r"most = 1\.5"):
+        Guarded(FixedStiffness(), most=1.5)
+
+
+def test_the_wrapped_ones_state_signals_and_switches_are_its_own() -> None:
+    inner = MinHeat()
+    wrapper = guarded(inner)
+    assert wrapper.name == "minheat"
+    assert isinstance(wrapper, SignalSource)
+    assert wrapper.signal_names == ("loss_w", "least_w")
+    assert not isinstance(guarded(FixedStiffness()), SignalSource)
+    wrapper.enabled = False
+    assert inner.enabled is False
+    assert inner.limits.enabled is False
+    assert wrapper.state is None
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = wrapper.no_such_thing
+    with pytest.raises(AttributeError, match="guard"):
+        wrapper.guard = None  # type: ignore[misc]  # read-only, and not the inner's
+
+
+def test_a_wrapper_can_be_copied() -> None:
+    wrapper = Guarded(FixedStiffness())
+    assert copy.deepcopy(wrapper).name == "fixed"
+    assert copy.copy(wrapper).name == "fixed"
