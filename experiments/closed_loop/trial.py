@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.interface.controller import Controller, SensorError, SignalSource
+from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.closed_loop.loop import Loop
@@ -24,6 +25,7 @@ from experiments.closed_loop.trial_log import TrialLog
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
 from experiments.common.signals import PATIENCE_S, noted_signals
+from experiments.common.yaml_forms import MOST_NEWTON
 from models import BadInput, Robot, UnknownName, load_robot
 from sim.body import SimulationDiverged
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -58,6 +60,33 @@ class Push:
     def end_s(self) -> float:
         """When it has ended, in s."""
         return self.at_s + self.duration_s
+
+    @classmethod
+    def towards(cls, direction_deg: float, size_n: float, **rest: Any) -> "Push":
+        """Return a horizontal push: F = size (cos d, sin d, 0).
+
+        Args:
+            direction_deg: where it pushes to, seen from the robot at its start, in
+                degrees: 0 ahead, 90 to its left, 180 back, -90 or 270 to its right.
+            size_n: in N; 0 is no push, for comparison.
+            **rest: the other fields.
+
+        Raises:
+            BadInput: a value is out of its range.
+        """
+        if not abs(direction_deg) <= 360.0:
+            raise BadInput(
+                f"push direction is {direction_deg:g} degrees; give -360 to 360: 0 "
+                "pushes ahead, 90 to the robot's left, 180 back."
+            )
+        if not 0.0 <= size_n <= MOST_NEWTON:
+            raise BadInput(
+                f"push size is {size_n:g} N; give 0 to {MOST_NEWTON:g}, and where it "
+                "pushes to by its direction."
+            )
+        d = np.deg2rad(direction_deg)
+        force_n = (float(size_n * np.cos(d)), float(size_n * np.sin(d)), 0.0)
+        return cls(force_n=force_n, **rest)
 
 
 def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
@@ -109,6 +138,10 @@ def pusher(
 
 FloatArray = NDArray[np.float64]
 
+QUIET_RAD_PER_S = 0.04
+"""A robot whose gyro reads less about every axis is quiet, in rad/s: eight standard
+deviations of a NAO's. One that tips about an edge of its feet passes that within 0.6 s,
+its rate growing e-fold each sqrt(h / g), 0.18 s for a centre of mass 0.3 m high."""
 RECOVERY_S = 3.0
 """Time after a push before which nothing is fast-forwarded, in s."""
 
@@ -136,6 +169,8 @@ class TrialCfg:
     """The command line, kept in the run folder."""
     exact: bool = False
     """Record every digit of what the controller sees."""
+    quiet_s: float | None = None
+    """Ends once it was quiet for so long after its last push, in s; None: never."""
 
     @classmethod
     def of(cls, setting: RobotSetting, *, gui: bool = False, **run: Any) -> "TrialCfg":
@@ -230,33 +265,55 @@ class Trial:
         )
         if cfg.fast_forward is not None:
             self._calm_s = max(self._calm_s, cfg.fast_forward.not_before_s)
+        self._failure: str | None = None
+        self._fell = False
+        self._restless_s = max((push.end_s for push in cfg.pushes), default=0.0)
 
     def run(self) -> TrialResult:
         """Run to the end of the time, the fall, or a number that is not finite."""
-        failure: str | None = None
-        fell = False
+        self._advance(lambda: self._left_s() > 0.5 * self._cfg.control_period)
+        return self._log.close(
+            name=self._cfg.controller,
+            folder=self._cfg.folder,
+            failure=self._failure,
+            fell=self._fell,
+        )
+
+    def settle(self) -> None:
+        """Run the blocks that end by the first push; `run` goes on from there."""
+        end_s = min((push.at_s for push in self._cfg.pushes), default=0.0) + 1e-9
+        period = self._cfg.control_period
+        block_s = period * max(1, round(self._steadiness.block_s / period))
+        self._advance(lambda: self._sim.time_s + block_s <= end_s)
+
+    def take_pushes(self, pushes: Sequence[Push]) -> None:
+        """Let others come in the place of its pushes, none of which has begun.
+
+        Args:
+            pushes: at the same times.
+        """
+        self._loop.disturb = pusher(pushes, self._sim.robot)
+
+    def _advance(self, goes_on: Callable[[], bool]) -> None:
+        """Run block by block until it is over, or as long as a caller wants."""
         try:
             with noted_signals(PATIENCE_S) as self._check_signals:
-                while (
-                    failure is None and self._left_s() > 0.5 * self._cfg.control_period
-                ):
+                while self._failure is None and goes_on() and not self._is_quiet():
                     self._physics_block()
                     if self._sim.has_fallen():
-                        failure, fell = self._fall(), True
+                        self._failure, self._fell = self._fall(), True
                     elif self._may_jump():
                         self._jump()
                     else:
                         self._jump_length.restart()
         except (SimulationDiverged, SensorError) as error:
-            failure = str(error)
+            self._failure = str(error)
         except BadInput as error:  # a limit that no robot accepts, such as NaN
-            failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
-        return self._log.close(
-            name=self._cfg.controller,
-            folder=self._cfg.folder,
-            failure=failure,
-            fell=fell,
-        )
+            self._failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
+
+    def _is_quiet(self) -> bool:
+        quiet_s = self._cfg.quiet_s
+        return quiet_s is not None and self._sim.time_s - self._restless_s >= quiet_s
 
     def _fall(self) -> str:
         """Say when it fell, and whether it was made to."""
@@ -284,10 +341,17 @@ class Trial:
             observation = self._loop.cycle()
             total += sim.mean_square
             self._log.cycle(observation, self._loop)
+            if self._cfg.quiet_s is not None:
+                self._note_quiet(observation)
             n += 1
         mean_square = total / n
         self._steadiness.add(mean_square, self._loop.shift)
         self._log.block(mean_square, n * period)
+
+    def _note_quiet(self, observation: Observation) -> None:
+        is_quiet = float(np.abs(observation.gyro).max()) < QUIET_RAD_PER_S
+        if not is_quiet:  # NaN is not
+            self._restless_s = max(self._restless_s, observation.time_s)
 
     def _may_jump(self) -> bool:
         fast = self._fast

@@ -175,4 +175,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-Newton = Annotated[FiniteFloat, Field(ge=-10_000.0, le=10_000.0)]
+MOST_NEWTON = 10_000.0
+"""Of a push, along an axis or as its size."""
+Newton = Annotated[FiniteFloat, Field(ge=-MOST_NEWTON, le=MOST_NEWTON)]

@@ -19,6 +19,15 @@ def sweep_command(
         str, typer.Argument(metavar="SPEC", help="A YAML file, or one that ships.")
     ],
     controllers: Annotated[str | None, controllers_option("the file's")] = None,
+    robots: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many robots are drawn, the first N. Default: the file's. More "
+            "may follow in the same folder.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -54,6 +63,7 @@ def sweep_command(
     asked = SweepCfg(
         file=file,
         controllers=names_in(controllers),
+        robots=robots,
         out=out,
         jobs=jobs,
         scheduler=scheduler,

@@ -32,12 +32,13 @@ from experiments.sweep.runner import (
     run_sweep,
     run_sweep_trial,
 )
+from experiments.sweep.settled import drop_settled
 from experiments.sweep.spec import SweepSpec, value_text
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from experiments.sweep.summary.section import parameter_table
 from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
-from experiments.sweep.sweep_trial import SweepTrial
+from experiments.sweep.sweep_trial import SIZE, SweepTrial
 from experiments.sweep.trial_store import TrialStore, identity
 from models import BadInput
 
@@ -159,6 +160,8 @@ class SweepCfg:
     file: str
     controllers: tuple[str, ...] = ()
     """In the place of the file's; none: those."""
+    robots: int | None = None
+    """In the place of the file's; None: that."""
     out: Path | None = None
     jobs: int | None = None
     scheduler: str | None = None
@@ -175,7 +178,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
             been started.
     """
     path = SWEEPS.find(asked.file)
-    spec = read_spec(path, asked.controllers)
+    spec = read_spec(path, asked.controllers, asked.robots)
     check_json_file(asked.json_file)
     is_json = asked.json_file == STDOUT
     console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)
@@ -268,7 +271,7 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     """Say how many trials there are, and how long they take."""
     with JoblibEngine(jobs) as engine:
         workers = engine.workers
-    wall_s = spec.n_trials * measured_trial_s(spec) / workers
+    wall_s = spec.n_trials * measured_trial_s(spec, workers) / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
     points = "1 point" if spec.points == 1 else f"{spec.points} points"
@@ -282,10 +285,12 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     )
 
 
-def measured_trial_s(spec: SweepSpec) -> float:
+def measured_trial_s(spec: SweepSpec, workers: int = 1) -> float:
     """Return how long a trial takes on average, in s, by one of each controller.
 
-    The first one runs twice: before it, code is loaded that later ones find.
+    The first one runs twice: before it, code is loaded that later ones find. With a
+    push that is drawn, each of the workers settles once for n pushes of a robot: then
+    a trial takes T = pushed + workers (whole - pushed) / n.
 
     Raises:
         NothingWorks: a trial has no result.
@@ -296,14 +301,23 @@ def measured_trial_s(spec: SweepSpec) -> float:
         first.setdefault(trial.controller, trial)
         counts[trial.controller] += 1
     messages = Console(stderr=True)
-    total_s = 0.0
+    total_s = whole_s = 0.0
     with messages.status(f"measuring a trial of {', '.join(first)}"):
         for i, (name, trial) in enumerate(first.items()):
-            outcomes = [run_sweep_trial(trial) for _ in range(1 if i else 2)]
-            if outcomes[-1].result is None:
-                raise NothingWorks(f"{trial.key}: {outcomes[-1].error}")
-            total_s += counts[name] * (outcomes[-1].wall_s or 0.0)
+            for _ in range(1 if i else 2):
+                drop_settled()
+                whole_s = _measured_s(trial)
+            pushed_s = _measured_s(trial) if SIZE in trial.parameters else whole_s
+            settling_s = workers * (whole_s - pushed_s) / spec.pushes_of_one
+            total_s += counts[name] * (pushed_s + max(0.0, settling_s))
     return total_s / counts.total()
+
+
+def _measured_s(trial: SweepTrial) -> float:
+    outcome = run_sweep_trial(trial)
+    if outcome.result is None:
+        raise NothingWorks(f"{trial.key}: {outcome.error}")
+    return outcome.wall_s or 0.0
 
 
 def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.sweep.engines import SerialEngine, SweepEngine, Work
+from experiments.sweep.settled import run_from_settled
 from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
 from experiments.sweep.sweep_table import (
     Sweep,
@@ -25,7 +26,7 @@ from experiments.sweep.sweep_table import (
     row_of,
     write_table,
 )
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
 from experiments.sweep.trial_store import TrialStore, robot_digest
 from models import BadInput, Robot, TestbedError, load_robot
 from sim.recording.run_meta import plain
@@ -36,7 +37,8 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
     begin = time.perf_counter()
     try:
         _check_robot(trial)
-        result = run_trial(_KeptRobotTrial(**vars(trial.trial_cfg())))
+        cfg = _KeptRobotTrial(**vars(trial.trial_cfg()))
+        result = run_from_settled(cfg) if SIZE in trial.parameters else run_trial(cfg)
         wall_s = time.perf_counter() - begin
         return TrialOutcome(result=result_fields(result), wall_s=wall_s)
     except TestbedError as error:

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push
-from experiments.sweep.sweep_trial import SweepTrial, Value
+from experiments.sweep.sweep_trial import DIRECTION, SIZE, SweepTrial, Value
 from models import BadInput
 
 _WHOLE_INTERVAL = (-np.inf, np.inf)
@@ -284,7 +284,8 @@ class SweepSpec:
     seed: int
     preset: str | None
     parameters: tuple[Parameter, ...]
-    """All of them; the controller last, so that a robot's trials follow each other."""
+    """All of them; the controller last, so that a robot's trials follow each other, and
+    after it what is drawn of a push, for which a robot settles once."""
     pushes: tuple[Push, ...]
     fast_forward: FastForwardCfg | None
     keep: Keep | None = None
@@ -305,6 +306,12 @@ class SweepSpec:
     def points(self) -> int:
         """Points of the grid: trials of each robot."""
         return math.prod(len(_grid(p).values) for p in self.grids)
+
+    @property
+    def pushes_of_one(self) -> int:
+        """How many pushes of a robot follow each other, for which it settles once."""
+        pushes = (p for p in self.grids if p.name in (DIRECTION, SIZE))
+        return math.prod(len(_grid(p).values) for p in pushes)
 
     @cached_property
     def controllers(self) -> tuple[Value, ...]:
@@ -383,15 +390,19 @@ def shortest_s(parameters: Iterable[Parameter]) -> float:
     for parameter in parameters:
         if parameter.name != "minutes":
             continue
-        match parameter.values:
-            case Fixed(value):
-                minutes: tuple[Value, ...] = (value,)
-            case Grid(values):
-                minutes = values
-            case drawn:
-                minutes = drawn.extremes()
-        return 60.0 * min(float(value) for value in minutes)
+        return 60.0 * min(float(value) for value in extremes_of(parameter.values))
     return math.inf
+
+
+def extremes_of(values: Values) -> tuple[Value, ...]:
+    """Return all values of a grid, or values that no draw lies beyond."""
+    match values:
+        case Fixed(value):
+            return (value,)
+        case Grid(several):
+            return several
+        case drawn:
+            return drawn.extremes()
 
 
 def words_of(values: Values) -> str:

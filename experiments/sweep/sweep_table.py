@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from experiments.sweep.spec import Keep, mark_kept
+from experiments.sweep.sweep_trial import SIZE
 from experiments.sweep.trial_store import (
     JOINT_OUTCOMES,
     LOCK_FILE,
@@ -77,11 +78,29 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
             "hottest_joint": hottest,
             "hottest_degc": joints[hottest]["end_degc"],
         }
+    if SIZE in record.parameters:
+        row |= _after_a_push(result)
+        joints = {} if row["fell"] else joints
     row["trial_s"] = record.wall_s
     row["commit"] = record.commit
     for field in JOINT_OUTCOMES:
         row |= {f"{field}.{name}": joint[field] for name, joint in joints.items()}
     return row
+
+
+HEAT = ("legs_joule_loss_j", "left_leg_rise_k", "right_leg_rise_k", "hottest_degc")
+"""Outcomes that a robot which lies on the ground has none of."""
+
+
+def _after_a_push(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when a robot that was pushed fell, and no heat if it did.
+
+    Its trial ended early: a fall would look cool.
+    """
+    if not result.get("fell"):
+        return {"fell_s": None}
+    no_heat = dict.fromkeys((*HEAT, "hottest_joint", "legs_power_w"))
+    return {"fell_s": result.get("sim_s"), **no_heat}
 
 
 def frame_of(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push, TrialCfg
+from experiments.closed_loop.trial import Push, TrialCfg, check_in_time
 from experiments.common.robot_setting import RobotSetting
 from models import default_robot_folder
 from sim.recording.run_meta import plain
@@ -41,6 +41,10 @@ SETTING = (
 )
 """Fields of `RobotSetting` that are columns, with one value a trial, in the table's
 order."""
+PUSH = "push"
+PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link")
+"""Of `Push.towards`: columns `push.size_n`, of a sweep that draws a push."""
+SIZE, DIRECTION, QUIET = f"{PUSH}.size_n", f"{PUSH}.direction_deg", f"{PUSH}.quiet_s"
 _PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
 
 
@@ -57,6 +61,7 @@ class SweepTrial:
     seed: int
     """Of all sensor noise: the same for a robot under every controller."""
     pushes: tuple[Push, ...] = ()
+    """Of every robot; beside them, the one that is drawn."""
     fast_forward: FastForwardCfg | None = field(default_factory=FastForwardCfg)
     """None steps the physics all the time."""
     robot_folder: Path | None = None
@@ -84,14 +89,27 @@ class SweepTrial:
         Raises:
             BadInput: a value is out of its range.
         """
+        quiet_s = self.parameters.get(QUIET)
+        duration_s = 60.0 * float(self.parameters["minutes"])
+        drawn = self._drawn_push()
+        check_in_time(drawn, duration_s)
         return TrialCfg.of(
             self.setting,
             controller=self.controller,
             posture=str(self.parameters["posture"]),
-            duration_s=60.0 * float(self.parameters["minutes"]),
+            duration_s=duration_s,
             fast_forward=self.fast_forward,
-            pushes=self.pushes,
+            pushes=(*self.pushes, *drawn),
+            quiet_s=None if quiet_s is None else float(quiet_s),
         )
+
+    def _drawn_push(self) -> tuple[Push, ...]:
+        found: dict[str, Any] = {
+            name: self.parameters[f"{PUSH}.{name}"]
+            for name in PUSH_PARAMETERS
+            if f"{PUSH}.{name}" in self.parameters
+        }
+        return (Push.towards(**found),) if found else ()
 
     @property
     def setting(self) -> RobotSetting:

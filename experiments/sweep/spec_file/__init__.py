@@ -7,7 +7,7 @@ on to the other controllers; it is read against the robot and its controllers.
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from experiments.common.yaml_forms import (
     FiniteFloat,
@@ -195,6 +195,35 @@ class SweepPushForm(Part):
     """Absent: the base, the torso of a NAO."""
 
 
+def _no_word(direction: Any) -> Any:
+    for one in direction if isinstance(direction, list) else (direction,):
+        if isinstance(one, str):
+            raise ValueError(
+                "give it in degrees: 0 pushes ahead, 90 to the robot's left, 180 back, "
+                "-90 to its right"
+            )
+    return direction
+
+
+class DrawnPushForm(Part):
+    """A push of every robot; each of its numbers a value, a list or a distribution."""
+
+    direction_deg: Annotated[Number, BeforeValidator(_no_word)]
+    """Where it pushes to, seen from the robot at its start, in degrees: 0 ahead, 90 to
+    its left, 180 back, -90 or 270 to its right."""
+    size_n: Number
+    """How large it is, in N; 0 is no push."""
+    duration_s: Number = 0.2
+    """In s."""
+    at_s: Number = 6.0
+    """When it begins, in s."""
+    link: Text | None = None
+    """Absent: the base, the torso of a NAO."""
+    quiet_s: PositiveSeconds | None = 1.0
+    """A trial ends once the robot was quiet for so long afterwards, in s; null: only
+    when its minutes are over."""
+
+
 class FastForwardForm(Part):
     """When to leave the physics alone; see `experiments.closed_loop.fast_forward`."""
 
@@ -267,6 +296,8 @@ class SweepFile(Part):
     """Cycle of the controllers, in s."""
     pushes: list[SweepPushForm] = Field(default_factory=list)
     """What disturbs every robot."""
+    push: DrawnPushForm | None = None
+    """One more push, whose direction, size, length and time may be lists or drawn."""
     keep: KeepForm | None = None
     """Which robots run with all controllers; absent: all."""
     fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)

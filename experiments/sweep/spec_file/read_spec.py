@@ -28,6 +28,7 @@ from experiments.sweep.spec import (
     SweepSpec,
     Values,
     draw,
+    extremes_of,
     shortest_s,
 )
 from experiments.sweep.spec_file import (
@@ -41,6 +42,9 @@ from experiments.sweep.sweep_trial import (
     EFFORT_LIMIT,
     JOINT_PARAMETERS,
     MISALIGNMENT,
+    PUSH,
+    PUSH_PARAMETERS,
+    QUIET,
     SETTING,
     START,
     Value,
@@ -187,11 +191,15 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
         make_controller(str(value))
     elif name == "minutes":
         _check_minutes(float(value))
+    elif name == PUSH:
+        check_pushes([Push.towards(**{**_HARMLESS, joint: value})], robot)
     else:
         field = "effort_limits" if name == EFFORT_LIMIT else name
         given: dict[str, Any] = {field: {joint: value} if dot else value}
         RobotSetting(**given).check(robot)
 
+
+_HARMLESS: Mapping[str, Any] = {"direction_deg": 0.0, "size_n": 0.0}
 
 SWEEPS = BuiltinFiles(kind="sweep", folder=Path(__file__).resolve().parent / "builtin")
 
@@ -203,13 +211,16 @@ ROBOTS_LOOKED_AT = 1000
 """Whose draws are tried beforehand, where a distribution has no bounds."""
 
 
-def read_spec(path: Path, controllers: Sequence[str] = ()) -> SweepSpec:
+def read_spec(
+    path: Path, controllers: Sequence[str] = (), robots: int | None = None
+) -> SweepSpec:
     """Return what a sweep file asks for, every name known and every value possible.
 
     Args:
         path: of the file.
         controllers: in the place of the file's; none: those. They are part of what
             makes the sweep this one.
+        robots: how many are drawn, in the place of the file's; None: those.
 
     Raises:
         BadInput: there is no such controller, or it comes twice.
@@ -225,6 +236,8 @@ def read_spec(path: Path, controllers: Sequence[str] = ()) -> SweepSpec:
     if controllers:
         named = controllers[0] if len(controllers) == 1 else list(controllers)
         form = form.model_copy(update={"controller": named})
+    if robots is not None:
+        form = form.model_copy(update={"robots": robots})
     loader = _SpecReader(path, form, notes)
     robot = notes.attempt(("robot",), loader.load_robot)
     preset = notes.attempt(("preset",), loader.load_preset)
@@ -275,7 +288,10 @@ class _SpecReader:
             *(self._plain(robot, preset, name) for name in PLAIN),
             *(p for name in joints for p in self._joints(robot, name, joints[name])),
             self._parameter(robot, ("controller",), "controller", form.controller),
+            *self._push_parameters(robot),
         ]
+        known = tuple(p for p in parameters if p is not None)
+        self._check_push_in_time(known)
         return SweepSpec(
             name=form.name,
             about=form.about,
@@ -287,8 +303,8 @@ class _SpecReader:
             robots=form.robots,
             seed=form.seed,
             preset=form.preset,
-            parameters=tuple(p for p in parameters if p is not None),
-            pushes=self._pushes(robot, shortest_s(p for p in parameters if p)),
+            parameters=known,
+            pushes=self._pushes(robot, shortest_s(known)),
             fast_forward=_fast_forward(form.fast_forward),
             keep=read_keep(form.keep, form.controller, robot, self._notes),
         )
@@ -314,15 +330,11 @@ class _SpecReader:
     ) -> Values | None:
         """Return what a form says, or None and note what is wrong with it."""
         values = self._notes.attempt(place, read_values, form)
-        match values:
-            case None:
-                return None
-            case Fixed():
-                tried = [(place, values.value)]
-            case Grid():
-                tried = [((*place, i), v) for i, v in enumerate(values.values)]
-            case _:
-                tried = [(place, value) for value in values.extremes()]
+        if values is None:
+            return None
+        tried = [(place, value) for value in extremes_of(values)]
+        if isinstance(values, Grid):
+            tried = [((*place, i), value) for i, (_, value) in enumerate(tried)]
         before = len(self._notes.problems)
         for where, value in tried:
             self._notes.attempt(where, check_value, robot, column, value)
@@ -345,6 +357,36 @@ class _SpecReader:
         known = {j: v for j, v in preset.items() if j in robot.joint_names}
         arguments = (robot, name, entries, known)
         return self._notes.attempt((name,), joint_parameters, *arguments) or []
+
+    def _push_parameters(self, robot: Robot) -> list[Parameter | None]:
+        """Return those of the push that is drawn: last, so that they follow each other.
+
+        One robot under one controller then meets all pushes before the next one does,
+        and settles once for them (`experiments.sweep.settled`).
+        """
+        form = self._form.push
+        if form is None:
+            return []
+        found = [
+            self._parameter(robot, (PUSH, name), f"{PUSH}.{name}", value)
+            for name in PUSH_PARAMETERS
+            if (value := getattr(form, name)) is not None
+        ]
+        if form.quiet_s is not None:
+            found.append(Parameter(columns=(QUIET,), values=Fixed(form.quiet_s)))
+        return found
+
+    def _check_push_in_time(self, parameters: Sequence[Parameter]) -> None:
+        """Note it where the latest and longest push ends after the shortest trial."""
+        last = {
+            p.name: max(map(float, extremes_of(p.values)))
+            for p in parameters
+            if p.name in (f"{PUSH}.at_s", f"{PUSH}.duration_s")
+        }
+        if len(last) == 2:
+            at_s, duration_s = last[f"{PUSH}.at_s"], last[f"{PUSH}.duration_s"]
+            push = Push(at_s=at_s, duration_s=duration_s)
+            self._notes.attempt((PUSH,), check_in_time, [push], shortest_s(parameters))
 
     def try_draws(self, robot: Robot, spec: SweepSpec) -> None:
         """Look whether draws without bounds stay within those of the simulator."""

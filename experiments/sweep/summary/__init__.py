@@ -18,6 +18,7 @@ from experiments.closed_loop.trial_result import LEG_JOINTS, SMALLEST_LEAST_W
 from experiments.heat.published import MINUTES, POSTURE, PUBLISHED, differences_line
 from experiments.sweep.spec_file import NEAR_PUBLISHED
 from experiments.sweep.sweep_table import Sweep
+from experiments.sweep.sweep_trial import QUIET, SIZE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,8 @@ def compared(sweep: Sweep) -> "pd.DataFrame":
     `multiple` is the legs' joule loss at the end over the least that contact forces
     would allow at the true posture with free gears; `multiple_with_gears` that over the
     least when stuck gears bear what they can, which nobody gets below; both NaN where
-    next to nothing is needed. `stands` says that the trial ended as it should.
+    next to nothing is needed. `stands` says that the trial ended as it should. Joule
+    loss is NaN in a sweep whose trials end when the robot is quiet, each at its time.
     """
     frame = sweep.frame[sweep.frame["kept"].astype(bool)].copy()
     frame["stands"] = frame["error"].isna() & frame["failure"].isna()
@@ -56,7 +58,14 @@ def compared(sweep: Sweep) -> "pd.DataFrame":
     ):
         power = frame[least].where(frame[least] >= SMALLEST_LEAST_W)
         frame[column] = frame["legs_power_w"] / power
+    if QUIET in frame:  # the longer run would count as the hotter one
+        frame["legs_joule_loss_j"] = float("nan")
     return frame
+
+
+def is_pushed(sweep: Sweep) -> bool:
+    """Tell whether a push is drawn, so that falls are what is asked."""
+    return SIZE in sweep.frame
 
 
 def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
@@ -268,3 +277,34 @@ def _hottest_joint(trial: "pd.Series[float]", side: str) -> str:
     """Return the column of the hottest joint of a leg at the end."""
     columns = [f"end_degc.{side}{joint}" for joint in LEG_JOINTS]
     return max(columns, key=lambda column: float(trial[column]))
+
+
+MOST_GRIDS = 4
+"""Columns of the grid that are shown; a group of joints counts once."""
+
+
+def grid_columns(sweep: Sweep) -> dict[str, str]:
+    """Return columns of the grid to what they are called, but for the controller.
+
+    Joints that always have the same value, as those of a group do, are one column.
+    """
+    shown: dict[str, str] = {}
+    frame = sweep.frame
+    for column in sweep.meta["grid"]:
+        if column == "controller" or column not in frame:
+            continue
+        like = next(
+            (
+                other
+                for other in shown
+                if other.partition(".")[0] == column.partition(".")[0]
+                and frame[other].equals(frame[column])
+            ),
+            None,
+        )
+        name = column.replace(".", " ")
+        if like is None:
+            shown[column] = name
+        elif not shown[like].endswith(" …"):
+            shown[like] += " …"
+    return dict(list(shown.items())[:MOST_GRIDS])

@@ -32,10 +32,16 @@ from experiments.sweep.spec import (
     Values,
     words_of,
 )
-from experiments.sweep.summary import compared, controllers_of, is_near_published
+from experiments.sweep.summary import (
+    compared,
+    controllers_of,
+    is_near_published,
+    is_pushed,
+)
 from experiments.sweep.summary.show import has_pairs
 from experiments.sweep.summary.tables import sweep_tables, trial_tables
 from experiments.sweep.sweep_table import Sweep, SweepFolder
+from experiments.sweep.sweep_trial import QUIET
 from models import BadInput
 
 NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep"}
@@ -204,18 +210,31 @@ def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]
         band_figure,
         paired_figure,
         spread_figure,  # likewise
+        survival_figure,
     )
 
-    plans = [
-        PlannedFigure(
-            caption="Where the robots lie: a dot a robot and grid point, with median "
-            "and 5 to 95 %.",
-            draw=partial(spread_figure, sweep),
-            alt="Dots of all robots under each controller: loss, temperature, "
-            "settling, shift. The numbers are in the tables of controllers and of "
-            "trials.",
+    plans = []
+    if is_pushed(sweep):
+        plans.append(
+            PlannedFigure(
+                caption="Who stands a push: the part of trials that did not fall, with "
+                "95 %.",
+                draw=partial(survival_figure, sweep),
+                alt="A line a controller over the size of the push. The numbers are in "
+                "the table of falls.",
+            )
         )
-    ]
+    if QUIET not in sweep.frame:
+        plans.append(
+            PlannedFigure(
+                caption="Where the robots lie: a dot a robot and grid point, with "
+                "median and 5 to 95 %.",
+                draw=partial(spread_figure, sweep),
+                alt="Dots of all robots under each controller: loss, temperature, "
+                "settling, shift. The numbers are in the tables of controllers and of "
+                "trials.",
+            )
+        )
     if has_pairs(sweep):
         plans.append(
             PlannedFigure(

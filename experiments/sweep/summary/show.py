@@ -12,14 +12,17 @@ from experiments.sweep.summary import (
     controllers_of,
     hotter_on,
     is_near_published,
+    is_pushed,
     paired,
     published_band,
     reference_of,
     summary_of,
     why_no_band,
 )
+from experiments.sweep.summary.falls import falls_json
 from experiments.sweep.summary.tables import comparisons
 from experiments.sweep.sweep_table import Sweep
+from experiments.sweep.sweep_trial import QUIET
 
 
 def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
@@ -52,13 +55,21 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
     Raises:
         BadInput: a file cannot be written.
     """
-    if not has_pairs(sweep):
+    if not (has_pairs(sweep) or is_pushed(sweep)):
         return []
     from experiments.common.drawing.style import save_figure  # noqa: PLC0415  # matplotlib
-    from experiments.sweep.summary.sweep_figures import band_figure, paired_figure  # noqa: PLC0415  # matplotlib
+    from experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
+        band_figure,
+        paired_figure,
+        survival_figure,
+    )
 
-    figures = {"robots": ("Legs' power, robot by robot", paired_figure(sweep))}
-    if is_near_published(sweep):
+    figures = {}
+    if is_pushed(sweep):
+        figures["survival"] = ("Who stands a push", survival_figure(sweep))
+    if has_pairs(sweep):
+        figures["robots"] = ("Legs' power, robot by robot", paired_figure(sweep))
+    if has_pairs(sweep) and is_near_published(sweep):
         figures["published"] = ("Published outcomes among robots", band_figure(sweep))
     settings = {**sweep.meta, "spec": sweep.spec}
     for name, (title, figure) in figures.items():
@@ -69,7 +80,12 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
 
 
 def has_pairs(sweep: Sweep) -> bool:
-    """Tell whether there are controllers to compare, and power to be drawn of."""
+    """Tell whether there are controllers to compare, and power to be drawn of.
+
+    A trial that ends when the robot is quiet after a push tells little of power.
+    """
+    if QUIET in sweep.frame:
+        return False
     power = paired(sweep, "legs_power_w").to_numpy(float)
     return len(controllers_of(sweep)) > 1 and bool((power > 0.0).any())
 
@@ -85,6 +101,7 @@ def summary_json(sweep: Sweep) -> dict[str, Any]:
         "reference": reference_of(sweep),
         "controllers": _finite(summary_of(sweep).to_dict("index")),
         "hotter_on": hotter_on(sweep).to_dict("index"),
+        **(_finite(falls_json(sweep)) if is_pushed(sweep) else {}),
         "published_band": (
             _finite(published_band(sweep).reset_index().to_dict("records"))
             if near

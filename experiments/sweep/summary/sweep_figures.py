@@ -35,6 +35,7 @@ from experiments.sweep.summary import (
     relative,
     summary_of,
 )
+from experiments.sweep.summary.falls import falls_of
 from experiments.sweep.sweep_table import Sweep
 
 if TYPE_CHECKING:
@@ -101,14 +102,16 @@ def name_axis(axes: "Axes", names: "Sequence[str]") -> None:
     axes.set_xlim(-0.5, len(names) - 0.5)
 
 
-def write_sweep_foot(figure: "Figure", sweep: Sweep) -> None:
-    """Write which robots these are, small."""
+def write_sweep_foot(
+    figure: "Figure", sweep: Sweep, bars: str = "bars: median and 90 % band"
+) -> None:
+    """Write which robots these are, and what is drawn of them, small."""
     frame = compared(sweep)
     kept = frame["robot"].nunique()
     parts = [f"{sweep.meta['name']}", "1 robot" if kept == 1 else f"{kept} robots"]
     if sweep.meta.get("identity", {}).get("keep") is not None:
         parts[-1] += f" kept of {sweep.meta['robots']}"
-    parts += [f"seed {sweep.meta['seed']}", "bars: median and 90 % band"]
+    parts += [f"seed {sweep.meta['seed']}", bars]
     if (commit := sweep.meta.get("commit")) is not None:
         parts.append(f"commit {commit[:10]}")
     figure.supxlabel(" · ".join(parts), fontsize=7, color=SOFT_INK, x=0.01, ha="left")
@@ -229,6 +232,45 @@ def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
     x = [place - 0.5, place + 0.5]
     axes.fill_between(x, low, high, color=SHADE, lw=0, zorder=0)
     axes.plot(x, [median] * 2, color=SOFT_INK, lw=0.8, zorder=0)
+
+
+MOST_PANELS = 6
+"""Of `survival_figure`: points of the grid beside direction and size."""
+DODGE = 0.012
+"""Of controllers at one size, so that none hides another, as a part of the axis."""
+
+
+def survival_figure(sweep: Sweep) -> "Figure":
+    """Draw the part of trials that stood over the size of the push, with 95 %.
+
+    A panel for each point of the grid beside direction and size, such as a friction;
+    a line a controller; direction and robots are pooled.
+    """
+    falls = falls_of(sweep)
+    names = controllers_of(sweep)
+    points = list(dict.fromkeys(falls["point"]))[:MOST_PANELS]
+    figure = new_figure(3.6 + 3.0 * len(points), 3.9)
+    panels = figure.subplots(1, len(points), squeeze=False, sharey=True)[0]
+    reach = max(float(falls["size_n"].max()), 1.0)
+    for axes, point in zip(panels, points, strict=True):
+        of_point = falls[falls["point"] == point]
+        for i, name in enumerate(names):
+            own = of_point[of_point["controller"] == name].sort_values("size_n")
+            x = own["size_n"] + DODGE * reach * (i - (len(names) - 1) / 2.0)
+            stood, colour = 100.0 * (1.0 - own["share"]), controller_colour(i)
+            low, high = 100.0 * (1.0 - own["high"]), 100.0 * (1.0 - own["low"])
+            axes.fill_between(x, low, high, color=colour, alpha=0.12, lw=0, zorder=1)
+            axes.vlines(x, low, high, color=colour, lw=1.4, zorder=2)
+            axes.plot(x, stood, "o-", ms=4, lw=1.6, color=colour, label=name, zorder=3)
+        plain_frame(axes)
+        axes.set_ylim(-3.0, 103.0)
+        axes.set_xlim(0.0, 1.06 * reach)
+        axes.set_xlabel("push, N", fontsize=9)
+        panel_title(axes, point or "Who stands a push")
+    panels[0].set_ylabel("stood, % of trials", fontsize=9)
+    panels[0].legend(frameon=False, fontsize=8, loc="lower left")
+    write_sweep_foot(figure, sweep, "bars and bands: 95 %")
+    return figure
 
 
 FloatArray = NDArray[np.float64]

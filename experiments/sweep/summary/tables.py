@@ -20,8 +20,10 @@ from experiments.common.drawing.page import (
 from experiments.sweep.summary import (
     compared,
     controllers_of,
+    grid_columns,
     hotter_on,
     is_near_published,
+    is_pushed,
     paired,
     published_band,
     reference_of,
@@ -29,6 +31,7 @@ from experiments.sweep.summary import (
     summary_of,
     why_no_band,
 )
+from experiments.sweep.summary.falls import fall_tables
 from experiments.sweep.sweep_table import Sweep, SweepFolder
 
 TableRow = Mapping[Hashable, Any]
@@ -37,7 +40,7 @@ TableRow = Mapping[Hashable, Any]
 
 def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
     """Return the tables of what came of a sweep, those that say nothing left out."""
-    stands = compared(found.sweep)["stands"].any()
+    stands = is_pushed(found.sweep) or compared(found.sweep)["stands"].any()
     return (count_table(found), *(comparisons(found.sweep) if stands else ()))
 
 
@@ -45,7 +48,7 @@ def comparisons(sweep: Sweep) -> tuple[DataTable, ...]:
     """Return the tables that compare controllers; empty where there are none."""
     if not controllers_of(sweep):
         return ()
-    tables = [summary_table(sweep)]
+    tables = [*(fall_tables(sweep) if is_pushed(sweep) else ()), summary_table(sweep)]
     pairs = paired(sweep, "legs_joule_loss_j")
     if len(pairs) and pairs.notna().sum(axis=1).max() > 1:
         tables.append(hotter_table(sweep))
@@ -248,8 +251,6 @@ MOST_REASONS = 50
 """Rows of the tables of trials that did not end well."""
 MOST_UNFOLDED = 12
 """Rows above which such a table is closed at first."""
-MOST_GRIDS = 4
-"""Columns of the grid that are shown; a group of joints counts once."""
 
 
 def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
@@ -274,33 +275,6 @@ def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
         _all(sweep, grid),
     )
     return tuple(table for table in tables if table.rows)
-
-
-def grid_columns(sweep: Sweep) -> dict[str, str]:
-    """Return columns of the grid to what they are called, but for the controller.
-
-    Joints that always have the same value, as those of a group do, are one column.
-    """
-    shown: dict[str, str] = {}
-    frame = sweep.frame
-    for column in sweep.meta["grid"]:
-        if column == "controller" or column not in frame:
-            continue
-        like = next(
-            (
-                other
-                for other in shown
-                if other.partition(".")[0] == column.partition(".")[0]
-                and frame[other].equals(frame[column])
-            ),
-            None,
-        )
-        name = column.replace(".", " ")
-        if like is None:
-            shown[column] = name
-        elif not shown[like].endswith(" …"):
-            shown[like] += " …"
-    return dict(list(shown.items())[:MOST_GRIDS])
 
 
 def _reasons(
@@ -357,6 +331,7 @@ def _of_trials(reference: str | None) -> dict[str, Quantity[TableRow]]:
             "settled_s": ("settled", "s", 1),
             "largest_shift_deg": ("largest shift", "°", 2),
             "hottest_degc": ("hottest", "°C", 1),
+            "fell_s": ("fell at", "s", 2),
         }.items()
     }
 

@@ -1,0 +1,138 @@
+"""Many pushes of one robot that settled once: each goes on in a copy of its process.
+
+    settle until the first push -> fork -> the child is pushed, its result comes back
+                                -> fork -> ...
+
+A fork copies all there is: the engine's contacts, the sensors' noise, what a controller
+remembers. So a child does what a trial that was run whole would have done, to the last
+digit (a test compares them). A copy by hand would have to know every part: a deep copy
+of `SmartStiffness` is none.
+
+Only the main thread of a process forks, where that exists; else, and where a child
+ends without a result (it was killed, or the controller raised), the trial is run whole.
+"""
+
+import dataclasses
+import os
+import pickle
+import signal
+import threading
+from time import perf_counter
+
+from controllers.registry import make_controller
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.trial import Trial, TrialCfg, check_pushes, run_trial
+from experiments.closed_loop.trial_result import TrialResult
+from sim.robot import SimulatedRobot
+
+
+def run_from_settled(cfg: TrialCfg) -> TrialResult:
+    """Return what `run_trial` would, of a trial that is not recorded.
+
+    The robot that settled last is kept: trials that differ by directions and forces
+    alone should follow each other.
+
+    Args:
+        cfg: with a push.
+
+    Raises:
+        BadInput: a value of the configuration cannot be used.
+        TestbedError: the controller raised.
+    """
+    if not (
+        hasattr(os, "fork") and threading.current_thread() is threading.main_thread()
+    ):
+        return run_trial(cfg)
+    before_s = _KEPT.before_s(cfg)
+    begin = perf_counter()
+    result = _in_child(_KEPT.trial, cfg)
+    if result is None:
+        return run_trial(cfg)
+    wall_s = before_s + perf_counter() - begin
+    return dataclasses.replace(result, wall_s=wall_s)
+
+
+def drop_settled() -> None:
+    """Let the next trial settle anew."""
+    _KEPT.close()
+
+
+class _Settled:
+    """The robot of this process that settled last."""
+
+    trial: Trial
+
+    def __init__(self) -> None:
+        self._cfg: TrialCfg | None = None
+        self._sim: SimulatedRobot | None = None
+        self._settled_s = 0.0
+
+    def before_s(self, cfg: TrialCfg) -> float:
+        """Have a trial's robot settle, unless it has; return how long that took."""
+        if self._cfg is None or not _is_same_until_pushed(self._cfg, cfg):
+            self.close()
+            begin = perf_counter()
+            robot = cfg.load_robot()
+            check_pushes(cfg.pushes, robot)
+            controller = make_controller(cfg.controller)
+            self._sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+            recording = RunRecording.open(
+                None, robot, seed=cfg.simulation.seed, config=cfg, command=()
+            )
+            self.trial = Trial(cfg, self._sim, controller, recording, lambda _: None)
+            self.trial.settle()
+            self._cfg, self._settled_s = cfg, perf_counter() - begin
+        return self._settled_s
+
+    def close(self) -> None:
+        """Leave the robot."""
+        self._cfg = None
+        if self._sim is not None:
+            self._sim.close()
+            self._sim = None
+
+
+_KEPT = _Settled()
+
+
+def _is_same_until_pushed(one: TrialCfg, other: TrialCfg) -> bool:
+    """Whether trials differ by the directions and sizes of their pushes alone."""
+
+    def until_pushed(cfg: TrialCfg) -> TrialCfg:
+        pushes = tuple(
+            dataclasses.replace(push, force_n=(0.0, 0.0, 0.0)) for push in cfg.pushes
+        )
+        return dataclasses.replace(cfg, pushes=pushes)
+
+    return until_pushed(one) == until_pushed(other)
+
+
+def _in_child(trial: Trial, cfg: TrialCfg) -> TrialResult | None:
+    """Run a trial to its end in a copy of this process; None: it has no result."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _be_child(trial, cfg, write)
+    try:
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            data = pipe.read()
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(pid, 0)
+    found = pickle.loads(data) if data else None
+    assert found is None or isinstance(found, TrialResult)
+    return found
+
+
+def _be_child(trial: Trial, cfg: TrialCfg, write: int) -> None:
+    """Run the trial, write its result if it has one, and end without any clean-up."""
+    try:
+        trial.take_pushes(cfg.pushes)
+        result = trial.run()
+        with os.fdopen(write, "wb") as pipe:
+            pickle.dump(result, pipe)
+    finally:
+        os._exit(0)

@@ -1,0 +1,288 @@
+"""Who fell, of robots that were pushed: parts with intervals, and robot by robot.
+
+Pushes of one robot are not independent: its errors and its ground are the same in all
+directions. So robots are drawn anew, with all their pushes, 2000 times (a bootstrap of
+clusters); the interval is that from 2.5 to 97.5 % of the parts that come of it, and at
+least Wilson's, which takes each push by itself and is not empty where nobody fell. Few
+robots say little: with two, the bootstrap knows three outcomes.
+
+A trial that ended early for another reason did not stand either, and counts as a fall;
+one without a result counts nowhere.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.common.drawing.page import NOTHING, Column, DataTable, Row
+from experiments.sweep.summary import (
+    compared,
+    controllers_of,
+    grid_columns,
+    reference_of,
+)
+from experiments.sweep.sweep_table import Sweep
+from experiments.sweep.sweep_trial import DIRECTION, PUSH, SIZE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+
+DRAWS, SEED = 2000, 0
+"""Of the bootstrap."""
+CONFIDENCE = 0.95
+MOST_SIZES, CLASSES = 12, 5
+"""More sizes than that are put into so many classes of equal width."""
+BEGIN = f"{PUSH}.at_s"
+
+
+def pushed_trials(sweep: Sweep) -> "pd.DataFrame":
+    """Return the trials that have a result, with `is_fall`, `size_n` and `point`.
+
+    `size_n` is the push's, or the middle of its class where many are drawn; `point`
+    says in words where else on the grid a trial lies, but for the direction.
+    """
+    frame = compared(sweep)
+    frame = frame[frame["error"].isna()].copy()
+    frame["is_fall"] = frame["failure"].notna()
+    frame["size_n"] = _classes(frame[SIZE].astype(float))
+    words = {
+        column: label
+        for column, label in grid_columns(sweep).items()
+        if column not in (SIZE, DIRECTION)
+    }
+    frame["point"] = [
+        ", ".join(f"{label} {_plain(trial[column])}" for column, label in words.items())
+        for trial in frame.to_dict("records")
+    ]
+    return frame
+
+
+def _classes(sizes: "pd.Series[float]") -> "pd.Series[float]":
+    if sizes.nunique() <= MOST_SIZES:
+        return sizes
+    low, high = float(sizes.min()), float(sizes.max())
+    width = (high - low) / CLASSES
+    place = ((sizes - low) / width).astype(int).clip(upper=CLASSES - 1)
+    return low + (place + 0.5) * width
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def falls_of(sweep: Sweep) -> "pd.DataFrame":
+    """Return a row a point of the grid, size and controller, directions pooled.
+
+    Columns: `point`, `size_n`, `controller`; `trials`, `fell`, their `share` with `low`
+    and `high`; `robots`, `robots_fell` (in any direction); `before` (fell before the
+    push); and beside the reference on the same robot and push: `pairs`, `fell_here`
+    (and not there), `fell_there` (and not here), `robots_more` and `robots_fewer` (that
+    fell more, less often), `difference` of the shares with `difference_low`, `_high`,
+    and `p` (two-sided sign test over robots).
+    """
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    frame = pushed_trials(sweep)
+    reference = reference_of(sweep)
+    keys = ["robot", *(n for n in sweep.meta["grid"] if n != "controller")]
+    there = frame.loc[frame["controller"] == reference, [*keys, "is_fall"]]
+    there = there.rename(columns={"is_fall": "is_fall_there"})
+    frame = frame.merge(there, how="left", on=keys)
+    names = controllers_of(sweep)
+    rows = [
+        {
+            "point": point,
+            "size_n": size_n,
+            "controller": name,
+            **_shares(group),
+            **(_beside(group) if name != reference else {}),
+        }
+        for (point, size_n, name), group in frame.groupby(
+            ["point", "size_n", "controller"], sort=False
+        )
+    ]
+    points = list(dict.fromkeys(row["point"] for row in rows))
+    rows.sort(
+        key=lambda row: (
+            points.index(row["point"]),
+            row["size_n"],
+            names.index(row["controller"]),
+        )
+    )
+    return pd.DataFrame(rows)
+
+
+def _shares(group: "pd.DataFrame") -> dict[str, Any]:
+    fell, n = int(group["is_fall"].sum()), len(group)
+    by_robot = group.groupby("robot")["is_fall"].agg(["sum", "count"])
+    counts = by_robot.to_numpy(float)
+    low, high = wilson(fell, n)
+    drawn_low, drawn_high = bootstrap(counts[:, 0], counts[:, 1])
+    begins = group[BEGIN].astype(float)
+    return {
+        "trials": n,
+        "fell": fell,
+        "share": fell / n,
+        "low": min(low, drawn_low),
+        "high": max(high, drawn_high),
+        "robots": len(by_robot),
+        "robots_fell": int((by_robot["sum"] > 0).sum()),
+        "before": int((group["fell_s"].astype(float) <= begins).sum()),
+    }
+
+
+def _beside(group: "pd.DataFrame") -> dict[str, Any]:
+    from scipy.stats import binomtest  # noqa: PLC0415  # heavy
+
+    pairs = group[group["is_fall_there"].notna()]
+    if not len(pairs):
+        return {"pairs": 0}
+    here, there = pairs["is_fall"], pairs["is_fall_there"].astype(bool)
+    more = here.astype(int) - there.astype(int)
+    by_robot = more.groupby(pairs["robot"]).agg(["sum", "count"]).to_numpy(float)
+    low, high = bootstrap(by_robot[:, 0], by_robot[:, 1])
+    robots_more = int((by_robot[:, 0] > 0).sum())
+    robots_fewer = int((by_robot[:, 0] < 0).sum())
+    untied = robots_more + robots_fewer
+    return {
+        "pairs": len(pairs),
+        "fell_here": int((here & ~there).sum()),
+        "fell_there": int((there & ~here).sum()),
+        "robots_more": robots_more,
+        "robots_fewer": robots_fewer,
+        "difference": float(more.mean()),
+        "difference_low": low,
+        "difference_high": high,
+        "p": float(binomtest(robots_more, untied).pvalue) if untied else 1.0,
+    }
+
+
+def wilson(k: int, n: int) -> tuple[float, float]:
+    """Return Wilson's interval of 95 % for a part k / n."""
+    from scipy.stats import binomtest  # noqa: PLC0415  # heavy
+
+    found = binomtest(k, n).proportion_ci(CONFIDENCE, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def bootstrap(sums: FloatArray, counts: FloatArray) -> tuple[float, float]:
+    """Return the interval of 95 % for a mean over pushes, robots being drawn anew.
+
+        sum of s_r / sum of n_r,    r drawn from all robots, as often as there are
+
+    Args:
+        sums: (n_robots,) of what is averaged over the pushes of a robot.
+        counts: (n_robots,) of its pushes.
+    """
+    n = len(sums)
+    drawn = np.random.default_rng(SEED).integers(n, size=(DRAWS, n))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def falls_json(sweep: Sweep) -> dict[str, Any]:
+    """Return the rows of `falls_of`; what the reference lacks is None."""
+    return {"falls": falls_of(sweep).to_dict("records")}
+
+
+def fall_tables(sweep: Sweep) -> tuple[DataTable, ...]:
+    """Return who fell, and that beside the reference."""
+    rows = falls_of(sweep).to_dict("records")
+    if not rows:
+        return ()
+    tables = [_fall_table(rows)]
+    if any(row.get("pairs", 0) > 0 for row in rows):
+        tables.append(_beside_table(rows, str(reference_of(sweep))))
+    return tuple(tables)
+
+
+def _fall_table(rows: list[dict[Any, Any]]) -> DataTable:
+    before = sum(row["before"] for row in rows)
+    fell_before = f" {before} of them fell before the push." if before else ""
+    return DataTable(
+        caption="Who fell, of robots that were pushed",
+        columns=(
+            *_place_columns(),
+            Column(label="fell"),
+            Column(label="%"),
+            Column(label="95 %"),
+            Column(label="robots that fell"),
+        ),
+        rows=tuple(
+            Row(
+                cells=(
+                    *cells,
+                    f"{row['fell']} of {row['trials']}",
+                    f"{100.0 * row['share']:.1f}",
+                    f"{100.0 * row['low']:.1f} to {100.0 * row['high']:.1f}",
+                    f"{row['robots_fell']} of {row['robots']}",
+                )
+            )
+            for cells, row in _placed(rows)
+        ),
+        note="All directions together; a robot fell if it did in any. 95 %: robots "
+        "drawn anew with all their pushes (those of one robot are not independent), at "
+        f"least Wilson's interval.{fell_before}",
+    )
+
+
+def _beside_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
+    told = [row for row in rows if row["controller"] != reference]
+    return DataTable(
+        caption=f"Beside {reference}: the same robots and pushes",
+        columns=(
+            *_place_columns(),
+            Column(label="fell alone"),
+            Column(label=f"{reference} fell alone"),
+            Column(label="difference, % of pairs (95 %)"),
+            Column(label="robots: more, fewer falls"),
+            Column(label="p"),
+        ),
+        rows=tuple(
+            Row(cells=(*cells, *_beside_cells(row))) for cells, row in _placed(told)
+        ),
+        note=f"Alone: of two trials that differ by the controller alone, one fell. p: "
+        f"sign test over robots that fell more or less often than with {reference}.",
+    )
+
+
+def _beside_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    if not row["pairs"] > 0:
+        return (NOTHING,) * 5
+    difference, low, high = (
+        f"{100.0 * row[name]:+.1f}".replace("-", "−")
+        for name in ("difference", "difference_low", "difference_high")
+    )
+    return (
+        f"{row['fell_here']:.0f} of {row['pairs']:.0f}",
+        f"{row['fell_there']:.0f}",
+        f"{difference} ({low} to {high})",
+        f"{row['robots_more']:.0f}, {row['robots_fewer']:.0f}",
+        f"{row['p']:.2g}",
+    )
+
+
+def _place_columns() -> tuple[Column, ...]:
+    return (
+        Column(label="", is_number=False),
+        Column(label="push, N"),
+        Column(label="controller", is_number=False),
+    )
+
+
+def _placed(
+    rows: list[dict[Any, Any]],
+) -> list[tuple[tuple[str, str, str], dict[Any, Any]]]:
+    """Return rows with the cells that say where they are, each point and size once."""
+    found, last = [], ("", "")
+    for row in rows:
+        here = (str(row["point"]), f"{row['size_n']:.4g}")
+        shown = ("" if here[0] == last[0] else here[0], "" if here == last else here[1])
+        found.append(((*shown, str(row["controller"])), row))
+        last = here
+    return found
