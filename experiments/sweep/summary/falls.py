@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common.drawing.page import NOTHING, Column, DataTable, Row
+from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, signed
 from experiments.sweep.summary import (
     compared,
     controllers_of,
@@ -34,6 +34,8 @@ FloatArray = NDArray[np.float64]
 DRAWS, SEED = 2000, 0
 """Of the bootstrap."""
 CONFIDENCE = 0.95
+FEWEST_ROBOTS = 6
+"""Fewer tell no interval of a difference, as no sign test of them comes below 0.05."""
 MOST_SIZES, CLASSES = 12, 5
 """More sizes than that are put into so many classes of equal width."""
 BEGIN = f"{PUSH}.at_s"
@@ -93,7 +95,7 @@ def falls_of(sweep: Sweep) -> "pd.DataFrame":
     there = there.rename(columns={"is_fall": "is_fall_there"})
     frame = frame.merge(there, how="left", on=keys)
     names = controllers_of(sweep)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "point": point,
             "size_n": size_n,
@@ -144,7 +146,9 @@ def _beside(group: "pd.DataFrame") -> dict[str, Any]:
     here, there = pairs["is_fall"], pairs["is_fall_there"].astype(bool)
     more = here.astype(int) - there.astype(int)
     by_robot = more.groupby(pairs["robot"]).agg(["sum", "count"]).to_numpy(float)
-    low, high = bootstrap(by_robot[:, 0], by_robot[:, 1])
+    low = high = None
+    if len(by_robot) >= FEWEST_ROBOTS:
+        low, high = bootstrap(by_robot[:, 0], by_robot[:, 1])
     robots_more = int((by_robot[:, 0] > 0).sum())
     robots_fewer = int((by_robot[:, 0] < 0).sum())
     untied = robots_more + robots_fewer
@@ -247,7 +251,8 @@ def _beside_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
             Row(cells=(*cells, *_beside_cells(row))) for cells, row in _placed(told)
         ),
         note=f"Alone: of two trials that differ by the controller alone, one fell. p: "
-        f"sign test over robots that fell more or less often than with {reference}.",
+        f"sign test over robots that fell more or less often than with {reference}; "
+        f"below {FEWEST_ROBOTS} robots no interval is told.",
     )
 
 
@@ -255,13 +260,14 @@ def _beside_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     if not row["pairs"] > 0:
         return (NOTHING,) * 5
     difference, low, high = (
-        f"{100.0 * row[name]:+.1f}".replace("-", "−")
+        signed(100.0 * row[name])
         for name in ("difference", "difference_low", "difference_high")
     )
+    interval = "" if low == NOTHING else f" ({low} to {high})"
     return (
         f"{row['fell_here']:.0f} of {row['pairs']:.0f}",
         f"{row['fell_there']:.0f}",
-        f"{difference} ({low} to {high})",
+        f"{difference}{interval}",
         f"{row['robots_more']:.0f}, {row['robots_fewer']:.0f}",
         f"{row['p']:.2g}",
     )

@@ -35,6 +35,39 @@ def test_a_push_without_meaning_is_refused(wrong: dict[str, Any]) -> None:
         Push(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("direction_deg", "force_n"),
+    [
+        (0.0, (4.0, 0.0, 0.0)),
+        (90.0, (0.0, 4.0, 0.0)),
+        (180.0, (-4.0, 0.0, 0.0)),
+        (-90.0, (0.0, -4.0, 0.0)),
+    ],
+)
+def test_a_direction_turns_from_ahead_to_the_left(
+    direction_deg: float, force_n: tuple[float, ...]
+) -> None:
+    push = Push.towards(direction_deg, 4.0)
+    assert_allclose(push.force_n, force_n, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("direction_deg", "size_n", "said"),
+    [
+        (361.0, 1.0, "direction is 361 degrees; give -360 to 360"),
+        (float("nan"), 1.0, "direction is nan"),
+        (0.0, -1.0, "size is -1 N; give 0 to 10000"),
+        (0.0, 10_001.0, "size is 10001 N"),
+        (0.0, float("nan"), "size is nan"),
+    ],
+)
+def test_a_direction_or_size_out_of_range_is_refused(
+    direction_deg: float, size_n: float, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        Push.towards(direction_deg, size_n)
+
+
 def test_an_unknown_link_is_named(two_leg: Robot) -> None:
     with pytest.raises(UnknownName, match="torzo"):
         check_pushes((Push(link="torzo"),), two_leg)

@@ -46,6 +46,20 @@ def test_the_pushed_robots_are_the_same_robots() -> None:
     assert pushed.fast_forward is None
 
 
+def test_the_pushes_are_in_eight_directions_with_four_forces_on_two_grounds() -> None:
+    calm, pushes = shipped("fifty_robots"), shipped("push_survival")
+    assert pushes.drawn_for(49) == calm.drawn_for(49)
+    assert pushes.controllers == ("fixed", "smart", "minheat")
+    assert (pushes.pushes_of_one, pushes.points) == (8 * 4, 8 * 4 * 2 * 3)
+    cfgs = [t.trial_cfg() for t in pushes.trials([7])]
+    forces = np.array([cfg.pushes[0].force_n for cfg in cfgs])
+    sizes = np.linalg.norm(forces, axis=1)
+    assert set(sizes.round(9)) == {5.0, 10.0, 15.0, 20.0}
+    assert len({tuple(f) for f in (forces / sizes[:, None]).round(9)}) == 8
+    assert {cfg.pushes[0].duration_s for cfg in cfgs} == {0.2}
+    assert {cfg.simulation.world.friction for cfg in cfgs} == {0.2, 0.7}
+
+
 def test_the_published_band_chooses_by_the_column_without_alone() -> None:
     spec = shipped("published_band")
     assert spec.robots == 200

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
 
@@ -122,6 +123,83 @@ def test_every_setting_of_fast_forward_can_be_written() -> None:
     assert set(FastForwardForm.model_fields) - {"full"} == set(vars(FastForwardCfg()))
 
 
+PUSH = """\
+name: pushed
+controller: [fixed, smart]
+friction: [0.2, 0.7]
+push:
+  direction_deg: [0, 90]
+  size_n: {uniform: [5, 20]}
+  at_s: [6, 7]
+  link: Head
+robots: 3
+"""
+
+
+def test_a_push_is_drawn_and_crossed_as_other_parameters_are(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, PUSH)
+    trials = list(spec.trials())
+    assert len(trials) == 3 * 2 * 2 * 2 * 2
+    for trial in trials:
+        (push,) = trial.trial_cfg().pushes
+        d = np.deg2rad(float(trial.parameters["push.direction_deg"]))
+        size = float(trial.parameters["push.size_n"])
+        assert 5.0 <= size <= 20.0
+        np.testing.assert_allclose(
+            push.force_n, (size * np.cos(d), size * np.sin(d), 0.0), atol=1e-12
+        )
+        assert (push.at_s, push.link) == (trial.parameters["push.at_s"], "Head")
+        assert trial.trial_cfg().quiet_s == 1.0
+
+
+def test_controllers_meet_the_same_pushes(tmp_path: Path) -> None:
+    pushes: dict[str, list[tuple[int, Push]]] = {"fixed": [], "smart": []}
+    for trial in spec_of(tmp_path, PUSH).trials():
+        (push,) = trial.trial_cfg().pushes
+        pushes[trial.controller].append((trial.robot, push))
+    assert pushes["fixed"] == pushes["smart"]
+    assert len({push.force_n for _, push in pushes["fixed"]}) == 3 * 2
+
+
+def test_pushes_of_a_robot_that_settles_once_follow_each_other(tmp_path: Path) -> None:
+    text = PUSH.replace("{uniform: [5, 20]}", "[5, 10]").replace("[6, 7]", "6")
+    spec = spec_of(tmp_path, text)
+    assert spec.pushes_of_one == 4
+    settled = [(t.robot, t.parameters["friction"], t.controller) for t in spec.trials()]
+    assert all(len(set(settled[i : i + 4])) == 1 for i in range(0, len(settled), 4))
+
+
+def test_a_drawn_push_that_never_comes_is_no_trial(tmp_path: Path) -> None:
+    text = PUSH.replace("[6, 7]", "{normal: [890, 100]}")
+    trials = list(spec_of(tmp_path, f"{text}seed: 1\n").trials())
+    with pytest.raises(BadInput, match="push earlier"):
+        [trial.trial_cfg() for trial in trials]
+
+
+def test_without_a_drawn_push_trials_keep_their_names(tmp_path: Path) -> None:
+    """A folder of an earlier version is gone on with."""
+    (trial,) = spec_of(tmp_path, LEAST).trials()
+    assert not [name for name in trial.parameters if name.startswith("push")]
+    data = vars(trial)
+    assert data.keys() - {"key"} == {
+        "number",
+        "robot",
+        "parameters",
+        "seed",
+        "pushes",
+        "fast_forward",
+        "robot_folder",
+        "robot_digest",
+    }
+
+
+def test_fewer_robots_are_the_first_ones(tmp_path: Path) -> None:
+    all_of_them = list(spec_of(tmp_path, PUSH).trials())
+    two = list(read_spec(tmp_path / "sweep.yaml", robots=2).trials())
+    assert [t.key for t in two] == [t.key for t in all_of_them[: len(two)]]
+    assert {trial.robot for trial in two} == {0, 1}
+
+
 @pytest.mark.parametrize("name", SWEEPS.names())
 def test_sweeps_that_ship_are_right(name: str) -> None:
     spec = read_spec(SWEEPS.named(name))
@@ -168,6 +246,11 @@ ALONE = (
     "slope_deg: steep",
     "robot: nowhere",
     "effort_limit_nm: {Legs: 0}",
+    "push: {direction_deg: [0, left], size_n: -5}",
+    "push: {direction_deg: 720, size_n: [5, 1e9], duration_s: 0, at_s: -1}",
+    "push: {direction_deg: [], force_n: 5, quiet_s: 0}",
+    "push: {direction_deg: {normal: [0, 200]}, size_n: 5, link: torsoo}\nrobots: 50",
+    "push: {direction_deg: 0, size_n: 5, at_s: {uniform: [6, 900]}}",
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from experiments.common.drawing.page import DataTable, Section
 from experiments.sweep.runner import MOST_FAILED_AT_FIRST, NothingWorks, run_sweep
 from experiments.sweep.spec import Choice, Fixed, Grid, Normal, Uniform, Values
-from experiments.sweep.summary import summary_of
+from experiments.sweep.summary import grid_columns, summary_of
 from experiments.sweep.summary.section import (
     parameter_table,
     sweep_section,
@@ -19,7 +19,6 @@ from experiments.sweep.summary.section import (
 )
 from experiments.sweep.summary.tables import (
     count_table,
-    grid_columns,
     sweep_tables,
     trial_tables,
 )

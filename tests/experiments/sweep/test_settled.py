@@ -1,0 +1,145 @@
+"""A robot settles once for its pushes: what comes of each is that of a whole trial."""
+
+import dataclasses
+import os
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
+from experiments.sweep import settled
+from experiments.sweep.settled import drop_settled, run_from_settled
+from models import Robot, default_robot_folder
+from sim.robot import SimulatedRobot, SimulationCfg
+
+
+@pytest.fixture(autouse=True)
+def _none_before() -> Iterator[None]:
+    drop_settled()
+    yield
+    drop_settled()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[SimulationCfg]:
+    """Simulations that were made in this process."""
+    found: list[SimulationCfg] = []
+
+    class Counted(SimulatedRobot):
+        def __init__(self, robot: Robot, cfg: SimulationCfg, posture: str) -> None:
+            found.append(cfg)
+            super().__init__(robot, cfg, posture)
+
+    monkeypatch.setattr(settled, "SimulatedRobot", Counted)
+    return found
+
+
+def cfg_of(robot: Robot, push: Push, **changes: object) -> TrialCfg:
+    cfg = TrialCfg(
+        controller="fixed",
+        robot_folder=robot.folder,
+        posture="Stand",
+        duration_s=6.0,
+        simulation=SimulationCfg(seed=3),
+        fast_forward=None,
+        pushes=(push,),
+        quiet_s=0.5,
+    )
+    return dataclasses.replace(cfg, **changes)  # type: ignore[arg-type]  # of a test
+
+
+def timeless(result: TrialResult) -> TrialResult:
+    return dataclasses.replace(result, wall_s=0.0)
+
+
+def push_of(size_n: float, direction_deg: float = 0.0, at_s: float = 2.5) -> Push:
+    return Push.towards(direction_deg, size_n, at_s=at_s)
+
+
+def test_each_push_ends_as_if_run_whole(
+    two_leg: Robot, made: list[SimulationCfg]
+) -> None:
+    """To the last digit, whichever came before, be it a fall."""
+    pushes = [push_of(200.0), push_of(0.5, 90.0), push_of(0.5, 180.0), push_of(200.0)]
+    cfgs = [cfg_of(two_leg, push) for push in pushes]
+    found = [timeless(run_from_settled(cfg)) for cfg in cfgs]
+    assert len(made) == 1
+    assert found == [timeless(run_trial(cfg)) for cfg in cfgs]
+    assert [result.fell for result in found] == [True, False, False, True]
+    assert found[1].legs_joule_loss_j != found[2].legs_joule_loss_j
+
+
+@pytest.mark.slow
+def test_what_a_controller_remembers_goes_along() -> None:
+    """`smart` holds views that a deep copy tears from what they show."""
+    push = push_of(8.0, 45.0, at_s=3.0)
+    simulation = SimulationCfg(seed=3, misalignment_deg={"LAnklePitch": 2.0})
+    cfg = TrialCfg(
+        controller="smart",
+        robot_folder=default_robot_folder(),
+        posture="PoseInit",
+        duration_s=5.0,
+        simulation=simulation,
+        fast_forward=None,
+        pushes=(push,),
+    )
+    run_from_settled(dataclasses.replace(cfg, pushes=(push_of(30.0, at_s=3.0),)))
+    assert timeless(run_from_settled(cfg)) == timeless(run_trial(cfg))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"controller": "constant:0.9"},
+        {"simulation": SimulationCfg(seed=4)},
+        {"pushes": (push_of(0.5, at_s=3.5),)},
+        {"quiet_s": None},
+    ],
+)
+def test_another_robot_settles_anew(
+    two_leg: Robot, made: list[SimulationCfg], other: dict[str, object]
+) -> None:
+    cfg = cfg_of(two_leg, push_of(0.5))
+    run_from_settled(cfg)
+    changed = dataclasses.replace(cfg, **other)  # type: ignore[arg-type]  # of a test
+    assert timeless(run_from_settled(changed)) == timeless(run_trial(changed))
+    assert len(made) == 2
+
+
+def test_a_child_that_is_killed_costs_nothing(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cfg = cfg_of(two_leg, push_of(0.5))
+    whole = run_trial(cfg)
+
+    def die(*_args: object) -> None:
+        os._exit(9)
+
+    monkeypatch.setattr(settled, "_be_child", die)
+    assert timeless(run_from_settled(cfg)) == timeless(whole)
+
+
+def test_no_thread_but_the_first_forks(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock that another thread holds would stay held in the child."""
+    forks: list[int] = []
+    monkeypatch.setattr(os, "fork", lambda: forks.append(1))
+    found: list[TrialResult] = []
+    cfg = cfg_of(two_leg, push_of(0.5))
+    thread = threading.Thread(target=lambda: found.append(run_from_settled(cfg)))
+    thread.start()
+    thread.join()
+    assert not found[0].fell
+    assert not forks
+
+
+def test_a_quiet_robot_ends_its_trial_and_no_other(two_leg: Robot) -> None:
+    calm = run_from_settled(cfg_of(two_leg, push_of(0.0), duration_s=4.5))
+    assert 3.2 <= calm.sim_s <= 4.0  # 0.5 s after the push, at the end of a block
+    never = cfg_of(two_leg, push_of(0.0), duration_s=4.5, quiet_s=30.0)
+    assert run_from_settled(never).sim_s == pytest.approx(4.5)
+    late = run_trial(cfg_of(two_leg, push_of(0.0, at_s=3.5), duration_s=4.5))
+    assert late.sim_s > 4.0  # what was quiet before does not count
