@@ -28,6 +28,7 @@ from experiments.heat.commands import (
     posture_search_command,
     preset_search_command,
 )
+from experiments.live.commands import live_command
 from experiments.report.commands import export_command, report
 from experiments.scenarios.commands import scenario_app
 from experiments.server.commands import resources_app
@@ -91,6 +92,7 @@ def replay_command(
 
 ORDER = (
     "heat",
+    "live",
     "report",
     "replay",
     "export",
@@ -218,6 +220,7 @@ def robot_command(
 
 
 app.command(name="heat")(heat_command)
+app.command(name="live")(live_command)
 app.command(name="report")(report)
 app.command(name="replay")(replay_command)
 app.command(name="export")(export_command)

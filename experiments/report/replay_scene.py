@@ -64,7 +64,7 @@ def build_scene(
     """
     with _server() as server:
         height = max(motion.height for motion in motions)
-        _stage(server, len(motions), height, slope_deg)
+        lay_stage(server, len(motions), height, slope_deg)
         # Seen from ahead of the robots, +y is to the right.
         n = len(motions)
         places = height * APART * (np.arange(n) - 0.5 * (n - 1))
@@ -83,8 +83,101 @@ def build_scene(
         return html
 
 
+class Figure:
+    """One robot in a scene; `put` moves it, telling what has changed enough to see."""
+
+    def __init__(
+        self,
+        server: "ViserServer",
+        number: int,
+        body: Body,
+        name: str,
+        y: float,
+        height: float,
+    ) -> None:
+        """Place it.
+
+        Args:
+            server: of the scene.
+            number: of the robot in it, from 0.
+            body: what it looks like.
+            name: that stands above it.
+            y: where it stands, in m.
+            height: of the robot in m.
+        """
+        robot = body.robot
+        scene = server.scene
+        self.root = f"/robot {number + 1}"
+        self.paths = {robot.base_link: f"{self.root}/base"}
+        scene.add_frame(self.root, show_axes=False, position=(0.0, y, 0.0))
+        self._base = scene.add_frame(self.paths[robot.base_link], show_axes=False)
+        self._links: dict[int, tuple[SceneNodeHandle, TreeJoint]] = {}
+        for joint in body.tree:
+            path = f"{self.paths[joint.parent]}/{_plain(joint.child)}"
+            self.paths[joint.child] = path
+            frame = scene.add_frame(
+                path,
+                show_axes=False,
+                position=tuple(joint.position),
+                wxyz=_wxyz(joint.rotation),
+            )
+            if joint.name in robot.joint_names:
+                self._links[robot.joint_index(joint.name)] = (frame, joint)
+        self._drums: dict[int, MeshHandle] = {}
+        for k, shape in enumerate(body.shapes):
+            mesh = scene.add_mesh_simple(
+                f"{self.paths[shape.link]}/shape {k}",
+                shape.points.astype(np.float32),
+                shape.triangles.astype(np.uint32),
+                color=shape.rgb,
+            )
+            if shape.joint is not None:
+                self._drums[robot.joint_index(shape.joint)] = mesh
+        self._label = scene.add_label(
+            f"{self.root}/name", name, position=(0.0, 0.0, 1.12 * height)
+        )
+        n = len(robot.joints)
+        self._shown_q = np.full(n, np.inf)
+        self._shown_colours = np.full((n, 3), -COLOUR_STEP, dtype=int)
+        self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
+
+    def put(
+        self,
+        rotation: FloatArray,
+        p: FloatArray,
+        q: FloatArray,
+        degc: FloatArray,
+        text: str,
+    ) -> None:
+        """Be like this.
+
+        Args:
+            rotation: (3, 3) base to world.
+            p: (3,) of the base in m.
+            q: (n_joints,) true angles in rad.
+            degc: (n_joints,) temperature of the joints' motors in °C.
+            text: above it.
+        """
+        cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
+        has_turned = cosine < np.cos(ANGLE_STEP)
+        if has_turned or np.abs(p - self._shown_p).max() > WAY_STEP_M:
+            self._base.wxyz, self._base.position = _wxyz(rotation), tuple(p)
+            self._shown_rotation, self._shown_p = rotation, p
+        for j, (frame, joint) in self._links.items():
+            if abs(q[j] - self._shown_q[j]) > ANGLE_STEP:
+                frame.wxyz = _wxyz(turns(joint, q[j : j + 1], 1)[0])
+                self._shown_q[j] = q[j]
+        colours = np.rint(255.0 * colours_of(degc)).astype(int)
+        for j, drum in self._drums.items():
+            if np.abs(colours[j] - self._shown_colours[j]).max() >= COLOUR_STEP:
+                drum.color = tuple(colours[j].tolist())
+                self._shown_colours[j] = colours[j]
+        if self._label.text != text:
+            self._label.text = text
+
+
 class _Actor:
-    """One robot in the scene; `show` moves it to a moment of its run."""
+    """One recorded robot in the scene; `show` moves it to a moment of its run."""
 
     def __init__(
         self,
@@ -94,40 +187,11 @@ class _Actor:
         y: float,
         height: float,
     ) -> None:
-        robot, body = motion.body.robot, motion.body
         scene = server.scene
-        root = f"/robot {number + 1}"
-        paths = {robot.base_link: f"{root}/base"}
-        scene.add_frame(root, show_axes=False, position=(0.0, y, 0.0))
-        self._base = scene.add_frame(paths[robot.base_link], show_axes=False)
-        self._links: dict[str, tuple[SceneNodeHandle, TreeJoint]] = {}
-        for joint in body.tree:
-            path = f"{paths[joint.parent]}/{_plain(joint.child)}"
-            paths[joint.child] = path
-            frame = scene.add_frame(
-                path,
-                show_axes=False,
-                position=tuple(joint.position),
-                wxyz=_wxyz(joint.rotation),
-            )
-            if joint.name in robot.joint_names:
-                self._links[joint.name] = (frame, joint)
-        self._drums: dict[str, MeshHandle] = {}
-        for k, shape in enumerate(body.shapes):
-            mesh = scene.add_mesh_simple(
-                f"{paths[shape.link]}/shape {k}",
-                shape.points.astype(np.float32),
-                shape.triangles.astype(np.uint32),
-                color=shape.rgb,
-            )
-            if shape.joint is not None:
-                self._drums[shape.joint] = mesh
-        self._label = scene.add_label(
-            f"{root}/name", motion.name, position=(0.0, 0.0, 1.12 * height)
-        )
+        figure = Figure(server, number, motion.body, motion.name, y, height)
         self._lamps = [
             scene.add_icosphere(
-                f"{paths[lamp.link]}/{_plain(lamp.name)}",
+                f"{figure.paths[lamp.link]}/{_plain(lamp.name)}",
                 LAMP_RADIUS_M,
                 tuple(lamp.rgb[0].tolist()),
                 subdivisions=2,
@@ -138,41 +202,23 @@ class _Actor:
         self._shown_rgb = [lamp.rgb[0] for lamp in motion.lamps]
         self._said = (
             scene.add_label(
-                f"{root}/said", "", position=(0.0, 0.0, 1.22 * height), visible=False
+                f"{figure.root}/said",
+                "",
+                position=(0.0, 0.0, 1.22 * height),
+                visible=False,
             )
             if any(motion.said)
             else None
         )
-        self._motion = motion
-        self._turns = {
-            name: turns(joint, motion.q[:, robot.joint_index(name)], len(motion.q))
-            for name, (_, joint) in self._links.items()
-        }
-        self._colours = np.rint(255.0 * colours_of(motion.degc)).astype(int)
-        self._shown_q = np.full(motion.q.shape[1], np.inf)
-        self._shown_colours = np.full(self._colours.shape[1:], -COLOUR_STEP, dtype=int)
-        self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
+        self._figure, self._motion = figure, motion
 
     def show(self, i: int) -> None:
         """Tell what has changed since the last call so much that it can be seen."""
-        motion, robot = self._motion, self._motion.body.robot
-        rotation, p = motion.rotation[i], motion.position[i]
-        cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
-        has_turned = cosine < np.cos(ANGLE_STEP)
-        if has_turned or np.abs(p - self._shown_p).max() > WAY_STEP_M:
-            self._base.wxyz, self._base.position = _wxyz(rotation), tuple(p)
-            self._shown_rotation, self._shown_p = rotation, p
-        for name, (frame, _) in self._links.items():
-            j = robot.joint_index(name)
-            if abs(motion.q[i, j] - self._shown_q[j]) > ANGLE_STEP:
-                frame.wxyz = _wxyz(self._turns[name][i])
-                self._shown_q[j] = motion.q[i, j]
-        for name, drum in self._drums.items():
-            j = robot.joint_index(name)
-            colour = self._colours[i, j]
-            if np.abs(colour - self._shown_colours[j]).max() >= COLOUR_STEP:
-                drum.color = tuple(colour.tolist())
-                self._shown_colours[j] = colour
+        motion = self._motion
+        text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
+        self._figure.put(
+            motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i], text
+        )
         for k, (lamp, ball) in enumerate(zip(motion.lamps, self._lamps, strict=True)):
             if (lamp.rgb[i] != self._shown_rgb[k]).any():
                 ball.color = tuple(lamp.rgb[i].tolist())
@@ -180,14 +226,15 @@ class _Actor:
         if self._said is not None and self._said.text != motion.said[i]:
             self._said.text = motion.said[i]
             self._said.visible = bool(motion.said[i])
-        hottest = int(motion.degc[i].argmax())
-        text = f"{motion.name}: {robot.joint_names[hottest]} "
-        text += f"{motion.degc[i, hottest]:.0f} °C"
-        if self._label.text != text:
-            self._label.text = text
 
 
-def _stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> None:
+def hottest_text(name: str, robot: Robot, degc: FloatArray) -> str:
+    """Name the hottest joint of a robot; `degc` is (n_joints,)."""
+    hottest = int(degc.argmax())
+    return f"{name}: {robot.joint_names[hottest]} {degc[hottest]:.0f} °C"
+
+
+def lay_stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> None:
     """Lay the ground, and set the camera so that all robots are seen from ahead."""
     # No map of surroundings and no shadows: on a computer without a graphics card each
     # of them makes a picture take several times as long.

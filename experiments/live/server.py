@@ -1,0 +1,284 @@
+"""The only way in: a page, viser's client and its messages, behind the same checks.
+
+    browser ── door (Host, Origin, key) ── guard ── page, client
+                                      └── websocket ── viser (takes nobody else)
+
+viser itself asks nobody who they are. It listens on a port of the loopback interface
+that answers only to who knows a secret of this process, which is the door; the browser
+comes through the door, with a key that the printed address holds and a cookie keeps.
+What the page loads is bounded by its content policy: nothing leaves this machine.
+"""
+
+import asyncio
+import contextlib
+import functools
+import http
+import io
+import secrets
+import threading
+from collections.abc import Iterator
+from http.cookies import CookieError, SimpleCookie
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from experiments.server.server import ServerCfg, listen
+from experiments.server.service.connections import (
+    LOOPBACK_NAMES,
+    Guard,
+    PunctualConnection,
+)
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+
+SECRET_HEADER = "x-nao-testbed-live"
+LARGEST_MESSAGE = 256 * 1024
+"""Of a browser, in bytes."""
+VIEW_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
+    "style-src 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
+    "connect-src 'self' data: blob:; worker-src blob:; media-src data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+
+@contextlib.contextmanager
+def closed_viser(secret: str) -> "Iterator[ViserServer]":
+    """Yield a viser on a free port of the loopback that answers to a secret alone.
+
+    Args:
+        secret: what a request must bring in its header `SECRET_HEADER`.
+    """
+    import websockets.asyncio.server as ours  # noqa: PLC0415  # heavy, and an extra
+    from viser import ViserServer  # noqa: PLC0415
+
+    serve = ours.serve
+
+    def serve_who_knows(*args: Any, **kwargs: Any) -> Any:
+        answer = kwargs.pop("process_request")
+
+        def check(connection: Any, request: Any) -> Any:
+            given = request.headers.get(SECRET_HEADER, "")
+            if not secrets.compare_digest(given.encode(), secret.encode()):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "not here\n")
+            return answer(connection, request)
+
+        return serve(*args, process_request=check, **kwargs)
+
+    ours.serve = serve_who_knows  # type: ignore[assignment,misc]
+    try:  # it tells its address on stdout, where data goes
+        with contextlib.redirect_stdout(io.StringIO()):
+            server = ViserServer(host="127.0.0.1", port=0, verbose=False)
+    finally:
+        ours.serve = serve  # type: ignore[misc]
+    try:
+        yield server
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+
+
+class Door:
+    """Lets in who has the key, from a page of this server; a cookie keeps the key."""
+
+    def __init__(self, app: ASGIApp, key: str, port: int) -> None:
+        """Stand before the guard.
+
+        Args:
+            app: what is behind it; it gets the key as a Bearer token.
+            key: that the printed address holds.
+            port: of this server.
+        """
+        self._app, self._key = app, key
+        self._cookie = f"nao_testbed_live_{port}"
+        self._hosts = {f"{name}:{port}" for name in LOOPBACK_NAMES}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a call on, or refuse it."""
+        headers = Headers(scope=scope)
+        if scope["type"] == "websocket":
+            host, origin = headers.get("host", ""), headers.get("origin", "")
+            if (
+                host.lower() in self._hosts
+                and origin.lower() == f"http://{host.lower()}"
+                and self._has_key(headers)
+            ):
+                await self._app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] == "http":
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])
+            if scope["path"] == "/" and self._is_key(given[0]):
+                answer = RedirectResponse("/", 303)
+                answer.set_cookie(
+                    self._cookie, self._key, httponly=True, samesite="strict"
+                )
+                await answer(scope, receive, send)
+                return
+            if self._has_key(headers):
+                MutableHeaders(scope=scope)["authorization"] = f"Bearer {self._key}"
+        await self._app(scope, receive, send)
+
+    def _has_key(self, headers: Headers) -> bool:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return False
+        return cookie is not None and self._is_key(cookie.value)
+
+    def _is_key(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self._key.encode())
+
+
+class _Connection(PunctualConnection):
+    """Has no time limit once it is a websocket."""
+
+    _is_upgraded = False
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        """Hand the connection over."""
+        self._is_upgraded = True
+        super().handle_websocket_upgrade(event)
+
+    def _watch(self) -> None:
+        if self._is_upgraded:
+            self._let_off()
+        else:
+            super()._watch()
+
+
+class PageServer:
+    """Serves the page of one viser; a context that serves in a thread."""
+
+    def __init__(self, viser: "ViserServer", secret: str, port: int) -> None:
+        """Take the address.
+
+        Args:
+            viser: from `closed_viser`.
+            secret: that it answers to.
+            port: 0 takes a free one.
+
+        Raises:
+            BadInput: the port cannot be had.
+        """
+        self._viser_port, self._secret = viser.get_port(), secret
+        cfg = ServerCfg(port=port, max_connections=100)
+        self._socket = listen(cfg)
+        bound = self._socket.getsockname()[1]
+        key = secrets.token_urlsafe(24)
+        self.url = f"http://127.0.0.1:{bound}/?key={key}"
+        """For the browser of who started it."""
+        self._page = files("experiments.live").joinpath("page.html").read_text("utf-8")
+        client = files("viser").joinpath("client", "build", "index.html")
+        self._client = client.read_bytes()
+        app = Starlette(
+            routes=[
+                Route("/", self._get_page),
+                Route("/view/", self._get_client),
+                WebSocketRoute("/view", self._carry),
+            ]
+        )
+        guard = Guard(app, epoch=1, secret=key, max_body=0, hosts=LOOPBACK_NAMES)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                Door(guard, key, bound),
+                http=_Connection,
+                ws="websockets-sansio",
+                ws_max_size=LARGEST_MESSAGE,
+                ws_per_message_deflate=False,
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                limit_concurrency=cfg.max_connections,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(
+            target=functools.partial(self._server.run, sockets=[self._socket]),
+            name="live-server",
+        )
+
+    def __enter__(self) -> "PageServer":
+        """Serve in a thread."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End it."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    async def _get_page(self, request: Request) -> Response:
+        del request
+        nonce = secrets.token_urlsafe(16)
+        policy = (
+            f"default-src 'none'; frame-src 'self'; style-src 'nonce-{nonce}'; "
+            f"script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'"
+        )
+        return HTMLResponse(
+            self._page.replace("NONCE", nonce),
+            headers={"content-security-policy": policy},
+        )
+
+    async def _get_client(self, request: Request) -> Response:
+        del request
+        return HTMLResponse(
+            self._client, headers={"content-security-policy": VIEW_POLICY}
+        )
+
+    async def _carry(self, outside: WebSocket) -> None:
+        """Carry messages between a browser and viser until one of them ends."""
+        from websockets.asyncio.client import connect  # noqa: PLC0415  # an extra
+        from websockets.exceptions import WebSocketException  # noqa: PLC0415
+
+        asked = outside.scope.get("subprotocols") or []
+        try:
+            inside = await connect(
+                f"ws://127.0.0.1:{self._viser_port}/",
+                additional_headers={SECRET_HEADER: self._secret},
+                subprotocols=asked,
+                compression=None,
+                max_size=None,
+            )
+        except (OSError, WebSocketException):
+            await outside.close(1011)
+            return
+        async with inside:
+            await outside.accept(subprotocol=inside.subprotocol)
+
+            async def to_browser() -> None:
+                async for message in inside:
+                    if isinstance(message, bytes):
+                        await outside.send_bytes(message)
+                    else:
+                        await outside.send_text(message)
+
+            async def to_viser() -> None:
+                while (message := await outside.receive())["type"] != (
+                    "websocket.disconnect"
+                ):
+                    data = message.get("bytes")
+                    await inside.send(message["text"] if data is None else data)
+
+            tasks = [asyncio.create_task(one()) for one in (to_browser, to_viser)]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        with contextlib.suppress(RuntimeError):  # the browser may have closed it
+            await outside.close()

@@ -1,0 +1,162 @@
+"""A live robot: looking changes nothing; steered as an owner, disturbed, recorded."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from experiments.closed_loop.trial import TrialCfg
+from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.live.operation import (
+    ChangeController,
+    HeatNow,
+    PushNow,
+    TakeHead,
+    TurnHead,
+)
+from experiments.live.robots import LiveRobot
+from models import BadInput
+from sim.recording.run_folder import read_run
+
+MakeLive = Callable[..., LiveRobot]
+
+
+@pytest.fixture
+def make_live() -> Iterator[MakeLive]:
+    made: list[LiveRobot] = []
+
+    def make(controller: str = "fixed", folder: Path | None = None) -> LiveRobot:
+        cfg = HeatCfg(preset="document", controllers=(controller,))
+        values = vars(plan_trials(cfg)[0]) | {"folder": folder}
+        made.append(LiveRobot(TrialCfg(**values)))
+        return made[-1]
+
+    yield make
+    for live in made:
+        live.close("done")
+
+
+def run(live: LiveRobot, slots: int) -> None:
+    for _ in range(slots):
+        live.slot()
+
+
+def test_who_looks_changes_nothing(make_live: MakeLive) -> None:
+    ends = []
+    for looks in (True, False):
+        live = make_live()
+        for _ in range(20):
+            live.slot()
+            if looks:
+                live.moment()
+        ends.append(live.moment())
+    for name in ("q", "position", "degc", "fsr"):
+        assert_array_equal(getattr(ends[0], name), getattr(ends[1], name), name)
+
+
+@pytest.mark.requirement("JD-23")
+def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
+    """Without a token the gate refuses; a higher priority takes; giving back gives."""
+    live = make_live()
+    run(live, 4)
+    live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
+    assert (
+        "the gate refused: NO_TOKEN; the head is of posture" in live.moment().said[-1]
+    )
+    live.act(TakeHead(take=True, priority=0))
+    assert "not had at priority 0: posture has it" in live.moment().said[-1]
+    run(live, 4)
+    assert abs(np.rad2deg(live.moment().q[0])) < 1.0
+    live.act(TakeHead(take=True))
+    assert "head taken from posture" in live.moment().said[-1]
+    live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
+    run(live, 40)
+    assert live.moment().head == "operator"
+    assert np.rad2deg(live.moment().q[0]) == pytest.approx(20.0, abs=2.0)
+    live.act(TakeHead(take=False))
+    run(live, 40)
+    assert live.moment().head == "posture"
+    assert abs(np.rad2deg(live.moment().q[0])) < 2.0
+
+
+def test_taking_the_head_twice_leaves_it_with_the_operator(make_live: MakeLive) -> None:
+    live = make_live()
+    run(live, 4)
+    live.act(TakeHead(take=True))
+    live.act(TakeHead(take=True, priority=9))
+    run(live, 4)
+    assert live.moment().head == "operator"
+    live.act(TakeHead(take=False))
+    run(live, 4)
+    assert live.moment().head == "posture"
+
+
+def test_a_push_moves_it_that_way_and_ends(make_live: MakeLive) -> None:
+    """To its left, +y; beside a robot that nobody pushed."""
+    pushed, still = make_live(), make_live()
+    for live in (pushed, still):
+        run(live, 4)
+    pushed.act(PushNow(direction_deg=90.0, force_n=10.0, duration_s=0.1))
+    for live in (pushed, still):
+        run(live, 15)
+    moved = pushed.moment().position - still.moment().position
+    assert moved[1] > 1e-3
+    assert abs(moved[0]) < 0.5 * moved[1]
+    assert pushed.body.disturb is None
+
+
+def test_a_motor_gets_the_temperature_and_another_controller_decides(
+    make_live: MakeLive,
+) -> None:
+    live = make_live()
+    run(live, 4)
+    live.act(HeatNow(joint="LKneePitch", degc=90.0))
+    knee = live.body.sim.robot.joint_index("LKneePitch")
+    assert live.moment().degc[knee] == pytest.approx(90.0)
+    assert live.stiffness.limits.min() == 1.0
+    live.act(ChangeController(controller="smart"))
+    run(live, 20)
+    assert live.moment().controller == "smart"
+    assert live.stiffness.limits.min() < 0.9
+
+
+def test_what_makes_no_sense_is_refused_and_the_robot_stands(
+    make_live: MakeLive,
+) -> None:
+    live = make_live()
+    run(live, 4)
+    for action, word in (
+        (HeatNow(joint="LKnePitch", degc=50.0), "LKneePitch"),
+        (ChangeController(controller="smrt"), "smart"),
+    ):
+        live.act(action)
+        said = live.moment().said[-1]
+        assert "refused" in said
+        assert word in said
+    live.act(TakeHead(take=True))
+    live.act(TurnHead(yaw_deg=170.0, pitch_deg=0.0))
+    assert "accepted: -2.08567 to 2.08567" in live.moment().said[-1]
+    assert live.controller == "fixed"
+    run(live, 4)
+    for force in (np.nan, np.inf, -1.0, 101.0):
+        with pytest.raises(BadInput):
+            PushNow(direction_deg=0.0, force_n=force, duration_s=0.1)
+
+
+def test_the_run_is_recorded_with_what_was_done(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    live = make_live(folder=tmp_path)
+    run(live, 10)
+    live.act(HeatNow(joint="LKneePitch", degc=70.0))
+    run(live, 10)
+    live.close("done")
+    recorded = read_run(tmp_path)
+    assert recorded.state == "done"
+    assert len(recorded.frame) == 10
+    assert recorded.frame["true_temperature.LKneePitch"].iloc[-1] == pytest.approx(
+        70.0, abs=0.1
+    )
+    assert any(event.kind == "operator" for event in recorded.events)
