@@ -180,7 +180,7 @@ class Guard:
         self.disturbance = 0.0
         """u of the last step: 1 is the threshold."""
         self._time: float | None = None
-        self._held_until = self._alarm_at = -np.inf
+        self._begun_at = self._held_until = self._alarm_at = -np.inf
         self._moved_at = self._legs_moved_at = -np.inf
         self._slow: FloatArray | None = None
         self._cop = self._mean = np.zeros(2)
@@ -204,6 +204,7 @@ class Guard:
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
         if self._time is None:
             self._time = now
+            self._begun_at = now
             self._held_until = now - cfg.release_s
         dt = max(0.0, now - self._time)
         self._time = now
@@ -247,12 +248,13 @@ class Guard:
 
         A set-point that moves runs ahead of its mean by speed times time constant.
         """
-        if self._slow is None:
-            self._slow = target
+        now = self._time or 0.0
+        if self._slow is None or now - self._begun_at < MOTION_MEAN_S:
+            self._slow = target  # whose set-points these were is not known
         ahead = target - self._slow
         self._slow = self._slow + (1.0 - exp(-dt / MOTION_MEAN_S)) * ahead
         speed = np.abs(ahead) / MOTION_MEAN_S
-        now, fastest = self._time or 0.0, float(speed.max(initial=0.0))
+        fastest = float(speed.max(initial=0.0))
         if fastest > self.cfg.motion_rad_s:
             self._moved_at = now
             if speed.max(initial=0.0, where=self._is_leg) > self.cfg.legs_rad_s:

@@ -280,17 +280,41 @@ def test_a_robot_that_is_put_down_is_not_pushed() -> None:
     assert guard.alarms == 1
 
 
+def test_set_points_that_jump_when_a_robot_is_taken_over_are_no_motion() -> None:
+    """A loop begins where the robot is, not where it was told to be before."""
+    guard = Guard(NAO, CFG)
+    watch = Watch(guard)
+    watch.see()
+    watch.see(1.0, target=STILL.target + np.deg2rad(2.0))
+    assert guard.lift == 0.0
+    watch.see(0.1, target=STILL.target)
+    assert guard.lift == 1.0, "later it is"
+
+
 def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
     """Soles rattle when a motion ends: the mean is that of all cycles since."""
     watch, guard = quiet()
     target = STILL.target.copy()
     target[NAO.joint_index("LShoulderPitch")] += 0.1
-    watch.see(0.1, target=target)
-    for _ in range(12):  # the first that counts is 24 mm off, and so are half of them
-        watch.see(0.04, target=target, fsr=pressed(-0.016))
-        watch.see(0.04, target=target, fsr=pressed(0.032))
+    watch.see(target=target)
+    for _ in range(100):
+        first = guard._cycles_at_rest == 0
+        watch.see(target=target, fsr=pressed(-0.06 if first else 0.0))
         assert guard.disturbance < 0.9
     assert guard.alarms == 0
+
+
+def test_who_was_pushed_and_then_moves_its_legs_goes_where_it_is_told() -> None:
+    watch, guard = quiet()
+    watch.see(2.0, **sagging(2.0))
+    watch.see(**sagging(2.0) | PUSHED)
+    assert guard.shift is not None
+    for k in range(10):
+        watch.see(**turning(0.5, k + 1))
+    assert guard.shift is None
+    watch.see(1.0, **turning(0.5, 10))
+    assert guard.lift > 0.0
+    assert guard.shift is None, "nor does the shift come back"
 
 
 def test_pressure_counts_again_soon_after_a_motion() -> None:
@@ -342,6 +366,16 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
     assert np.count_nonzero(guard.shift) == 1, "no other joint is"
 
 
+def test_one_reading_is_not_a_sag() -> None:
+    guard = Guard(NAO, GuardCfg(lean_s=0.0))
+    watch = Watch(guard)
+    watch.see(2.0, **sagging(0.0))
+    watch.see(**sagging(5.0))
+    watch.see(**sagging(5.0) | PUSHED)
+    assert guard.shift is not None
+    assert not guard.shift.any(), "the mean of it is within the limit"
+
+
 def test_the_shift_goes_as_the_limit_comes_back() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
@@ -386,6 +420,7 @@ def test_ankles_lean_against_the_fall(axis: int, joint: str, omega: float) -> No
     assert guard.shift is not None
     ankles = [NAO.joint_index(f"{side}{joint}") for side in "LR"]
     time_s = guard.shift[ankles] / omega
+    assert (time_s > 0.0).all(), "about the axis that turns a foot the way it tips"
     height = 9.81 * time_s[0] ** 2
     assert 0.25 < height < 0.35, "of the centre of mass of a NAO that stands"
     assert_allclose(time_s, time_s[0])
@@ -457,6 +492,7 @@ def test_switched_off_nobody_is_caught() -> None:
     assert off.shift is None
     assert flag_names(report_of(controller).flags) == ("DISABLED",)
     controller.enabled = True
+    controller.user_stiffness = 1.0
     assert watch.see().stiffness.max() < 0.7
 
 

@@ -1,0 +1,58 @@
+"""The guard on the simulated robot: a push is caught, and nothing else is."""
+
+import numpy as np
+import pytest
+
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
+from models import default_robot_folder, load_robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
+
+NAO = load_robot()
+CYCLES_PER_CATCH = 150
+"""Two seconds of holding, one of letting go."""
+
+pytestmark = [pytest.mark.scenario, pytest.mark.slow]
+
+
+def stand(controller: str, *pushes: Push, seconds: float) -> TrialResult:
+    """Return how one misaligned robot fared."""
+    rng = np.random.default_rng(1)
+    errors = {name: float(rng.uniform(-2.0, 2.0)) for name in NAO.leg_joints}
+    simulation = SimulationCfg(world=WorldCfg(), misalignment_deg=errors, seed=1)
+    return run_trial(
+        TrialCfg(
+            controller=controller,
+            robot_folder=default_robot_folder(),
+            posture="PoseInit",
+            duration_s=seconds,
+            simulation=simulation,
+            fast_forward=FastForwardCfg(),
+            pushes=pushes,
+        )
+    )
+
+
+@pytest.mark.parametrize("controller", ["smart", "minheat"])
+def test_a_robot_that_is_pushed_is_caught_once_and_let_down(controller: str) -> None:
+    push = Push(at_s=4.0, force_n=(10.0, 0.0, 0.0))
+    result = stand(controller, push, seconds=9.0)
+    assert not result.fell
+    assert CYCLES_PER_CATCH <= result.flags["CATCHING"] <= 1.5 * CYCLES_PER_CATCH
+
+
+@pytest.mark.parametrize("controller", ["smart", "minheat"])
+def test_a_robot_that_stands_is_left_alone(controller: str) -> None:
+    result = stand(controller, seconds=5.0)
+    assert result.failure is None
+    assert "CATCHING" not in result.flags
+
+
+def test_what_is_off_changes_nothing() -> None:
+    """Undisturbed, a guard is not to be noticed."""
+    guarded, document = (
+        stand(name, seconds=5.0) for name in ("smart", "smart-document")
+    )
+    assert guarded.legs_power_w == document.legs_power_w
