@@ -2,9 +2,12 @@
 
 A third-party package registers a controller under the entry-point group
 `nao_testbed.controllers`; the entry point is a callable that takes the text behind the
-colon, or None, and returns a `Controller`.
+colon, or None, and returns a `Controller`. Behind the colon of ours that set limits
+after ES2659053 stands another offset than the robot's own: `smart:Crouch=0.1+warm`.
 """
 
+import copy
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import cast
@@ -20,11 +23,13 @@ from controllers.interface.controller import (
 )
 from controllers.stiffness import (
     GuardCfg,
+    PostureOffset,
     ProductPolicy,
     SmartStiffness,
     SmartStiffnessCfg,
+    read_offset,
 )
-from models import BadInput, TestbedError, UnknownName
+from models import BadInput, Robot, TestbedError, UnknownName
 from models.values import number_of
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
@@ -53,53 +58,61 @@ def _constant(argument: str | None) -> Controller:
     return ConstantStiffness(value, name=f"constant:{argument}")
 
 
-def _guarded() -> SmartStiffnessCfg:
-    return SmartStiffnessCfg(guard=GuardCfg())
+def _limited(
+    name: str,
+    limits: SmartStiffnessCfg,
+    make: Callable[[str, SmartStiffnessCfg], Controller] | None = None,
+) -> ControllerFactory:
+    """Return a factory whose argument is the offset of its limits.
+
+    Args:
+        name: of the controller.
+        limits: how limits are set; the policy and the offset are made anew.
+        make: the controller, of its name and limits; None: the limits alone.
+    """
+
+    def factory(argument: str | None) -> Controller:
+        full = name if argument is None else f"{name}:{argument}"
+        offset = PostureOffset() if argument is None else read_offset(argument)
+        cfg = dataclasses.replace(
+            limits, offset=offset, policy=copy.deepcopy(limits.policy)
+        )
+        if make is None:
+            return SmartStiffness(dataclasses.replace(cfg, name=full))
+        return make(full, cfg)
+
+    return factory
 
 
-def _smart() -> Controller:
-    return SmartStiffness(_guarded())
+def _minheat(name: str, limits: SmartStiffnessCfg) -> Controller:
+    return MinHeat(MinHeatCfg(name=name, limits=limits))
 
 
-def _smart_document() -> Controller:
-    return SmartStiffness(SmartStiffnessCfg(name="smart-document"))
+def _longest(name: str, limits: SmartStiffnessCfg) -> Controller:
+    return Longest(LongestCfg(name=name, limits=limits))
 
 
-def _smart_full() -> Controller:
-    cfg = SmartStiffnessCfg(name="smart-full", model="full", add_friction=True)
-    return SmartStiffness(cfg)
-
-
-def _smart_product() -> Controller:
-    cfg = SmartStiffnessCfg(name="smart-product", policy=ProductPolicy())
-    return SmartStiffness(cfg)
-
-
-def _minheat() -> Controller:
-    return MinHeat(MinHeatCfg(limits=_guarded()))
-
-
-def _longest() -> Controller:
-    return Longest(LongestCfg(limits=_guarded()))
-
-
-def _minheat_no_gear() -> Controller:
+def _minheat_no_gear(name: str, limits: SmartStiffnessCfg) -> Controller:
     shift = SetPointShiftCfg(gear_share=0.0)
-    cfg = MinHeatCfg(name="minheat-no-gear", shift=shift, limits=_guarded())
-    return MinHeat(cfg)
+    return MinHeat(MinHeatCfg(name=name, shift=shift, limits=limits))
 
+
+_GUARDED = SmartStiffnessCfg(guard=GuardCfg())
+_FULL = SmartStiffnessCfg(model="full", add_friction=True)
 
 BUILT_IN: Mapping[str, ControllerFactory] = {
     "fixed": _plain("fixed", FixedStiffness),
     "constant": _constant,
-    "smart": _plain("smart", _smart),
-    "smart-document": _plain("smart-document", _smart_document),
-    "smart-full": _plain("smart-full", _smart_full),
-    "smart-product": _plain("smart-product", _smart_product),
+    "smart": _limited("smart", _GUARDED),
+    "smart-document": _limited("smart-document", SmartStiffnessCfg()),
+    "smart-full": _limited("smart-full", _FULL),
+    "smart-product": _limited(
+        "smart-product", SmartStiffnessCfg(policy=ProductPolicy())
+    ),
     "nudge": _plain("nudge", Nudge),
-    "minheat": _plain("minheat", _minheat),
-    "longest": _plain("longest", _longest),
-    "minheat-no-gear": _plain("minheat-no-gear", _minheat_no_gear),
+    "minheat": _limited("minheat", _GUARDED, _minheat),
+    "longest": _limited("longest", _GUARDED, _longest),
+    "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
 """Our controllers: no limit but the motor's; one value; the simplified model of
 ES2659053 under a guard that catches pushes, and without; its full model; the simplified
@@ -118,8 +131,8 @@ def make_controller(spec: str) -> Controller:
     """Make the controller that `spec` names; call its `reset(robot)` before use.
 
     Args:
-        spec: a name, or `name:argument` as in `constant:0.6`. Our names go before those
-            of other packages.
+        spec: a name, or `name:argument` as in `constant:0.6` and `smart:warm`. Our
+            names go before those of other packages.
 
     Raises:
         UnknownName: no controller has this name.
@@ -149,15 +162,33 @@ def make_controller(spec: str) -> Controller:
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
 
 
-def check_controllers(names: Sequence[str]) -> None:
+def check_controller(spec: str, robot: Robot | None = None) -> None:
+    """Look whether it can be made, and its offset is of a robot.
+
+    Raises:
+        BadInput: it cannot.
+        UnknownName: the robot has no such posture.
+    """
+    controller = make_controller(spec)
+    limits = getattr(controller, "limits", controller)
+    if robot is not None and isinstance(limits, SmartStiffness):
+        limits.cfg.offset.reset(robot)
+
+
+def check_controllers(names: Sequence[str], robot: Robot | None = None) -> None:
     """Look whether each of them can be made, and none comes twice.
+
+    Args:
+        names: as `make_controller` takes them.
+        robot: whose postures an offset may name; None: that is not looked at.
 
     Raises:
         BadInput: one cannot, or does; or there is none.
+        UnknownName: the robot has no such posture.
     """
     if len(set(names)) != len(names) or not names:
         raise BadInput(
             f"controllers are {', '.join(names) or 'none'}; name each controller once."
         )
     for name in names:
-        make_controller(name)
+        check_controller(name, robot)

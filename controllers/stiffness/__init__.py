@@ -20,6 +20,7 @@ from controllers.stiffness.offset import (
     OffsetLaw,
     PostureOffset,
     WarmJointOffset,
+    read_offset,
 )
 from controllers.stiffness.smart_stiffness import SmartStiffness, StiffnessReport
 from controllers.stiffness.stiffness_law import (
@@ -58,4 +59,5 @@ __all__ = [
     "StiffnessReport",
     "WarmJointOffset",
     "flag_names",
+    "read_offset",
 ]

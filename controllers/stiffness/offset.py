@@ -4,21 +4,27 @@ It stands for what the model leaves out. ES2659053 found 0.25 good for an uprigh
 robot and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a
 constant, values tabulated by posture or context of use, or a variable with an
 evolution law. Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one
-tabulated value to the next without a jump.
+tabulated value to the next without a jump. `read_offset` makes them of the words that
+follow a controller's name, as in `smart:Crouch=0.1+warm`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from controllers.interface.checked import Checked, Fraction, check_value
 from models import BadInput, Posture, Robot
-from models.values import FloatArray, Positive
+from models.values import FloatArray, Positive, number_of
 
 Offset = float | FloatArray
+Celsius = Annotated[float, Field(ge=-40.0, le=200.0)]
+"""In °C; a winding that a NAO's motor survives lies well within."""
+OFFSET_WORDS = "VALUE, POSTURE=VALUE, approach[=SECONDS], warm[=BEGIN-END]"
+"""What `read_offset` accepts, joined by `+`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,7 +166,7 @@ class ApproachOffset(Checked):
 
 
 @dataclass(kw_only=True)
-class WarmJointOffset:
+class WarmJointOffset(Checked):
     """An evolution law: a joint gives up its offset as it warms.
 
     The offset of `inner` is multiplied by 1 up to `begin_degc`, by 0 from `end_degc`,
@@ -168,12 +174,13 @@ class WarmJointOffset:
     """
 
     inner: OffsetLaw = field(default_factory=PostureOffset)
-    begin_degc: float = 50.0
+    begin_degc: Celsius = 50.0
     """In °C; estimate: well below the 76 °C at which a NAO reduces torque by itself."""
-    end_degc: float = 70.0
+    end_degc: Celsius = 70.0
     """In °C; estimate: a NAO releases that reduction at 70 °C."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.begin_degc < self.end_degc:
             raise BadInput(
                 f"begin_degc = {self.begin_degc} °C, end_degc = {self.end_degc} °C; "
@@ -189,6 +196,64 @@ class WarmJointOffset:
         span = self.end_degc - self.begin_degc
         share = (self.end_degc - context.joint_temperature) / span
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
+
+
+def read_offset(words: str) -> OffsetLaw:
+    """Read an offset law as a person writes it behind a controller's name.
+
+    Words are joined by `+`, in any order:
+
+    - `0.2`: this offset in every posture (`ConstantOffset`);
+    - `Crouch=0.1`: this one in a posture, the robot's own elsewhere (`PostureOffset`);
+    - `approach`, `approach=2`: from one to the next with this time constant in s
+      (`ApproachOffset`);
+    - `warm`, `warm=50-70`: none on a joint whose motor is warm, between these
+      temperatures in °C (`WarmJointOffset`).
+
+    A joint's warmth acts at once, on what the approach gives.
+
+    Raises:
+        BadInput: a word is none of these, comes twice, or is out of its range.
+    """
+    given: dict[str, str | None] = {}
+    for word in words.split("+"):
+        name, equals, text = word.strip().partition("=")
+        if name in given:
+            raise BadInput(f"offset {words!r} has {name!r} twice; give it once.")
+        given[name] = text if equals else None
+    laws = {name: given.pop(name) for name in ("approach", "warm") if name in given}
+    table = {name: _number(words, text) for name, text in given.items() if text}
+    values = [_number(words, name) for name, text in given.items() if not text]
+    if len(values) > 1 or (values and table):
+        raise BadInput(
+            f"offset {words!r} has {', '.join(given)}; give one value for all "
+            "postures, or POSTURE=VALUE for some."
+        )
+    law: OffsetLaw = PostureOffset(table=table)
+    if values:
+        law = ConstantOffset(value=values[0])
+    if "approach" in laws:
+        seconds = laws["approach"]
+        time = 1.0 if seconds is None else _number(words, seconds)
+        law = ApproachOffset(inner=law, time_constant_s=time)
+    if "warm" not in laws:
+        return law
+    if (span := laws["warm"]) is None:
+        return WarmJointOffset(inner=law)
+    begin, _, end = span.partition("-")
+    return WarmJointOffset(
+        inner=law, begin_degc=_number(words, begin), end_degc=_number(words, end)
+    )
+
+
+def _number(words: str, text: str) -> float:
+    try:
+        return number_of(text)
+    except ValueError:
+        raise BadInput(
+            f"offset {words!r} has {text!r} where a number is due; "
+            f"give {OFFSET_WORDS}, joined by '+', as in 'Crouch=0.1+warm'."
+        ) from None
 
 
 def _check_table(table: Mapping[str, float]) -> None:

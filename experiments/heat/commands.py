@@ -30,7 +30,8 @@ def heat_command(
         typer.Option(
             help="Comma-separated: fixed, smart, nudge, minheat, longest, "
             "smart-document, smart-full, smart-product, minheat-no-gear, "
-            "constant:VALUE; one robot each."
+            "constant:VALUE; one robot each. Behind smart, minheat and longest an "
+            "offset may stand, as in smart:Crouch=0.1+warm (see docs/cooler.md)."
         ),
     ] = "fixed,smart",
     preset: Annotated[

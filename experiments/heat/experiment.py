@@ -80,6 +80,7 @@ def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
     if cfg.preset is not None:
         _check_preset(cfg.preset, setting, robot)
     setting.check(robot)
+    check_controllers(cfg.controllers, robot)
     return [
         TrialCfg.of(
             setting,

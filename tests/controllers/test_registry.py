@@ -13,6 +13,7 @@ from controllers import (
     FixedStiffness,
     Limits,
     MinHeat,
+    Observation,
     SensorError,
     SmartStiffness,
     controller_names,
@@ -20,11 +21,21 @@ from controllers import (
     registry,
 )
 from controllers.registry import BUILT_IN
-from controllers.stiffness import GuardCfg, ProductPolicy
+from controllers.stiffness import (
+    ApproachOffset,
+    ConstantOffset,
+    GuardCfg,
+    PostureOffset,
+    ProductPolicy,
+    WarmJointOffset,
+)
+from controllers.stiffness.offset import OffsetLaw
 from models import BadInput, Robot, UnknownName
+from models.values import FloatArray
 from tests.controllers.helpers import Observe
 
 SPECS = tuple("constant:0.6" if name == "constant" else name for name in BUILT_IN)
+OFFSET_NAMES = [n for n in BUILT_IN if n.startswith(("smart", "minheat", "longest"))]
 READ = {
     "smart": ("q", "v", "gyro", "accelerometer", "fsr", "temperature"),
     "nudge": ("q", "v", "target", "current", "gyro", "fsr"),
@@ -162,6 +173,60 @@ def test_two_controllers_of_one_name_share_nothing() -> None:
     assert a.cfg.offset is not b.cfg.offset
 
 
+@pytest.mark.requirement("ST-19", "ST-30")
+@pytest.mark.parametrize(
+    ("words", "law"),
+    [
+        ("0.2", ConstantOffset(value=0.2)),
+        ("Crouch=0.1+Sit=0", PostureOffset(table={"Crouch": 0.1, "Sit": 0.0})),
+        ("approach", ApproachOffset()),
+        ("warm", WarmJointOffset()),
+        ("warm=45.5-60", WarmJointOffset(begin_degc=45.5, end_degc=60.0)),
+        (
+            "approach=2+warm+0.3",
+            WarmJointOffset(
+                inner=ApproachOffset(inner=ConstantOffset(value=0.3), time_constant_s=2)
+            ),
+        ),
+    ],
+)
+def test_words_behind_the_name_are_the_offset(words: str, law: OffsetLaw) -> None:
+    for name in OFFSET_NAMES:
+        controller = make_controller(f"{name}:{words}")
+        assert controller.name == f"{name}:{words}"
+        limits = controller.limits if isinstance(controller, MinHeat) else controller
+        assert isinstance(limits, SmartStiffness)
+        assert limits.cfg.offset == law
+        plain = make_controller(name)
+        own = plain.limits if isinstance(plain, MinHeat) else plain
+        assert isinstance(own, SmartStiffness)
+        assert own.cfg.offset == PostureOffset(), "the offset of one is not another's"
+        assert own.cfg.guard == limits.cfg.guard
+        assert own.cfg.model == limits.cfg.model
+
+
+@pytest.mark.requirement("ST-30")
+def test_a_hot_joint_stands_on_what_equilibrium_needs(
+    nao: Robot, observe: Observe
+) -> None:
+    knee = nao.joint_index("LKneePitch")
+    temperature = np.full(len(nao.motors), 30.0)
+    temperature[nao.motor_of_joint[knee]] = 75.0
+    least, warm, usual = (
+        step_of(nao, spec, observe(nao, temperature=temperature))
+        for spec in ("smart:0", "smart:warm", "smart")
+    )
+    assert warm[knee] == least[knee]
+    np.testing.assert_array_equal(np.delete(warm, knee), np.delete(usual, knee))
+    assert usual[knee] == pytest.approx(least[knee] + 0.25)
+
+
+def step_of(robot: Robot, spec: str, observation: Observation) -> FloatArray:
+    controller = make_controller(spec)
+    controller.reset(robot)
+    return controller.step(observation).stiffness
+
+
 def test_an_unknown_controller_is_refused_with_a_hint() -> None:
     with pytest.raises(UnknownName, match=r"Controller 'smrt' .*Did you mean 'smart'"):
         make_controller("smrt")
@@ -176,7 +241,18 @@ def test_an_unknown_controller_is_refused_with_a_hint() -> None:
         ("constant:1.5", r"stiffness 1\.5; give a number from 0 to 1"),
         ("constant:nan", "stiffness nan"),
         ("fixed:0.5", "'fixed' takes no argument; got '0.5'"),
-        ("smart:", "'smart' takes no argument"),
+        ("smart:", "offset '' has '' where a number is due; give VALUE, POSTURE=VALUE"),
+        ("smart:wram", "offset 'wram' has 'wram' where a number is due"),
+        ("smart:1.5", r"value = 1\.5; give 0 to 1"),
+        ("minheat:Crouch=2", r"offset of Crouch = 2\.0; give 0 to 1"),
+        ("smart:0.1+0.2", r"has 0\.1, 0\.2; give one value for all"),
+        ("smart:0.1+Crouch=0.2", r"has 0\.1, Crouch; give one value"),
+        ("smart:warm+warm", "has 'warm' twice"),
+        ("smart:Sit=0.1+Sit=0.2", "has 'Sit' twice"),
+        ("smart:warm=70-50", r"begin_degc = 70\.0 °C, end_degc = 50\.0 °C"),
+        ("smart:warm=50", "has '' where a number is due"),
+        ("smart:warm=50-inf", r"end_degc = inf °C; give -40 to 200"),
+        ("smart:approach=0", r"time_constant_s = 0\.0 s; give a finite number above 0"),
     ],
 )
 def test_a_wrong_argument_is_refused(spec: str, match: str) -> None:

@@ -196,7 +196,7 @@ class _Loader:
         lookup.ticks(("duration_s",), form.duration_s)
         check_reservations(form, lookup)
         notes.attempt(("posture",), self._robot.posture, form.posture)
-        read_controller(("controller",), form.controller, notes)
+        read_controller(("controller",), form.controller, self._robot, notes)
         notes.attempt(("voice",), make_voice, form.voice)
         simulation = read_simulation(form, self._robot, notes)
         lookup.start_degc = {

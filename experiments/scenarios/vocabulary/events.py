@@ -402,7 +402,9 @@ class ControllerEvent(Action):
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
         """Try to make it."""
-        read_controller((*place, "controller"), self.controller, lookup.notes)
+        read_controller(
+            (*place, "controller"), self.controller, lookup.robot, lookup.notes
+        )
         return self
 
     def act(self, setup: Setup) -> None:

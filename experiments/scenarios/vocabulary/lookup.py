@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.registry import make_controller
+from controllers.registry import check_controller
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import SchemaClass
 from controllers.schemas.waking import make_parameters
@@ -289,6 +289,8 @@ def _problem(info: SchemaInfo, values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def read_controller(place: tuple[str | int, ...], spec: str, notes: Notes) -> None:
-    """Note a stiffness controller that cannot be made."""
-    notes.attempt(place, make_controller, spec)
+def read_controller(
+    place: tuple[str | int, ...], spec: str, robot: Robot, notes: Notes
+) -> None:
+    """Note a stiffness controller that cannot be made, or is of another robot."""
+    notes.attempt(place, check_controller, spec, robot)

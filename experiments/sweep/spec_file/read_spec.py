@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from controllers.registry import check_controllers, make_controller
+from controllers.registry import check_controller, check_controllers
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push, check_in_time, check_pushes
 from experiments.common.builtin_files import BuiltinFiles
@@ -188,7 +188,7 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     """
     name, dot, joint = column.partition(".")
     if name == "controller":
-        make_controller(str(value))
+        check_controller(str(value), robot)
     elif name == "minutes":
         _check_minutes(float(value))
     elif name == PUSH:

@@ -31,6 +31,8 @@ CASES = """\
 --misalign LAnklePitch=2_0
 --controllers constant:1.4
 --controllers constant:nan
+--controllers smart:wram
+--controllers smart:Stood=0.1
 --preset documnt
 --preset document --posture Stand --robot TWO_LEG
 --servo torqe

@@ -214,7 +214,7 @@ name: mistakes
 minuts: 15
 slope_deg: {uniform: [-2, 52]}
 friction: []
-controller: [fixd, smart, "constant:3"]
+controller: [fixd, smart, "constant:3", "smart:Stood=0.1"]
 posture: Stan
 misalignment_deg:
   LAnklPitch: [0, 1, 2]

@@ -117,6 +117,7 @@ events:
   - {at_s: 1, body: T13}  #! Body 'T13' is not in
   - {at_s: 1, ground: {}}  #! give friction, slope_deg or both
   - {at_s: 1, controller: constant}  #! has no number
+  - {at_s: 1, controller: "smart:Stood=0.1"}  #! Posture 'Stood' is not in robot
   - {when: {degc_above: {HedYaw: 75}}, say: Hot}  #! Did you mean 'HeadYaw'?
   - {when: {granted: b}, say: Hello}  #! needs no resource
   - {when: {state: Stnd}, say: Hello}  #! Did you mean 'Stand'?
