@@ -7,7 +7,7 @@ What a user chooses or reads can be imported from here.
 from controllers.stiffness.contact_forces import ContactForceCfg
 from controllers.stiffness.contacts import ContactCfg, PostureCfg
 from controllers.stiffness.dynamics import GRAVITY, Dynamics, ExternalLoad
-from controllers.stiffness.equation_of_motion import MotionCfg
+from controllers.stiffness.dynamics.equation_of_motion import MotionCfg
 from controllers.stiffness.equilibrium import SmartStiffnessCfg
 from controllers.stiffness.flags import StiffnessFlag, flag_names
 from controllers.stiffness.ground_plane import GravityFilterCfg, GroundPlaneCfg

@@ -30,7 +30,7 @@ from controllers.stiffness.contacts import (
     choose_contacts,
 )
 from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics, ExternalLoad
-from controllers.stiffness.equation_of_motion import (
+from controllers.stiffness.dynamics.equation_of_motion import (
     JointTorques,
     LeftSide,
     MotionCfg,

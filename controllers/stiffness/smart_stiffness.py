@@ -14,7 +14,7 @@ import numpy as np
 from controllers.interface.controller import Limits, require_robot
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.dynamics import ExternalLoad
-from controllers.stiffness.equation_of_motion import JointTorques
+from controllers.stiffness.dynamics.equation_of_motion import JointTorques
 from controllers.stiffness.equilibrium import (
     Equilibrium,
     EquilibriumLogic,

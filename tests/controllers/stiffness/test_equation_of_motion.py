@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from controllers.stiffness import GRAVITY, MotionCfg
-from controllers.stiffness.equation_of_motion import MotionEstimator
+from controllers.stiffness.dynamics.equation_of_motion import MotionEstimator
 from models import Robot
 from tests.controllers.helpers import Observe
 
