@@ -82,6 +82,9 @@ def test_falls_are_counted_by_ground_force_and_controller(pushed: Sweep) -> None
     assert (smart["fell"], smart["trials"]) == (11, 19)
     assert (smart["robots_fell"], smart["robots"], smart["before"]) == (5, 5, 0)
     fixed = row(pushed, "friction 0.7", 20.0, "fixed")
+    drawn = bootstrap(np.array([0.0, 0.0, 0.0, 0.0, 1.0]), np.full(5, 4.0))
+    assert (fixed["low"], fixed["high"]) == (drawn[0], max(drawn[1], wilson(1, 20)[1]))
+    assert fixed["low"] < wilson(1, 20)[0]
     assert (fixed["fell"], fixed["trials"], fixed["robots_fell"]) == (1, 20, 1)
     for controller in ("fixed", "smart"):
         none = row(pushed, "friction 0.7", 5.0, controller)
