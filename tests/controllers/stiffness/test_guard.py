@@ -526,6 +526,7 @@ def test_minheat_holds_its_shift_while_it_catches() -> None:
     see(DT, **PUSHED)
     assert controller.limits.guard is not None
     assert controller.limits.guard.lift == 1.0
+    assert watch.answer.is_urgent
     held = see(1.9)
     catch = controller.limits.guard.shift
     assert catch is not None
@@ -552,6 +553,7 @@ def test_any_controller_is_guarded() -> None:
     assert watch.see(1.0).stiffness.tolist() == [0.3] * N
     assert_allclose(watch.see(**PUSHED).stiffness, 0.8)
     assert watch.answer.shift is not None
+    assert watch.answer.is_urgent
     watch.see(CFG.hold_s + CFG.release_s)
     assert watch.answer.stiffness.tolist() == [0.3] * N
     assert watch.answer.shift is None
