@@ -109,6 +109,12 @@ def test_a_slanted_surface_throws_the_sound_away(
     assert_array_equal(sonar, [heard, heard])
 
 
+def test_the_robot_does_not_hear_itself(nao: Robot, simulate: Simulate) -> None:
+    """In StandZero both arms are stretched out ahead, into the beams."""
+    sim = simulate(nao, EXACT, "StandZero")
+    assert_array_equal(sim.read().sonar, [2.55, 2.55])
+
+
 def test_what_is_too_near_reads_the_least(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, EXACT, "Stand")
     put_wall(sim, 0.15)

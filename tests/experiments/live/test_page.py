@@ -1,0 +1,90 @@
+"""The page in a browser: robots live, steered, nothing asked of other machines.
+
+A process of its own runs it, as a person would, and Ctrl-C ends it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from sim.recording.run_folder import read_run
+from tests.experiments.common.browser import browser, listen  # noqa: F401
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+
+WAIT_MS = 40_000
+"""A software renderer on a busy machine is slow."""
+
+
+@dataclass
+class Live:
+    process: subprocess.Popen[str]
+    url: str
+    folder: Path
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    folder = tmp_path / "live"
+    words = "live --no-browser --port 0 --out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments.cli", *words.split(), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield Live(process, process.stdout.readline().strip(), folder)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.slow(covers=False)
+@pytest.mark.requirement("JD-23")
+def test_a_person_sees_steers_and_ends_it(
+    live: Live,
+    browser: "Browser",  # noqa: F811
+) -> None:
+    page = browser.new_page(viewport={"width": 1024, "height": 640})
+    page.set_default_timeout(WAIT_MS)
+    heard = listen(page)
+    page.goto(live.url)
+    view = page.frame_locator("#view")
+    view.get_by_text("hottest:").first.wait_for(timeout=WAIT_MS)
+    state = view.locator("body")
+    assert "LAnklePitch" in state.inner_text()
+    view.get_by_role("button", name="Take").click()
+    view.get_by_text("head taken from posture").first.wait_for(timeout=WAIT_MS)
+    view.get_by_role("button", name="Heat", exact=True).click()
+    view.get_by_text("HeadYaw is 70").first.wait_for(timeout=WAIT_MS)
+    here = urlsplit(live.url).netloc
+    hosts = {
+        urlsplit(url.removeprefix("blob:")).netloc
+        for url in heard.asked
+        if not url.startswith("data:")
+    }
+    assert hosts == {here}
+    assert not [fault for fault in heard.faults if "WebGL" not in fault]
+    os.kill(live.process.pid, signal.SIGINT)
+    assert live.process.wait(timeout=60) == 130
+    page.close()
+    for name in ("fixed", "smart"):
+        run = read_run(live.folder / name)
+        assert run.state == "done"
+        assert len(run.frame) > 10
+        assert any("head taken" in str(event) for event in run.events)
