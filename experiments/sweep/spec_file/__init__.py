@@ -239,6 +239,11 @@ class FastForwardForm(Part):
     """And as a fraction of its mean, whichever is larger."""
     shift_bound: Positive | None = None
     """Largest change over these blocks of a set-point that is shifted, in rad."""
+    trend_blocks: Annotated[int, Field(ge=2)] | None = None
+    """Blocks in a row over which the sum of mean squared torques must stay, too, while
+    set-points are shifted."""
+    trend_bound: Positive | None = None
+    """Largest difference of its mean between the halves of them, as a fraction."""
     not_before_s: Seconds | None = None
     """Time for taking the posture and settling, in s."""
     first_jump_s: PositiveSeconds | None = None

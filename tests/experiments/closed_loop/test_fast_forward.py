@@ -288,9 +288,34 @@ def test_a_shift_that_goes_on_is_not_steady() -> None:
     cfg = FastForwardCfg()
     steadiness = Steadiness(cfg)
     torques = np.full(3, 0.5)
-    for k in range(cfg.blocks):
+    for k in range(cfg.trend_blocks):
         steadiness.add(torques, np.array((0.0, k * cfg.shift_bound)))
     assert not steadiness.is_steady()
     for _ in range(cfg.blocks):
         steadiness.add(torques, np.array((0.0, 0.1)))
     assert steadiness.is_steady()
+
+
+@pytest.mark.parametrize(
+    ("trend", "is_shifted", "steady"),
+    [
+        (0.95, True, True),
+        (1.05, True, False),
+        (-1.05, True, False),
+        (1.05, False, True),
+    ],
+)
+def test_while_set_points_are_shifted_the_sum_has_no_trend(
+    trend: float, is_shifted: bool, steady: bool
+) -> None:
+    """In bounds, from half to half; each motor alone would be steady."""
+    cfg = FastForwardCfg()
+    steadiness = Steadiness(cfg)
+    shift = np.array((0.0, 0.1)) if is_shifted else None
+    step = trend * cfg.trend_bound / (cfg.trend_blocks / 2)
+    for k in range(cfg.trend_blocks - 1):
+        steadiness.add(np.full(3, 0.1 * (1.0 + k * step)), shift)
+    assert steadiness.is_steady() is not is_shifted, "too few blocks for a trend"
+    last = cfg.trend_blocks - 1
+    steadiness.add(np.full(3, 0.1 * (1.0 + last * step)), shift)
+    assert steadiness.is_steady() is steady
