@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from controllers.interface.robot_interface import Command, Observation
 from models import BadInput, Robot
@@ -34,18 +35,19 @@ class StillWorld:
     def __init__(self, physics_dt: float = 1e-3) -> None:
         self.cfg = WorldCfg(physics_dt=physics_dt)
         self.ground_normal = np.array([0.0, 0.0, 1.0])
+        self.position = np.zeros(3)
         self.rotation = np.eye(3)
         self.force = 0.0
         self.cop = np.zeros(3)
 
     def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
-        return np.zeros(3), self.rotation
+        return self.position, self.rotation
 
     def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
         return np.zeros(3), np.zeros(3)
 
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
-        return self.force, self.force * self.rotation @ self.cop
+        return self.force, self.force * (self.position + self.rotation @ self.cop)
 
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
@@ -83,6 +85,10 @@ def sole_reading(robot: Robot, force: float, cop: FloatArray) -> FloatArray:
     return fsr
 
 
+def turned(axis: FloatArray, degrees: float) -> FloatArray:
+    return Rotation.from_rotvec(np.deg2rad(degrees) * axis).as_matrix()
+
+
 # -- the sole ------------------------------------------------------------------------
 
 
@@ -107,6 +113,35 @@ def test_a_rectangular_sole_shares_its_load_as_by_hand(
     fl, fr, rl, rr = sole_reading(two_leg, force, cop)
     expected = 0.25 * force * (1.0 + np.array([x + y, x - y, -x + y, -x - y]))
     assert_allclose([fl, fr, rl, rr], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("degrees", [30.0, 90.0, -135.0])
+def test_a_turned_foot_elsewhere_feels_what_it_felt(
+    two_leg: Robot, degrees: float
+) -> None:
+    """Its centre of pressure is in its own frame, whichever way it faces."""
+    cop = np.array([0.030, -0.010, -0.035])
+    world = StillWorld()
+    world.force, world.cop = 10.0, cop
+    world.rotation = turned(np.array([0.0, 0.0, 1.0]), degrees)
+    world.position = np.array([1.0, -2.0, 0.5])
+    n = len(two_leg.force_sensors) // 2
+    fsr = sensors_in(world, two_leg, EXACT).fsr[:n]
+    assert_allclose(fsr, sole_reading(two_leg, 10.0, cop), atol=1e-12)
+    assert np.ptp(fsr) > 2.0
+
+
+def test_a_tilted_foot_feels_what_presses_along_its_own_normal(two_leg: Robot) -> None:
+    """On a sole tilted by 20°: F cos 20°, at the same place of the sole."""
+    cop = np.array([0.030, -0.010, 0.0])
+    world = StillWorld()
+    world.force, world.cop = 10.0, cop
+    world.rotation = turned(np.array([0.6, 0.8, 0.0]), 20.0)
+    world.position = np.array([0.1, 0.2, 0.3])
+    n = len(two_leg.force_sensors) // 2
+    fsr = sensors_in(world, two_leg, EXACT).fsr[:n]
+    level = sole_reading(two_leg, 10.0, cop)
+    assert_allclose(fsr, np.cos(np.deg2rad(20.0)) * level, atol=1e-12)
 
 
 @given(
@@ -418,3 +453,27 @@ def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
     specific_force = R.T @ acceleration
     assert np.linalg.norm(specific_force) < 0.5 * G
     assert_allclose(reading.accelerometer, specific_force, atol=0.1)
+
+
+def test_a_robot_that_faces_elsewhere_feels_where_its_soles_touch(
+    nao: Robot, simulate: Simulate
+) -> None:
+    """Placed anew, 60° to the left and 2 m away; from PyBullet's own contacts."""
+    sim = simulate(nao, SimulationCfg(sensors=EXACT), "Stand")
+    truth, left = sim.truth(), Rotation.from_euler("z", 60.0, degrees=True)
+    turn = left * Rotation.from_quat(truth.base_quaternion)
+    position = left.apply(truth.base_position) + np.array([2.0, 0.0, 0.0])
+    sim.engine.place(truth.q, position, turn.as_quat())
+    sim.step(500)
+    fsr = sim.read().fsr
+    for link in dict.fromkeys(sensor.link for sensor in nao.force_sensors):
+        origin, R = sim.engine.link_pose(link)
+        touching = [c for c in sim.engine.contacts() if c.link == link]
+        loads = np.array([c.normal_force for c in touching])
+        places = np.array([c.position for c in touching])
+        expected = (loads @ places / loads.sum() - origin) @ R
+        under = [k for k, s in enumerate(nao.force_sensors) if s.link == link]
+        corners = np.array([nao.force_sensors[k].position for k in under])
+        felt = fsr[under] @ corners / fsr[under].sum()
+        assert_allclose(felt[:2], expected[:2], atol=1e-3)
+        assert_allclose(fsr[under].sum(), loads.sum(), rtol=0.02)
