@@ -289,6 +289,11 @@ class Speaker(StrictPart):
     sample_rates_hz: tuple[Annotated[int, Field(gt=0)], ...]
 
 
+IDLE_WATT, DRIVE_EFFICIENCY = 25.0, 0.85
+"""Estimates, no data of a robot: the 90 min of normal use that the NAO's data sheet
+gives are 41.7 W, with all that its motors do."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Battery(StrictPart):
     """The supply that bounds motor speed."""
@@ -297,6 +302,10 @@ class Battery(StrictPart):
     max_volt: Positive
     max_discharge_ampere: Positive
     capacity_watt_hour: Positive
+    idle_watt: Positive = IDLE_WATT
+    """What computers, sensors and lights draw."""
+    drive_efficiency: Annotated[float, Field(gt=0.0, le=1.0)] = DRIVE_EFFICIENCY
+    """Of the motors' drives."""
 
 
 _T = TypeVar("_T", bound=np.generic)

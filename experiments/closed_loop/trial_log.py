@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.heat_minimization.standing_problem import joule_loss
 from controllers.interface.controller import Controller, Limits, SignalSource
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.leg_forces import LegsPower, least_powers
@@ -208,6 +209,7 @@ class TrialLog:
         joints = self._meter.results(self._mean_square)
         has_legs = bool(robot.leg_joints) and robot.has_legs
         least = least_powers(sim) if has_legs and failure is None else None
+        charge, minutes = self._battery()
         return TrialResult(
             controller=name,
             joints=joints,
@@ -226,8 +228,23 @@ class TrialLog:
             least_power_w=least.without_gears_w if least else None,
             least_with_gears_w=least.with_gears_w if least else None,
             largest_shift_deg=float(np.rad2deg(self._largest_shift)),
+            battery_charge=charge,
+            battery_minutes=minutes,
             settled_s=self._legs.settled_s(),
         )
+
+    def _battery(self) -> tuple[float, float]:
+        """Return the charge that is left, as a fraction, and for how many minutes."""
+        robot, battery = self._sim.robot, self._sim.robot.battery
+        heat_j = float(self._sim.heating.joule_energy.sum())
+        heat_w = float(joule_loss(robot, robot.joint_names) @ self._mean_square)
+        used_j = (
+            battery.idle_watt * self._sim.time_s + heat_j / battery.drive_efficiency
+        )
+        power_w = battery.idle_watt + heat_w / battery.drive_efficiency
+        capacity_j = 3600.0 * battery.capacity_watt_hour
+        charge = max(0.0, 1.0 - used_j / capacity_j)
+        return charge, charge * capacity_j / power_w / 60.0
 
     def _note(
         self,

@@ -62,6 +62,12 @@ class TrialResult:
     """The same when stuck gears bear what they can: nobody gets below."""
     largest_shift_deg: float = 0.0
     """Largest shift of a set-point by the controller."""
+    battery_charge: float | None = None
+    """Fraction of its capacity that is left in a battery which was full at the start:
+    1 - (P_0 t + Q / η) / E, of the draw P_0 of computers and sensors and the heat Q of
+    all motors, which stand, over the run (`models.robot.Battery`)."""
+    battery_minutes: float | None = None
+    """How long that lasts with the motors' last power."""
     settled_s: float | None = None
     """From when on the legs' power stayed near its last value; None for never."""
 

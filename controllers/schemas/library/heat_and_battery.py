@@ -49,6 +49,7 @@ from controllers.schemas.library.common import is_due
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.schemas.waking import Waking
 from models import Robot
+from models.robot import DRIVE_EFFICIENCY, IDLE_WATT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,9 +255,9 @@ class BatteryWatchParameters(Parameters):
 
     charge: float = bounded(1.0, 0.0, 1.0)
     """When the watch begins, in [0, 1]."""
-    idle_watts: float = bounded(25.0, 0.0, 1000.0, "W")
+    idle_watts: float = bounded(IDLE_WATT, 0.0, 1000.0, "W")
     """Taken by computers, sensors and lights, in W; an estimate."""
-    efficiency: float = bounded(0.85, 0.01, 1.0)
+    efficiency: float = bounded(DRIVE_EFFICIENCY, 0.01, 1.0)
     """Of the motors' drives, in (0, 1]; an estimate."""
     low_from: float = bounded(0.2, 0.0, 1.0)
     """Charge from which it is low, in [0, 1]."""

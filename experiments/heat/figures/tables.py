@@ -217,6 +217,14 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             else []
         ),
         Quantity("settled after", lambda arm: arm.settled_s, "s"),
+        Quantity(
+            "left of a full battery",
+            lambda arm: (
+                None if arm.battery_charge is None else 100 * arm.battery_charge
+            ),
+            "%",
+        ),
+        Quantity("which lasts for", lambda arm: arm.battery_minutes, "min", 0),
         *(
             Quantity(
                 f"flag: {flag.lower().replace('_', ' ')}", partial(_cycles, flag=flag)
