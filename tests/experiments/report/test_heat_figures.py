@@ -40,7 +40,9 @@ def test_power_over_time_ends_at_the_power_of_the_run(heat_folder: Path) -> None
     assert {"fixed", "smart", "least, gears free"} <= told
     for line, arm in zip(axes.lines, source.arms, strict=False):
         watts = source.heat.arms[arm.name].legs_power_w
-        assert np.asarray(line.get_ydata())[-1] == pytest.approx(watts, rel=0.25)
+        # The last second, in halves, and its last row: a push is caught meanwhile.
+        last = np.asarray(line.get_ydata())[-3:]
+        assert last.mean() == pytest.approx(watts, rel=0.05)
 
 
 def test_one_limp_robot_without_a_least_is_drawn_too(heat_folder: Path) -> None:
