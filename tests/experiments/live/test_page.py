@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-WAIT_MS = 40_000
+WAIT_MS = 180_000
 """A software renderer on a busy machine is slow."""
 
 
