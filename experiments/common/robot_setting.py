@@ -168,6 +168,7 @@ class RobotSetting:
         from sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
 
         other = self.other_start_degc
+        loads = starmap(Payload.at, self.payload_kg.items())
         return SimulationCfg(
             world=WorldCfg(
                 physics_dt=self.physics_dt,
@@ -175,7 +176,7 @@ class RobotSetting:
                 slope_deg=self.slope_deg,
                 friction=self.friction,
                 solver_residual=self.solver_residual,
-                payloads=tuple(starmap(Payload.at, self.payload_kg.items())),
+                payloads=tuple(load for load in loads if load.mass_kg > 0.0),
                 gui=gui,
             ),
             servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),

@@ -27,6 +27,8 @@ Value: TypeAlias = float | str
 MISALIGNMENT, START, EFFORT_LIMIT = "misalignment_deg", "start_degc", "effort_limit_nm"
 JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT)
 """Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
+PAYLOAD = "payload_kg"
+"""With a value for each place on a link: columns `payload_kg.torso@-0.08,0,0.05`."""
 SETTING = (
     "posture",
     "slope_deg",
@@ -121,15 +123,16 @@ class SweepTrial:
         }
         return RobotSetting(
             robot=self.robot_folder or default_robot_folder(),
-            misalignment_deg=self.of_joints(MISALIGNMENT),
-            start_degc=self.of_joints(START),
-            effort_limits=self.of_joints(EFFORT_LIMIT),
+            misalignment_deg=self.by_name(MISALIGNMENT),
+            start_degc=self.by_name(START),
+            effort_limits=self.by_name(EFFORT_LIMIT),
+            payload_kg=self.by_name(PAYLOAD),
             seed=self.seed,
             **plain_ones,
         )
 
-    def of_joints(self, parameter: str) -> dict[str, float]:
-        """Return the values of one of `JOINT_PARAMETERS` by joint."""
+    def by_name(self, parameter: str) -> dict[str, float]:
+        """Return the values of one of `JOINT_PARAMETERS`, or of `PAYLOAD`, by name."""
         prefix = f"{parameter}."
         return {
             name.removeprefix(prefix): float(value)

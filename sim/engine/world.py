@@ -55,7 +55,7 @@ class Payload(Checked):
     """A point mass that a link carries, fixed to it."""
 
     link: str
-    mass_kg: Annotated[float, Field(gt=0.0, le=50.0, title="payload in kg")]
+    mass_kg: Annotated[float, Field(ge=0.0, le=50.0, title="payload in kg")]
     position: tuple[float, float, float] | None = None
     """In the link's frame, in m; None: at the link's centre of mass."""
 

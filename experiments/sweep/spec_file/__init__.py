@@ -287,6 +287,8 @@ class SweepFile(Part):
     """Of all other motors, in °C; absent: the preset's, or 30."""
     effort_limit_nm: Joints = Field(default_factory=dict)
     """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
+    payload_kg: dict[Name, Number] = Field(default_factory=dict)
+    """Mass that a link carries, in kg: by link, or by `LINK@X,Y,Z` in its frame."""
     gear_friction: Number = 1.0
     """Factor on every joint's gear friction."""
     ambient_degc: Number | None = None

@@ -7,7 +7,7 @@ be used is decided by the rules of the simulator (`check_value`); which columns 
 or a group of joints, means, by the robot (`joint_parameters`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from experiments.sweep.sweep_trial import (
     EFFORT_LIMIT,
     JOINT_PARAMETERS,
     MISALIGNMENT,
+    PAYLOAD,
     PUSH,
     PUSH_PARAMETERS,
     QUIET,
@@ -251,7 +252,8 @@ def read_spec(
 
 def _left_out(place: Place) -> Place:
     """Return what a wrong value takes with it: an entry of a map, or all of the key."""
-    return place[:2] if place and place[0] in JOINT_PARAMETERS else place[:1]
+    of_name = place and place[0] in (*JOINT_PARAMETERS, PAYLOAD)
+    return place[:2] if of_name else place[:1]
 
 
 class _SpecReader:
@@ -287,6 +289,7 @@ class _SpecReader:
         parameters = [
             *(self._plain(robot, preset, name) for name in PLAIN),
             *(p for name in joints for p in self._joints(robot, name, joints[name])),
+            *self._payloads(robot),
             self._parameter(robot, ("controller",), "controller", form.controller),
             *self._push_parameters(robot),
         ]
@@ -357,6 +360,13 @@ class _SpecReader:
         known = {j: v for j, v in preset.items() if j in robot.joint_names}
         arguments = (robot, name, entries, known)
         return self._notes.attempt((name,), joint_parameters, *arguments) or []
+
+    def _payloads(self, robot: Robot) -> Iterator[Parameter]:
+        for link, form in self._form.payload_kg.items():
+            column = f"{PAYLOAD}.{link}"
+            values = self._values(robot, (PAYLOAD, link), column, form)
+            if values is not None:
+                yield Parameter(columns=(column,), values=values)
 
     def _push_parameters(self, robot: Robot) -> list[Parameter | None]:
         """Return those of the push that is drawn: last, so that they follow each other.

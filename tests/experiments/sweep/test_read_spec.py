@@ -14,6 +14,7 @@ from experiments.sweep.spec_file import FastForwardForm
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from experiments.sweep.trial_store import robot_digest
 from models import BadInput, default_robot_folder, load_robot
+from sim.engine.world import Payload
 from tests.experiments.sweep.files import ANKLES, SHORT, TWO_LEG, spec_of
 
 LEAST = "name: least\ncontroller: fixed\n"
@@ -80,7 +81,7 @@ def test_joints_on_one_motor_start_at_one_temperature(tmp_path: Path) -> None:
 def test_a_list_for_a_group_is_one_grid(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, f"{LEAST}misalignment_deg: {{Left leg: [0, 1, 2]}}\n")
     assert spec.n_trials == 3
-    last = list(spec.trials())[-1].of_joints("misalignment_deg")
+    last = list(spec.trials())[-1].by_name("misalignment_deg")
     assert set(last.values()) == {2.0}
     assert set(last) == {
         f"L{j}" for j in ("HipRoll", "HipPitch", "KneePitch", "AnklePitch", "AnkleRoll")
@@ -91,11 +92,25 @@ def test_the_preset_lies_below_what_the_file_says(tmp_path: Path) -> None:
     preset = load_preset("document")
     text = f"{LEAST}preset: document\nmisalignment_deg: {{LAnklePitch: 1.5}}\n"
     (trial,) = spec_of(tmp_path, text).trials()
-    errors = trial.of_joints("misalignment_deg")
+    errors = trial.by_name("misalignment_deg")
     assert errors == preset.misalignment_deg | {"LAnklePitch": 1.5}
-    assert trial.of_joints("effort_limit_nm") == preset.effort_limits
-    assert trial.of_joints("start_degc") == preset.start_degc
+    assert trial.by_name("effort_limit_nm") == preset.effort_limits
+    assert trial.by_name("start_degc") == preset.start_degc
     assert trial.trial_cfg().effort_limits == preset.effort_limits
+
+
+def test_a_payload_is_a_grid_or_drawn_and_nought_is_none(tmp_path: Path) -> None:
+    loads = "{torso: [0, 2], 'l_gripper@0,0,-0.05': {uniform: [0.1, 0.5]}}"
+    spec = spec_of(tmp_path, f"{LEAST}payload_kg: {loads}\nrobots: 2\n")
+    column = "payload_kg.l_gripper@0,0,-0.05"
+    drawn = [float(spec.drawn_for(robot)[column]) for robot in (0, 1)]
+    assert 0.1 < min(drawn) < max(drawn) < 0.5
+    in_hand = Payload.at("l_gripper@0,0,-0.05", drawn[0])
+    without, loaded, *_ = (
+        trial.trial_cfg().simulation.world.payloads for trial in spec.trials()
+    )
+    assert set(without) == {in_hand}
+    assert set(loaded) == {in_hand, Payload.at("torso", 2.0)}
 
 
 def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
@@ -246,6 +261,7 @@ ALONE = (
     "slope_deg: steep",
     "robot: nowhere",
     "effort_limit_nm: {Legs: 0}",
+    "payload_kg: {torsoo: 1, 'torso@0,0': 1, l_gripper: [0, 60]}",
     "push: {direction_deg: [0, left], size_n: -5}",
     "push: {direction_deg: 720, size_n: [5, 1e9], duration_s: 0, at_s: -1}",
     "push: {direction_deg: [], force_n: 5, quiet_s: 0}",

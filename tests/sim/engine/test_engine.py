@@ -183,7 +183,7 @@ def test_soles_bear_the_payload_too(nao: Robot) -> None:
 def test_a_payload_needs_a_link_and_a_mass(nao: Robot, engine: MakeEngine) -> None:
     with pytest.raises(BadInput, match=r"Link 'Torso'.*Did you mean 'torso'"):
         engine(nao, WorldCfg(payloads=(Payload(link="Torso", mass_kg=1.0),)))
-    for mass_kg in (0.0, -1.0, 51.0, np.nan):
+    for mass_kg in (-1.0, 51.0, np.nan):
         with pytest.raises(BadInput, match="payload in kg = "):
             Payload(link="torso", mass_kg=mass_kg)
 
