@@ -12,6 +12,7 @@ own, and these are read then.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,7 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
         row |= {
             "hottest_joint": hottest,
             "hottest_degc": joints[hottest]["end_degc"],
+            "until_80_degc_s": _first_at_80_degc(joints.values()),
         }
     if SIZE in record.parameters:
         row |= _after_a_push(result)
@@ -88,7 +90,19 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
     return row
 
 
-HEAT = ("legs_joule_loss_j", "left_leg_rise_k", "right_leg_rise_k", "hottest_degc")
+def _first_at_80_degc(joints: Iterable[Mapping[str, Any]]) -> float:
+    """Return when the first joint was there, in s; inf where none was in the run."""
+    times = (joint.get("time_to_80_degc_s") for joint in joints)
+    return min((time for time in times if time is not None), default=math.inf)
+
+
+HEAT = (
+    "legs_joule_loss_j",
+    "left_leg_rise_k",
+    "right_leg_rise_k",
+    "hottest_degc",
+    "until_80_degc_s",
+)
 """Outcomes that a robot which lies on the ground has none of."""
 
 

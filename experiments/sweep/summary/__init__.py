@@ -12,7 +12,10 @@ what the method makes of such robots; the column "with" was not looked at.
 `published_band` says where the published outcomes lie among them.
 """
 
+import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from experiments.closed_loop.trial_result import LEG_JOINTS, SMALLEST_LEAST_W
 from experiments.heat.published import MINUTES, POSTURE, PUBLISHED, differences_line
@@ -104,6 +107,8 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
     `loss_*`, the legs' joule loss over the run relative to the reference on the same
     robot; `multiple_*` and `with_gears_*`, as in `compared`; `largest_shift_deg`;
     `settled` (trials whose power had settled), `settled_median_s` and `settled_last_s`;
+    `hot` (trials in which a joint came to 80 °C), `until_80_degc_median_s` (NaN where
+    no more than half did) and `until_80_degc_first_s`;
     each `*` is `median`, `low` and `high` of the 90 % band.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
@@ -127,8 +132,23 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
             "settled": int(stands["settled_s"].notna().sum()),
             "settled_median_s": stands["settled_s"].median(),
             "settled_last_s": stands["settled_s"].max(),
+            **_until_80_degc(stands),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("controller")
+
+
+def _until_80_degc(stands: "pd.DataFrame") -> dict[str, float]:
+    """Return how many robots had a joint at 80 °C, and when: never is inf."""
+    if "until_80_degc_s" not in stands:  # no joints, or of an older version
+        return {"hot": 0}
+    times = stands["until_80_degc_s"].astype(float)
+    is_hot = np.isfinite(times)
+    median = times.median() if is_hot.mean() > 0.5 else math.nan
+    return {
+        "hot": int(is_hot.sum()),
+        "until_80_degc_median_s": median,
+        "until_80_degc_first_s": times[is_hot].min(),
+    }
 
 
 def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":

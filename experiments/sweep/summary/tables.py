@@ -15,6 +15,7 @@ from experiments.common.drawing.page import (
     DataTable,
     Quantity,
     Row,
+    duration,
     number,
 )
 from experiments.sweep.summary import (
@@ -127,10 +128,25 @@ def _of_controllers(reference: str | None) -> tuple[Quantity[TableRow], ...]:
     )
 
 
+def _hot(row: TableRow) -> str:
+    """Return how many robots had a joint at 80 °C, and when."""
+    stood = row["trials"] - row["fell"] - row["failed"]
+    words = [f"{row['hot']} of {stood}"]
+    for name in ("until_80_degc_first_s", "until_80_degc_median_s"):
+        if math.isfinite(row.get(name, math.nan)):
+            words.append(duration(row[name]))
+    return ", ".join(words)
+
+
+_HOT = Quantity[TableRow]("a joint at 80 °C: robots, first, median", _hot)
+
+
 def summary_table(sweep: Sweep) -> DataTable:
     """A row a controller: heat beside the reference and the least, settling, shift."""
     reference = reference_of(sweep)
+    summary = summary_of(sweep)
     told = _of_controllers(reference)
+    told += (_HOT,) if summary["hot"].any() else ()
     return DataTable(
         caption="Controllers compared on the same robots",
         columns=(
@@ -139,14 +155,15 @@ def summary_table(sweep: Sweep) -> DataTable:
         ),
         rows=tuple(
             Row(cells=(str(name), *(quantity.text(row) for quantity in told)))
-            for name, row in summary_of(sweep).to_dict("index").items()
+            for name, row in summary.to_dict("index").items()
         ),
         note="Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
         f"whole run, over that of {reference} on the same robot, of as many pairs as "
         "both stood. Power is that at the end; the least is what the best contact "
         "forces allow in the posture reached, with gears running free, and with stuck "
         "gears bearing what they can. Settled: the legs' power stays within 5 % of its "
-        "last value.",
+        "last value."
+        + (" The median is of all robots that stood." if summary["hot"].any() else ""),
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from sim.engine.world import Payload
 
 LEG_JOINTS = 12
 
@@ -58,6 +59,19 @@ def test_the_pushes_are_in_eight_directions_with_four_forces_on_two_grounds() ->
     assert len({tuple(f) for f in (forces / sizes[:, None]).round(9)}) == 8
     assert {cfg.pushes[0].duration_s for cfg in cfgs} == {0.2}
     assert {cfg.simulation.world.friction for cfg in cfgs} == {0.2, 0.7}
+
+
+@pytest.mark.parametrize("name", ["crouch_hot_knee", "crouch_payload"])
+def test_crouching_robots_are_the_first_of_the_fifty(name: str) -> None:
+    spec = shipped(name)
+    assert spec.drawn_for(19) == shipped("fifty_robots").drawn_for(19)
+    assert (spec.robots, spec.controllers) == (20, ("minheat", "longest"))
+    cfg = next(spec.trials()).trial_cfg()
+    assert (cfg.posture, cfg.duration_s) == ("Crouch", 3600.0)
+    is_loaded = name == "crouch_payload"
+    loads = (Payload.at("torso", 2.0),) if is_loaded else ()
+    assert cfg.simulation.world.payloads == loads
+    assert cfg.simulation.start_degc == ({} if is_loaded else {"LKneePitch": 70.0})
 
 
 def test_the_published_band_chooses_by_the_column_without_alone() -> None:

@@ -24,9 +24,11 @@ from experiments.sweep.summary import (
 )
 from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.summary.sweep_figures import band_figure
+from experiments.sweep.summary.tables import summary_table
 from experiments.sweep.sweep_table import Sweep
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.sweep.files import spec_of
-from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
+from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, outcome, stand
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,39 @@ def test_trials_that_never_settle_are_not_those_that_do(sweep: Sweep) -> None:
     assert row["settled_median_s"] == 12.5
     assert row["settled_last_s"] == 14.0
     assert row["largest_shift_deg"] == pytest.approx(0.4)
+
+
+def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
+    tmp_path: Path,
+) -> None:
+    def crouch(trial: SweepTrial) -> TrialOutcome:
+        """Minute 10 + robot at one joint, later at another; longest: robot 4 alone."""
+        is_hot = trial.controller != "longest" or trial.robot == 4
+        times = (600.0 + 60.0 * trial.robot, 6000.0) if is_hot else (None, None)
+        told: dict[str, float | None] = {"end_degc": 0, "rise_k": 1, "joule_loss_j": 1}
+        joints = {
+            name: told | {"time_to_80_degc_s": time}
+            for name, time in zip(("LKneePitch", "LHipPitch"), times, strict=True)
+        }
+        fell = trial.controller == "smart" and trial.robot == 0
+        failure = "fell at 2 s" if fell else None
+        return outcome(trial, fell=fell, failure=failure, joints=joints)
+
+    text = "name: hot\ncontroller: [smart, longest, fixed]\nrobots: 5\n"
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=crouch)
+    row = summary_of(sweep).loc
+    hot, first, median = "hot", "until_80_degc_first_s", "until_80_degc_median_s"
+    assert tuple(row["fixed", [hot, first, median]]) == (5, 600.0, 720.0)
+    assert tuple(row["smart", [hot, first, median]]) == (4, 660.0, 750.0)
+    assert tuple(row["longest", [hot, first]]) == (1, 840.0)
+    assert row["longest"].isna()[median]
+    cells = {line.cells[0]: line.cells[-1] for line in summary_table(sweep).rows}
+    assert cells["smart"] == "4 of 4, 11 min, 12.5 min"
+    assert cells["longest"] == "1 of 5, 14 min"
+
+
+def test_without_a_hot_joint_nothing_is_said_of_it(sweep: Sweep) -> None:
+    assert "80" not in str(summary_table(sweep).columns)
 
 
 def test_each_robot_on_which_a_controller_is_hotter_is_counted(sweep: Sweep) -> None:
