@@ -9,13 +9,13 @@ mass lies. Where several faces qualify, the one whose corners belong to the effe
 the posture wins, then the more upright one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from models import Posture, Robot, TestbedError
+from models import BadInput, Posture, Robot, TestbedError
 from sim.engine.bullet import rotation_from_quaternion
 from sim.engine.bullet_engine import Engine
 from sim.engine.world import WorldCfg
@@ -130,6 +130,38 @@ def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
     engine.place(q, (0.5 - engine.clearance()) * up, quaternion)
 
 
+def check_clear(engine: Engine) -> None:
+    """Look whether a placed robot stands clear of all obstacles.
+
+    Raises:
+        BadInput: a link stands in one; the message names the deepest.
+    """
+    overlaps = engine.overlaps()
+    if overlaps:
+        (obstacle, link), depth = max(overlaps.items(), key=lambda item: item[1])
+        raise BadInput(
+            f"obstacle {obstacle!r} is where the robot starts: {link} stands "
+            f"{1000.0 * depth:.1f} mm deep in it; move it away from the robot by at "
+            "least that, or make it smaller."
+        )
+
+
+def check_start(robot: Robot, world: WorldCfg, posture: str) -> None:
+    """Look whether a robot in a posture starts clear of what stands in its way.
+
+    Raises:
+        BadInput: it does not.
+    """
+    if not world.obstacles:
+        return
+    engine = Engine(robot, replace(world, gui=False))
+    try:
+        place_at_rest(engine, robot, robot.posture(posture))
+        check_clear(engine)
+    finally:
+        engine.close()
+
+
 FALL_TILT = np.cos(np.deg2rad(45.0))
 """A robot whose base turned by more than 45 degrees has fallen."""
 TOUCH_DOWN_S = 0.1
@@ -191,6 +223,7 @@ class Body:
             rows=round(1.0 / dt),
         )
         place_at_rest(self.engine, robot, robot.posture(posture))
+        check_clear(self.engine)
         self._start_up = self._up_in_base()
         # As on the robot: without stiffness the set-point follows the encoder.
         self.servo.target[:] = self.q - misalignment

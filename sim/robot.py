@@ -24,7 +24,7 @@ from controllers.interface.robot_interface import (
 from models import BadInput, Robot
 from sim.body import Body
 from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
-from sim.engine.bullet_engine import Contact, Engine
+from sim.engine.bullet_engine import Contact, Engine, ObstacleContact
 from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
@@ -115,6 +115,8 @@ class Truth:
     base_velocity: FloatArray
     """(6,) linear velocity of the base's centre of mass and angular, world."""
     contacts: tuple[Contact, ...]
+    """With the ground."""
+    obstacle_contacts: tuple[ObstacleContact, ...]
     temperature: FloatArray
     """(n_motors,) in °C."""
     has_fallen: bool
@@ -282,6 +284,7 @@ class SimulatedRobot:
             base_quaternion=quaternion,
             base_velocity=np.concatenate(engine.link_twist(self._robot.base_link)),
             contacts=tuple(engine.contacts()),
+            obstacle_contacts=tuple(engine.obstacle_contacts()),
             temperature=self.heating.temperature.copy(),
             has_fallen=body.has_fallen(),
         )

@@ -71,9 +71,12 @@ def least_powers(
         friction: coefficient of the ground; None: that of its world.
 
     Returns:
-        The powers; None where no forces at the soles balance the robot.
+        The powers; None where no forces at the soles balance the robot, or an obstacle
+        bears a part of it.
     """
     robot, truth = sim.robot, sim.truth()
+    if truth.obstacle_contacts:
+        return None
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)
     for load in sim.cfg.world.payloads:

@@ -26,6 +26,7 @@ from sim.recording.channels import (
     RECORDED,
     Channel,
     observation_channels,
+    obstacle_channel,
     replay_channels,
     shift_channel,
 )
@@ -54,7 +55,8 @@ def channels(
     the world; `true_temperature` is that of the heating model, without the sensor's
     steps; `motor_torque` that of the last tick, or of what heats in fast-forward;
     `leds`, if asked for, the mean brightness of each group of LEDs and colour;
-    `signal`, what the controller says of itself, each with its unit in its name.
+    `signal`, what the controller says of itself, each with its unit in its name. Where
+    there are obstacles, `obstacle_force` follows with the first row.
     """
     motors = robot.motor_names
     leds = Channel(
@@ -127,6 +129,7 @@ class RunRecording:
         self._with_leds = with_leds
         self._shift = shift
         self._has_shift = False
+        self._pressed: dict[tuple[str, str], int] = {}
         self._none = np.full(n_joints, np.nan)
         self._no_signals = (np.nan,) * len(signals)
 
@@ -201,6 +204,9 @@ class RunRecording:
         """
         if self._recorder is None:
             return
+        obstacles = sim.cfg.world.obstacles
+        if obstacles and not self._pressed:
+            self._begin_forces(sim.robot, [one.name for one in obstacles])
         shift = None if decided is None else decided.shift
         if shift is not None and not self._has_shift and self._shift is not None:
             self._recorder.add(self._shift)
@@ -224,8 +230,23 @@ class RunRecording:
                 if self._no_signals
                 else ()
             ),
+            *((self._forces(sim),) if obstacles else ()),
             *((self._none if shift is None else shift,) if self._has_shift else ()),
         )
+
+    def _begin_forces(self, robot: Robot, obstacles: Sequence[str]) -> None:
+        """Record the forces on obstacles from the first row on."""
+        if self._recorder is not None:
+            self._recorder.add(obstacle_channel(robot, obstacles))
+        pairs = [(name, link.name) for name in obstacles for link in robot.links]
+        self._pressed = {pair: k for k, pair in enumerate(pairs)}
+
+    def _forces(self, sim: SimulatedRobot) -> FloatArray:
+        """Return the force of each link on each obstacle, in N."""
+        forces = np.zeros(len(self._pressed))
+        for pair, force in sim.engine.obstacle_forces().items():
+            forces[self._pressed[pair]] = force
+        return forces
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:
         """Record that something happened."""

@@ -21,6 +21,7 @@ from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,
     JointResult,
+    Pressing,
     TrialResult,
     leg_rise,
 )
@@ -110,6 +111,35 @@ PROGRESS_PERIOD_S = 0.2
 """Wall time between two reports of progress, in s."""
 
 
+class PressMeter:
+    """Who presses against which obstacle; call `add` each cycle with physics."""
+
+    def __init__(self, sim: SimulatedRobot) -> None:
+        """Begin without a touch."""
+        self._sim = sim
+        self._has_obstacles = bool(sim.cfg.world.obstacles)
+        self._found: dict[tuple[str, str], Pressing] = {}
+
+    def add(self) -> None:
+        """Take the present forces."""
+        if not self._has_obstacles:
+            return
+        forces = self._sim.engine.obstacle_forces()
+        for pair in self._found.keys() | forces.keys():
+            force_n, time_s = forces.get(pair, 0.0), self._sim.time_s
+            last = self._found.get(pair)
+            self._found[pair] = Pressing(
+                first_s=last.first_s if last else time_s,
+                largest_n=max(last.largest_n, force_n) if last else force_n,
+                last_n=force_n,
+            )
+
+    def results(self) -> dict[str, Pressing]:
+        """Return what came of it, in the order of the first touch."""
+        rows = sorted(self._found.items(), key=lambda row: (row[1].first_s, row[0]))
+        return {f"{link} on {obstacle}": one for (obstacle, link), one in rows}
+
+
 class TrialLog:
     """Records and measures a robot under a controller.
 
@@ -141,6 +171,7 @@ class TrialLog:
         self._reported = 0.0
         self._meter = HeatMeter(sim)
         self._legs = LegsPower(sim.robot)
+        self._presses = PressMeter(sim)
         self._mean_square = np.zeros(len(sim.robot.motors))
         self._physics_s = 0.0
         self._largest_shift = 0.0
@@ -159,6 +190,7 @@ class TrialLog:
             with blamed_on(self._controller, "signals"):
                 signals = self._teller.signals
         self._note(observation, self._sim.motor_torque, loop.decided, signals)
+        self._presses.add()
         if loop.shift is not None:
             largest = float(np.abs(loop.shift).max())
             self._largest_shift = max(self._largest_shift, largest)
@@ -230,6 +262,7 @@ class TrialLog:
             largest_shift_deg=float(np.rad2deg(self._largest_shift)),
             battery_charge=charge,
             battery_minutes=minutes,
+            pressing=self._presses.results(),
             settled_s=self._legs.settled_s(),
         )
 

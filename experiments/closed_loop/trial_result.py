@@ -33,6 +33,18 @@ class JointResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pressing:
+    """A link that met an obstacle."""
+
+    first_s: float
+    """When it did."""
+    largest_n: float
+    """Largest force, in N, impact included."""
+    last_n: float
+    """That of the last physics, in N."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrialResult:
     """One robot under one controller. `failure` says why a run ended early."""
 
@@ -68,6 +80,8 @@ class TrialResult:
     all motors, which stand, over the run (`models.robot.Battery`)."""
     battery_minutes: float | None = None
     """How long that lasts with the motors' last power."""
+    pressing: dict[str, Pressing] = field(default_factory=dict)
+    """Who met what, as `l_wrist on table`."""
     settled_s: float | None = None
     """From when on the legs' power stayed near its last value; None for never."""
 

@@ -170,21 +170,22 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
             )
 
 
-def _pairs(asked: Asked, items: Iterable[str]) -> dict[str, float]:
+def _pairs(asked: Asked, items: Iterable[str]) -> dict[str, Any]:
     """Return `JOINT=DEG` texts, and the like, as a mapping.
 
     Raises:
         BadInput: a text is not of that form, or a joint comes twice.
     """
     option = f"--{asked.option}"
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for item in items:
         name, equals, text = item.partition("=")
-        try:
-            value = number_of(text)
-        except ValueError:
-            equals = ""
-            value = 0.0
+        value: float | str = text
+        if not asked.is_text:
+            try:
+                value = number_of(text)
+            except ValueError:
+                equals = ""
         if not (name and equals):
             raise BadInput(
                 f"{option} {item!r} is not of the form {asked.metavar}, such as "

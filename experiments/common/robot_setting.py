@@ -35,6 +35,8 @@ class Asked:
     metavar: str | None = None
     example: str = "LAnklePitch=2.0"
     """Of what is given by joint or link."""
+    is_text: bool = False
+    """Whether that is a text; else it is a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,20 @@ class RobotSetting:
         ),
     ] = field(default_factory=dict)
     """Place, as `sim.engine.world.Payload.at` takes it, to mass. No model of a
+    controller knows of it."""
+    obstacles: Annotated[
+        Mapping[str, str],
+        Asked(
+            "obstacle",
+            "A box in the robot's way: its edges, the place of its middle ahead of the "
+            "robot's start, to its left and above the ground in m, and its yaw in "
+            "degrees; repeatable.",
+            "NAME=SX,SY,SZ@X,Y,Z[,YAW]",
+            "table=0.3,0.6,0.02@0.25,0,0.3",
+            is_text=True,
+        ),
+    ] = field(default_factory=dict)
+    """Name to box, as `sim.engine.obstacles.Obstacle.at` takes it. No model of a
     controller knows of it."""
     slope_deg: Annotated[float, Asked("slope", "Ground slope in degrees.")] = 0.0
     friction: float = 0.7
@@ -140,6 +156,7 @@ class RobotSetting:
         Raises:
             BadInput: it cannot; the message names the first reason.
         """
+        from sim.body import check_start  # noqa: PLC0415  # heavy
         from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
         from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
         from sim.thermal.protection import make_protection  # noqa: PLC0415
@@ -152,6 +169,7 @@ class RobotSetting:
         ticks_of("control period", self.control_period, self.physics_dt)
         robot.posture(self.posture_of(robot))
         payloads_of(robot, self.payload_kg)
+        check_start(robot, simulation.world, self.posture_of(robot))
         misalignment_of(robot, self.misalignment_deg)
         start_temperatures(robot, self.start_degc, simulation.other_start_degc)
         make_protection(self.protection, robot)
@@ -162,6 +180,7 @@ class RobotSetting:
         Raises:
             BadInput: a value is out of its range.
         """
+        from sim.engine.obstacles import obstacles_of  # noqa: PLC0415  # heavy
         from sim.engine.world import Payload, WorldCfg  # noqa: PLC0415  # heavy
         from sim.robot import SimulationCfg  # noqa: PLC0415
         from sim.servo import ServoCfg  # noqa: PLC0415
@@ -177,6 +196,7 @@ class RobotSetting:
                 friction=self.friction,
                 solver_residual=self.solver_residual,
                 payloads=tuple(load for load in loads if load.mass_kg > 0.0),
+                obstacles=obstacles_of(self.obstacles),
                 gui=gui,
             ),
             servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),

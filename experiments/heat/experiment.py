@@ -215,6 +215,7 @@ def settings_of_run(cfg: HeatCfg, arm: TrialCfg) -> dict[str, Any]:
         "preset": cfg.preset,
         "slope_deg": cfg.slope_deg,
         "payload_kg": dict(cfg.payload_kg),
+        "obstacles": dict(cfg.obstacles),
         "servo": cfg.servo,
         "gear_friction": cfg.gear_friction,
         "heating": cfg.heating,

@@ -18,6 +18,7 @@ from experiments.closed_loop.trial import (
 from experiments.common.robot_setting import RobotSetting
 from experiments.heat.experiment import HeatCfg, plan_trials
 from models import BadInput, UnknownName
+from sim.engine.obstacles import EXAMPLE
 from sim.recording.run_meta import plain
 
 LONGEST_S = 3600.0
@@ -112,6 +113,8 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
     for name, value in values.items():
         if name in _JOINTS:
             values[name] = _numbers_by_joint(name, value)
+        elif name == "obstacles":
+            values[name] = _texts(name, value)
         elif known[name] is float or (known[name] == float | None and value):
             values[name] = _number(name, value)
     values["pushes"] = _pushes(values.get("pushes", ()))
@@ -133,6 +136,17 @@ def _numbers_by_joint(name: str, value: object) -> dict[str, float]:
             '{"LAnklePitch": 2.0}.'
         )
     return {str(joint): _number(f"{name} of {joint}", x) for joint, x in value.items()}
+
+
+def _texts(name: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(
+        isinstance(text, str) for text in value.values()
+    ):
+        raise BadInput(
+            f"{name} is {value!r}; give names and boxes, as in "
+            f'{{"table": "{EXAMPLE}"}}.'
+        )
+    return {str(key): text for key, text in value.items()}
 
 
 def _pushes(value: object) -> tuple[Push, ...]:

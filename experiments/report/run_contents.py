@@ -41,6 +41,7 @@ from experiments.report.run_source import RecordedTrial
 from models import Robot
 from models.files import read_bytes, why
 from sim.effectors import SOUND_FILE
+from sim.engine.obstacles import Obstacle
 from sim.engine.world import Payload
 from sim.recording.run_folder import Event
 
@@ -402,6 +403,7 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     places = {
         "slope_deg": ("simulation", "world", "slope_deg"),
         "payloads": ("simulation", "world", "payloads"),
+        "obstacles": ("simulation", "world", "obstacles"),
         "servo": ("simulation", "servo", "kind"),
         "gear_friction": ("simulation", "servo", "friction_scale"),
         "heating": ("simulation", "heating", "model"),
@@ -422,6 +424,9 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     if "payloads" in found:
         loads = [Payload(**load) for load in found.pop("payloads")]
         found["payload_kg"] = {load.place: load.mass_kg for load in loads}
+    if "obstacles" in found:
+        boxes = [Obstacle(**box) for box in found["obstacles"]]
+        found["obstacles"] = {one.name: one.box for one in boxes}
     if "copper" in found:
         found["copper"] = bool(found["copper"])
     return found

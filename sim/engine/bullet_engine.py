@@ -8,6 +8,7 @@ quaternions are x y z w. Joint arrays follow `Robot.joints`.
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from models import Robot
 from sim.engine import view
 from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
-from sim.engine.loading import ROBOT, Ground, load
+from sim.engine.loading import ROBOT, Ground, lay, load
 from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
@@ -33,6 +34,32 @@ class Contact:
     """(3,) force of the ground on the robot, in the world, in N."""
     normal_force: float
     """Part of it along the ground's normal, in N."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObstacleContact:
+    """One point at which a link touches an obstacle."""
+
+    obstacle: str
+    link: str
+    position: tuple[float, float, float]
+    """In the world, in m."""
+    force: FloatArray
+    """(3,) force of the obstacle on the robot, in the world, in N."""
+
+
+TOUCHING = 1e-4
+"""What stands in an obstacle by no more is beside it, in m."""
+
+
+def _force(row: Sequence[Any]) -> FloatArray:
+    """Return the force on body A (3,) in N of PyBullet's contact point."""
+    force: FloatArray = (
+        row[9] * np.array(row[7])
+        + row[10] * np.array(row[11])
+        + row[12] * np.array(row[13])
+    )
+    return force
 
 
 class Engine:
@@ -62,6 +89,9 @@ class Engine:
         self._link_index, self._link_name = loaded.link_index, loaded.link_name
         self._base_inertial = loaded.base_inertial
         self._base_from_inertial = loaded.base_from_inertial
+        self._obstacles = {
+            lay(self._client, one, cfg.slope_deg): one.name for one in cfg.obstacles
+        }
         self._n = len(robot.joints)
         # Half the time that numpy takes to look at the types of as many floats.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
@@ -199,21 +229,72 @@ class Engine:
             Contact(
                 self._link_name[row[3]],
                 row[5],
-                row[9] * np.array(row[7])
-                + row[10] * np.array(row[11])
-                + row[12] * np.array(row[13]),
+                _force(row),
                 row[9],
             )
             for row in points
         ]
 
+    def obstacle_contacts(self) -> list[ObstacleContact]:
+        """Return where the robot touches obstacles, with the force on the robot."""
+        return [
+            ObstacleContact(name, self._link_name[row[3]], row[5], _force(row))
+            for body, name in self._obstacles.items()
+            for row in p.getContactPoints(
+                self._body, body, physicsClientId=self._client
+            )
+        ]
+
+    def obstacle_forces(self) -> dict[tuple[str, str], float]:
+        """Return who presses against what: obstacle and link to the force in N."""
+        sums: dict[tuple[str, str], FloatArray] = {}
+        for contact in self.obstacle_contacts():
+            pair = contact.obstacle, contact.link
+            sums[pair] = sums.get(pair, 0.0) + contact.force
+        return {pair: float(np.linalg.norm(force)) for pair, force in sums.items()}
+
+    def overlaps(self) -> dict[tuple[str, str], float]:
+        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        absent = {
+            joint.link
+            for joint in self.robot.joints
+            if joint.name in self.robot.absent_joints
+        }
+        found: dict[tuple[str, str], float] = {}
+        for body, name in self._obstacles.items():
+            for row in p.getClosestPoints(
+                self._body, body, 0.0, physicsClientId=self._client
+            ):
+                pair, depth = (name, self._link_name[row[3]]), -row[8]
+                if pair[1] not in absent and depth > found.get(pair, TOUCHING):
+                    found[pair] = depth
+        return found
+
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
-        """Return the ground's normal load on a link.
+        """Return the load on a link along the ground's normal.
+
+        That of the ground, and of an obstacle its part f_i n_i · n along the ground's
+        normal n, where it pushes upwards: a block below a sole bears it as the ground
+        does, a wall at the tip of a foot does not.
 
         Returns:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
             contact points p_i in the world: its ratio is the centre of pressure.
         """
+        force, moment = self._ground_load(link)
+        for body in self._obstacles:
+            for row in p.getContactPoints(
+                self._body,
+                body,
+                self._link_index[link],
+                physicsClientId=self._client,
+            ):
+                f = row[9] * max(0.0, float(self.ground_normal @ row[7]))
+                force += f
+                moment += f * np.array(row[5])
+        return force, moment
+
+    def _ground_load(self, link: str) -> tuple[float, FloatArray]:
         force = 0.0
         x = y = z = 0.0
         for row in p.getContactPoints(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from models import Robot
 from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
+from sim.engine.obstacles import Obstacle
 from sim.engine.urdf import PrincipalInertia, write_bullet_urdf
 from sim.engine.world import Payload
 
@@ -73,6 +74,51 @@ class Ground:
 def _slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
     half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
     return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
+
+
+OBSTACLE_COLOUR = (0.76, 0.65, 0.5, 1.0)
+"""Red, green, blue, opacity: wood."""
+
+
+def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
+    """Put a box into the world and return its number in the engine.
+
+    Args:
+        client: of PyBullet.
+        obstacle: in the frame of the robot's start.
+        slope_deg: of the ground at the start.
+    """
+    half = [0.5 * edge for edge in obstacle.size]
+    yaw = np.deg2rad(obstacle.yaw_deg) / 2.0
+    position, quaternion = p.multiplyTransforms(
+        (0.0, 0.0, 0.0),
+        _slope_quaternion(slope_deg),
+        obstacle.position,
+        (0.0, 0.0, float(np.sin(yaw)), float(np.cos(yaw))),
+    )
+    body: int = p.createMultiBody(
+        baseCollisionShapeIndex=p.createCollisionShape(
+            p.GEOM_BOX, halfExtents=half, physicsClientId=client
+        ),
+        baseVisualShapeIndex=p.createVisualShape(
+            p.GEOM_BOX,
+            halfExtents=half,
+            rgbaColor=OBSTACLE_COLOUR,
+            physicsClientId=client,
+        ),
+        basePosition=position,
+        baseOrientation=quaternion,
+        physicsClientId=client,
+    )
+    p.changeDynamics(
+        body,
+        -1,
+        lateralFriction=obstacle.friction,
+        restitution=0.0,
+        frictionAnchor=1,
+        physicsClientId=client,
+    )
+    return body
 
 
 ROBOT = 64

@@ -20,6 +20,7 @@ from pydantic import Field
 from controllers.interface.checked import Checked, check_value
 from models import BadInput, Robot, UnknownName
 from models.values import FloatArray, number_of
+from sim.engine.obstacles import Obstacle
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:
@@ -138,8 +139,22 @@ class WorldCfg(Checked):
     with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""
     payloads: tuple[Payload, ...] = ()
     """What the robot carries; no model of a controller knows of it."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What stands in its way; no model of a controller knows of it."""
     gui: bool = False
     """Open PyBullet's window."""
+
+    def __post_init__(self) -> None:
+        """Check ranges, and that each obstacle has a name of its own.
+
+        Raises:
+            BadInput: a value cannot be used.
+        """
+        super().__post_init__()
+        names = [one.name for one in self.obstacles]
+        for name in names:
+            if names.count(name) > 1:
+                raise BadInput(f"two obstacles are called {name!r}; name each its own.")
 
 
 def check_display() -> None:

@@ -194,5 +194,23 @@ def shift_channel(robot: Robot, *, exact: bool) -> Channel:
     )
 
 
+def obstacle_channel(robot: Robot, obstacles: Sequence[str]) -> Channel:
+    """Return `obstacle_force`, for a run with obstacles.
+
+    Args:
+        robot: whose links meet them.
+        obstacles: their names.
+    """
+    return Channel(
+        name="obstacle_force",
+        unit="N",
+        members=tuple(
+            f"{name}.{link.name}" for name in obstacles for link in robot.links
+        ),
+        about="Force with which a link presses against an obstacle, at the end of the "
+        "period; in fast-forward that of the last physics.",
+    )
+
+
 def _stored(exact: bool) -> StoredType:
     return "float64" if exact else "float32"

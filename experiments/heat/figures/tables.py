@@ -216,6 +216,15 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             if any(arm.largest_shift_deg for arm in arms)
             else []
         ),
+        *(
+            Quantity(f"{who}: {what}", partial(_of_pressing, who=who, part=part), unit)
+            for who in dict.fromkeys(who for arm in arms for who in arm.pressing)
+            for what, part, unit in (
+                ("first touch", "first_s", "s"),
+                ("largest force", "largest_n", "N"),
+                ("force at the end", "last_n", "N"),
+            )
+        ),
         Quantity("settled after", lambda arm: arm.settled_s, "s"),
         Quantity(
             "left of a full battery",
@@ -400,6 +409,11 @@ def times_least(power_w: float | None, least_w: float | None) -> str:
     if power_w is None or least_w is None or least_w < SMALLEST_LEAST_W:
         return NOTHING
     return f"{number(power_w / least_w, 2)} ×"
+
+
+def _of_pressing(arm: TrialResult, *, who: str, part: str) -> float | None:
+    one = arm.pressing.get(who)
+    return None if one is None else float(getattr(one, part))
 
 
 def _cycles(arm: TrialResult, *, flag: str) -> str:

@@ -27,6 +27,7 @@ from models import Robot, default_robot_folder, load_robot
 from models.library import Unit
 from models.load.library_forms import LibraryForm
 from models.values import PositiveSeconds, Seconds
+from sim.body import check_start
 from sim.engine.world import payloads_of
 from sim.robot import SimulationCfg, misalignment_of, start_temperatures
 from sim.servo import MOST_FRICTION
@@ -57,6 +58,10 @@ class SimulationForm(Part):
     """Joint to calibration error in degrees: true angle minus measured angle."""
     payload_kg: dict[str, FiniteFloat] = Field(default_factory=dict)
     """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
+    obstacles: dict[Name, str] = Field(default_factory=dict)
+    """Name to a box in the robot's way: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, its
+    edges and its middle in m, in the frame of the robot's start (x ahead, y to the
+    left, z up from the ground), and its yaw in degrees."""
     start_degc: dict[Name, Celsius] = Field(default_factory=dict)
     """Joint to temperature of its motor at the start, in °C."""
     other_start_degc: Celsius = 30.0
@@ -191,8 +196,26 @@ def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> Simulatio
         if notes.attempt(place, payloads_of, robot, {link: kg}):
             loads[link] = kg
     world = notes.attempt(("world",), _in_world, form.world) or RobotSetting()
-    setting = {**dict(given), "payload_kg": loads}
+    boxes = {}
+    for name, box in given.obstacles.items():
+        place = ("simulation", "obstacles", name)
+        one = dataclasses.replace(world, obstacles={name: box})
+        if notes.attempt(place, _starts_clear, one, robot, form.posture):
+            boxes[name] = box
+    setting = {**dict(given), "payload_kg": loads, "obstacles": boxes}
     return dataclasses.replace(world, seed=form.seed, **setting).simulation()
+
+
+def _starts_clear(setting: RobotSetting, robot: Robot, posture: str) -> bool:
+    """Look whether a robot starts clear of an obstacle; an unknown posture is no news.
+
+    Raises:
+        BadInput: it does not, or the obstacle is none.
+    """
+    world = setting.simulation().world
+    if posture in robot.postures:
+        check_start(robot, world, posture)
+    return True
 
 
 def _in_world(given: WorldForm) -> RobotSetting:

@@ -47,6 +47,15 @@ CASES = """\
 --misalign LAnklePitch=2 --misalign LAnklePitch=3
 --start LAnklePitch=nan
 --start LAnklePitch=400
+--payload torso
+--obstacle table
+--obstacle table=0.3,0.6@1,0,0.3
+--obstacle table=0.3,0,0.02@1,0,0.3
+--obstacle table=0.3,nan,0.02@1,0,0.3
+--obstacle table=0.3,0.6,0.02@11,0,0.3
+--obstacle table=0.3,0.6,0.02@1,0,0.3,400
+--obstacle table,=0.3,0.6,0.02@1,0,0.3
+--obstacle step=0.2,0.2,0.02@0,0,0.01
 --minutes nan
 --minutes inf
 --minutes 0

@@ -127,6 +127,7 @@ def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
         {"heating": "two-node"},
         {"copper": True},
         {"payload_kg": {"torso": 1.0}},
+        {"obstacles": {"wall": "0.1,2,1@1,0,0.5"}},
         {"control_period": 0.01},
         {"start_degc": {"HeadYaw": 31.0}},
         {"misalignment_deg": {"LAnklePitch": 0.7}},

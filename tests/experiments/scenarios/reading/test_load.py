@@ -16,6 +16,7 @@ from experiments.scenarios.vocabulary import events as e
 from experiments.scenarios.vocabulary import expectations as x
 from models.files.yaml_forms import FileErrors
 from models.library import Unit
+from sim.engine.obstacles import Obstacle
 from sim.engine.world import Payload
 from tests.experiments.scenarios.helpers import Load
 
@@ -79,6 +80,7 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
           misalignment_deg: {LAnklePitch: 1}
           start_degc: {HeadYaw: 60}
           payload_kg: {torso: 1, "l_gripper@0,0,-0.05": 0.5}
+          obstacles: {table: "0.3,0.6,0.02@0.5,0,0.3", wall: "0.1,2,1@1,0,0.5,30"}
           protection: nao
           heating: two-node
           gear_friction: 0.5
@@ -100,6 +102,12 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
     assert simulation.world.payloads == (
         Payload(link="torso", mass_kg=1.0),
         Payload(link="l_gripper", mass_kg=0.5, position=(0.0, 0.0, -0.05)),
+    )
+    assert simulation.world.obstacles == (
+        Obstacle(name="table", size=(0.3, 0.6, 0.02), position=(0.5, 0.0, 0.3)),
+        Obstacle(
+            name="wall", size=(0.1, 2.0, 1.0), position=(1.0, 0.0, 0.5), yaw_deg=30.0
+        ),
     )
     assert (simulation.protection, simulation.heating.model) == ("nao", "two-node")
     assert (simulation.servo.friction_scale, simulation.seed) == (0.5, 7)

@@ -1,0 +1,101 @@
+"""Boxes that stand in a robot's way: walls, table tops, blocks.
+
+A box of size (s_x, s_y, s_z) has its middle at p in the frame of the robot's start and
+is turned about that frame's z by its yaw. The frame of the start has its origin on the
+ground below the robot's base, x ahead, y to the left, z along the ground's normal. A
+box does not move, whatever presses against it, and may stand in the ground or in
+another box. Nothing here imports the engine.
+
+Assumptions: rigid boxes; Coulomb friction with one coefficient.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import starmap
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from controllers.interface.checked import Checked, check_value
+from models import BadInput
+from models.values import number_of
+
+Size = Annotated[float, Field(ge=1e-3, le=10.0, title="an obstacle's size in m")]
+Place = Annotated[float, Field(ge=-10.0, le=10.0, title="an obstacle's place in m")]
+Vector3 = tuple[float, float, float]
+
+EXAMPLE = "0.3,0.6,0.02@0.25,0,0.3"
+"""A table top of 30 x 60 x 2 cm, 25 cm ahead of the robot and 30 cm high."""
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ -]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle(Checked):
+    """A box that does not move."""
+
+    name: str
+    """By which records and messages call it."""
+    size: Vector3
+    """Edges along its own x, y and z, in m."""
+    position: Vector3
+    """Of its middle in the frame of the robot's start, in m."""
+    yaw_deg: Annotated[float, Field(ge=-360.0, le=360.0, title="an obstacle's yaw")] = (
+        0.0
+    )
+    """By which it is turned to the left, seen from above."""
+    friction: Annotated[
+        float, Field(ge=0.0, le=5.0, title="an obstacle's friction")
+    ] = 0.3
+    """Coulomb coefficient of links on it (estimate: plastic on wood)."""
+
+    @classmethod
+    def at(cls, name: str, box: str) -> Self:
+        """Return a box that is written `SX,SY,SZ@X,Y,Z` or `SX,SY,SZ@X,Y,Z,YAW`.
+
+        Raises:
+            BadInput: it is written otherwise, or out of range.
+        """
+        size, _, place = box.partition("@")
+        try:
+            s_x, s_y, s_z = (number_of(part) for part in size.split(","))
+            x, y, z, *yaw = (number_of(part) for part in place.split(","))
+            (yaw_deg,) = yaw or (0.0,)
+        except ValueError as error:
+            raise BadInput(
+                f"obstacle {name!r} is {box!r}; give SX,SY,SZ@X,Y,Z[,YAW]: edges and "
+                f"middle in m, yaw in degrees, such as {EXAMPLE}."
+            ) from error
+        return cls(name=name, size=(s_x, s_y, s_z), position=(x, y, z), yaw_deg=yaw_deg)
+
+    def __post_init__(self) -> None:
+        """Check name, size and place.
+
+        Raises:
+            BadInput: one is out of range.
+        """
+        super().__post_init__()
+        if not _NAME.fullmatch(self.name):
+            raise BadInput(
+                f"an obstacle is called {self.name!r}; give letters, digits, blanks, "
+                "'-' and '_', such as table."
+            )
+        for edge in self.size:
+            check_value("size", edge, Size)
+        for x in self.position:
+            check_value("place", x, Place)
+
+    @property
+    def box(self) -> str:
+        """As `at` takes it."""
+        place = (*self.position, self.yaw_deg) if self.yaw_deg else self.position
+        return "@".join(",".join(f"{x:g}" for x in xs) for xs in (self.size, place))
+
+
+def obstacles_of(boxes: Mapping[str, str]) -> tuple[Obstacle, ...]:
+    """Return what stands in the way, from name to box as `Obstacle.at` takes them.
+
+    Raises:
+        BadInput: a box cannot be used.
+    """
+    return tuple(starmap(Obstacle.at, boxes.items()))

@@ -1,0 +1,50 @@
+"""Who presses against what stands in the run folder and in the result of a trial."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.robot_setting import RobotSetting
+from sim.recording.run_folder import read_run
+
+RAISED = {"LShoulderPitch": -30.0}
+"""The arm stands 30 degrees higher than its encoder says: it rises under the edge."""
+TABLE = {"table": "0.3,0.6,0.02@0.27,0,0.3"}
+
+
+def trial(setting: RobotSetting, folder: Path | None = None) -> TrialCfg:
+    return TrialCfg.of(
+        setting,
+        posture="Stand",
+        controller="fixed",
+        duration_s=1.6,
+        fast_forward=None,
+        folder=folder,
+    )
+
+
+@pytest.mark.requirement("ST-27")
+def test_a_run_tells_who_presses_against_what(tmp_path: Path) -> None:
+    setting = RobotSetting(misalignment_deg=RAISED, obstacles=TABLE)
+    result = run_trial(trial(setting, tmp_path))
+    (who,) = result.pressing
+    one = result.pressing[who]
+    assert who == "l_wrist on table"
+    frame = read_run(tmp_path).frame
+    forces = frame["obstacle_force.table.l_wrist"]
+    assert 0.5 < one.first_s < 1.5
+    assert (forces[frame.index < one.first_s - 1e-6] == 0.0).all()
+    assert forces.iloc[-1] == pytest.approx(one.last_n, rel=1e-6)
+    assert forces.max() == pytest.approx(one.largest_n, rel=1e-6)
+    assert 4.0 < one.last_n < 8.0  # τ_max of the shoulder over a lever of 0.2 m
+    others = frame.filter(like="obstacle_force.").drop(columns=forces.name)
+    assert (others == 0.0).all(axis=None)
+    assert result.least_power_w is None  # the soles alone do not bear it
+
+
+def test_a_run_without_obstacles_says_nothing_of_them(tmp_path: Path) -> None:
+    result = run_trial(trial(RobotSetting(), tmp_path))
+    assert result.pressing == {}
+    assert result.least_power_w is not None
+    assert not [name for name in read_run(tmp_path).frame if "obstacle" in name]
