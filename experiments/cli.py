@@ -23,6 +23,7 @@ from experiments.common.options import (
 )
 from experiments.common.signals import INTERRUPTED, heed_interrupts, was_interrupted
 from experiments.heat.commands import (
+    hand_guiding_command,
     heat_command,
     identify_command,
     posture_search_command,
@@ -92,6 +93,7 @@ def replay_command(
 
 ORDER = (
     "heat",
+    "hand-guiding",
     "live",
     "report",
     "replay",
@@ -220,6 +222,7 @@ def robot_command(
 
 
 app.command(name="heat")(heat_command)
+app.command(name="hand-guiding")(hand_guiding_command)
 app.command(name="live")(live_command)
 app.command(name="report")(report)
 app.command(name="replay")(replay_command)

@@ -1,4 +1,4 @@
-"""The commands `heat`, `preset-search`, `identify` and `posture-search`.
+"""The commands `heat`, `hand-guiding`, `preset-search`, `identify`, `posture-search`.
 
 Heavy imports wait until one is used.
 """
@@ -77,6 +77,57 @@ def heat_command(
     )
     heed_stop_signals()
     raise typer.Exit(run_heat_command(cfg, out, json_file))
+
+
+@setting_options
+def hand_guiding_command(
+    controllers: Annotated[
+        str | None, controllers_option("fixed, smart, minheat, longest")
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Pulled; repeatable; default: both wrists."),
+    ] = None,
+    distance: Annotated[
+        float, typer.Option(help="How far it shall move, in m.")
+    ] = 0.05,
+    rate: Annotated[
+        float, typer.Option(help="How fast the force grows, in N/s.")
+    ] = 2.0,
+    most: Annotated[float, typer.Option(help="Largest force, in N.")] = 30.0,
+    robots: Annotated[
+        int, typer.Option(help="The one that is set, and others with joints off.")
+    ] = 1,
+    spread: Annotated[
+        float, typer.Option(help="By up to how many degrees theirs are.")
+    ] = 1.0,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
+    **setting: Any,
+) -> None:
+    """Measure the force at a wrist that moves it by 5 cm, for each controller."""
+    from experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
+    from experiments.heat.hand_guiding import (  # noqa: PLC0415  # heavy
+        CONTROLLERS,
+        WRISTS,
+        GuidingCfg,
+        run_hand_guiding_command,
+    )
+
+    if robot is not None:
+        setting["robot"] = robot
+    cfg = GuidingCfg(
+        controllers=names_in(controllers) or CONTROLLERS,
+        setting=RobotSetting(**setting),
+        links=tuple(link or WRISTS),
+        distance_m=distance,
+        rate=rate,
+        most_n=most,
+        robots=robots,
+        spread_deg=spread,
+    )
+    heed_stop_signals()
+    raise typer.Exit(run_hand_guiding_command(cfg, json_file))
 
 
 def preset_search_command(

@@ -91,6 +91,22 @@ CASES = """\
 """Options of `nao-testbed heat`; TWO_LEG stands for the folder of that robot."""
 
 
+PULLS = """\
+--link l_wirst
+--link l_wrist --link l_wrist
+--rate 0
+--distance nan
+--most 1e9
+--robots 0
+--spread -1
+--controllers smrt
+--controllers smart:Stood=0.1
+--posture Stan
+--json file/pulls.json
+"""
+"""Options of `nao-testbed hand-guiding`."""
+
+
 @pytest.fixture
 def files(here: Path) -> Path:
     """A file where a folder is wanted, and an empty folder."""
@@ -103,17 +119,24 @@ def tree(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
 
 
+@pytest.mark.parametrize(
+    ("command", "cases"), [("heat", CASES), ("hand-guiding", PULLS)]
+)
 def test_bad_input_ends_with_one_message_and_leaves_nothing(
-    files: Path, nao_testbed: Run, data_regression: DataRegressionFixture
+    files: Path,
+    nao_testbed: Run,
+    command: str,
+    cases: str,
+    data_regression: DataRegressionFixture,
 ) -> None:
     before, said = tree(files), {}
-    for options in CASES.splitlines():
-        ran = nao_testbed(f"heat {options.replace('TWO_LEG', str(TWO_LEG))}")
+    for options in cases.splitlines():
+        ran = nao_testbed(f"{command} {options.replace('TWO_LEG', str(TWO_LEG))}")
         assert (ran.status, ran.out) == (2, ""), options
         assert ran.err.startswith("error: "), options
         assert tree(files) == before, options
         said[options] = ran.err
-    data_regression.check(said)
+    data_regression.check(said, basename=command)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +224,7 @@ def test_a_spoilt_urdf_is_refused_at_its_line(
     assert tree(here) == before
 
 
-@pytest.mark.parametrize("command", ["heat", "robot", "preset-search", "bench"])
+@pytest.mark.parametrize("command", ["heat", "hand-guiding", "robot", "bench"])
 def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
     ran = nao_testbed(f"{command} --help")
     assert ran.status == 0

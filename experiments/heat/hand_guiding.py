@@ -1,0 +1,363 @@
+"""Hand guiding: the force at a wrist that moves it by 5 cm.
+
+A robot that gives way is one that people may touch: less stiffness is *ergonomics*
+[ES2659053T3, ¶2]. Somebody takes a robot, which holds its posture, by a link and pulls,
+
+    F = r t,  slowly,    until    |x(t) - x(0)| >= d,
+
+x being the link's centre of mass in the world, where the hand pulls; then lets go.
+Told are F, how far the torso went along, how far from its place the link ends, and
+whether a controller took the hand for a push (its flag CATCHING).
+
+Against a rigid torso the force that a chain of joints bears is that of its weakest one,
+
+    F = min_i (k_i τ_i + φ_i - g_i sgn) / |J_i|,
+
+with stiffness k, torque limit τ, gear friction φ, weight g and lever J. Before that the
+servos give by (q* - q) τ_max / k_p, a centimetre or two at the wrist of a NAO.
+"""
+
+import dataclasses
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import product
+from statistics import median
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from pydantic import Field
+from rich.console import Console
+
+from controllers.interface.checked import Checked
+from controllers.interface.controller import SensorError
+from controllers.registry import check_controllers, make_controller
+from controllers.stiffness.flags import StiffnessFlag
+from experiments.closed_loop.loop import Loop, run_for
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, number
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.progress import counted_bars
+from experiments.common.robot_setting import RobotSetting
+from experiments.common.signals import exit_status, why_stopped
+from models import BadInput, Robot, UnknownName, load_robot
+from sim.body import SimulationDiverged
+from sim.robot import SimulatedRobot
+
+FloatArray = NDArray[np.float64]
+
+DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
+    "ahead": (1.0, 0.0, 0.0),
+    "back": (-1.0, 0.0, 0.0),
+    "outward": (0.0, 1.0, 0.0),
+    "inward": (0.0, -1.0, 0.0),
+    "up": (0.0, 0.0, 1.0),
+    "down": (0.0, 0.0, -1.0),
+}
+"""In the world, for a link of the robot's left; y is mirrored for one of its right."""
+CONTROLLERS = ("fixed", "smart", "minheat", "longest")
+WRISTS = ("l_wrist", "r_wrist")
+SETTLE_S = 5.0
+LET_GO_S = 3.0
+"""Time after which it is looked where the link ends."""
+MOST_ROBOTS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuidingCfg(Checked):
+    """Who is pulled, and how."""
+
+    controllers: tuple[str, ...]
+    setting: RobotSetting
+    links: tuple[str, ...] = WRISTS
+    distance_m: Annotated[float, Field(gt=0.0, le=0.3, title="distance")] = 0.05
+    rate: Annotated[float, Field(gt=0.0, le=50.0, title="rate in N/s")] = 2.0
+    """How fast the force grows, in N/s."""
+    most_n: Annotated[float, Field(gt=0.0, le=200.0, title="largest force")] = 30.0
+    """Where nobody pulls on."""
+    robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS, title="robots")] = 1
+    spread_deg: Annotated[float, Field(ge=0.0, le=5.0, title="spread")] = 1.0
+    """Robots after the first have every joint off by up to this, uniformly, on top."""
+
+    def of_robot(self, number: int, robot: Robot) -> RobotSetting:
+        """Return the setting of a robot, the first being the one that is set."""
+        if number == 0:
+            return self.setting
+        draws = np.random.default_rng((self.setting.seed, number))
+        spread = self.spread_deg
+        off = draws.uniform(-spread, spread, len(robot.joints))
+        given = self.setting.misalignment_deg
+        return dataclasses.replace(
+            self.setting,
+            seed=self.setting.seed + number,
+            misalignment_deg={
+                joint: given.get(joint, 0.0) + float(degrees)
+                for joint, degrees in zip(robot.joint_names, off, strict=True)
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pull:
+    """Who is pulled where."""
+
+    controller: str
+    link: str
+    direction: str
+    robot: int
+    """0: as it was set; others have joints off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullResult:
+    """What came of one pull."""
+
+    pull: Pull
+    end: Literal["moved", "held", "fell", "failed"]
+    """How the pull ended: it may fall after that, too."""
+    force_n: float | None = None
+    """At which it ended; None: it fell before anybody pulled, or failed."""
+    torso_m: float | None = None
+    """How far the base had gone by then."""
+    left_m: float | None = None
+    """Distance of the link from its place, `LET_GO_S` after it was let go."""
+    fell: bool = False
+    is_caught: bool = False
+    """Whether the controller took the hand for a push."""
+    why: str | None = None
+    """It failed."""
+
+
+def check_guiding(cfg: GuidingCfg) -> Robot:
+    """Return the robot of a configuration whose names are all known.
+
+    Raises:
+        BadInput: a controller, link or value cannot be used.
+    """
+    robot = load_robot(cfg.setting.robot)
+    cfg.setting.check(robot)
+    check_controllers(cfg.controllers, robot)
+    known = [link.name for link in robot.links]
+    for link in cfg.links:
+        if link not in known:
+            raise UnknownName("Link", link, known, f"robot {robot.name!r}")
+    if len(set(cfg.links)) != len(cfg.links) or not cfg.links:
+        raise BadInput(f"links are {', '.join(cfg.links)}; give each once.")
+    return robot
+
+
+def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
+    """Let a robot settle, pull it, let it go."""
+    robot = load_robot(cfg.setting.robot).with_effort_limits(cfg.setting.effort_limits)
+    setting = cfg.of_robot(pull.robot, robot)
+    posture = setting.posture_of(robot)
+    with closing(SimulatedRobot(robot, setting.simulation(), posture)) as sim:
+        controller = make_controller(pull.controller)
+        goal = robot.posture(posture).angles
+        loop = Loop(sim, controller, goal, setting.control_period)
+        hand = _Hand(sim, pull, cfg)
+        try:
+            run_for(loop, SETTLE_S)
+            if sim.has_fallen():
+                return PullResult(pull=pull, end="fell", fell=True)
+            hand.take()
+            caught = _caught(controller)
+            loop.disturb = hand.pull
+            while (end := hand.end()) is None:
+                loop.cycle()
+            loop.disturb = None
+            force_n, torso_m = hand.force_n, hand.torso_m()
+            is_caught = _caught(controller) > caught
+            run_for(loop, LET_GO_S)
+        except (SimulationDiverged, SensorError) as error:
+            return PullResult(pull=pull, end="failed", why=str(error))
+        fell = sim.has_fallen()
+        return PullResult(
+            pull=pull,
+            end=end,
+            force_n=force_n,
+            torso_m=torso_m,
+            left_m=None if fell else hand.moved_m(),
+            fell=fell,
+            is_caught=is_caught,
+        )
+
+
+def _caught(controller: object) -> int:
+    counts: Mapping[str, int] = getattr(controller, "flag_counts", {})
+    return counts.get(str(StiffnessFlag.CATCHING.name), 0)
+
+
+class _Hand:
+    """It takes a link, and pulls ever harder."""
+
+    def __init__(self, sim: SimulatedRobot, pull: Pull, cfg: GuidingCfg) -> None:
+        self._sim = sim
+        self._link = pull.link
+        self._cfg = cfg
+        self._along = np.array(DIRECTIONS[pull.direction])
+        self._step_n = cfg.rate * sim.dt
+        self.force_n = 0.0
+
+    def take(self) -> None:
+        """Take it where it is."""
+        self._place = self._position()
+        self._base = self._sim.truth().base_position
+        if self._place[1] < self._base[1]:
+            self._along[1] *= -1.0
+
+    def pull(self, sim: SimulatedRobot) -> None:
+        """Pull for a tick, a little harder than in the last one."""
+        self.force_n += self._step_n
+        sim.push_com(self._link, self.force_n * self._along)
+
+    def end(self) -> Literal["moved", "held", "fell"] | None:
+        """Say how it ended; None: it goes on."""
+        if self._sim.has_fallen():
+            return "fell"
+        if self.moved_m() >= self._cfg.distance_m:
+            return "moved"
+        return "held" if self.force_n >= self._cfg.most_n else None
+
+    def moved_m(self) -> float:
+        """Return how far the link is from where it was taken."""
+        return float(np.linalg.norm(self._position() - self._place))
+
+    def torso_m(self) -> float:
+        """Return how far the base is from where it was."""
+        return float(np.linalg.norm(self._sim.truth().base_position - self._base))
+
+    def _position(self) -> FloatArray:
+        return self._sim.engine.link_com(self._link)
+
+
+def pulls(cfg: GuidingCfg, jobs: int) -> Iterator[PullResult]:
+    """Yield what came of every pull, as they end; their order is that of the names."""
+    every = product(range(cfg.robots), cfg.controllers, cfg.links, DIRECTIONS)
+    work = Parallel(n_jobs=jobs, return_as="generator")
+    yield from work(
+        delayed(run_pull)(
+            cfg,
+            Pull(controller=controller, link=link, direction=direction, robot=robot),
+        )
+        for robot, controller, link, direction in every
+    )
+
+
+def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
+    """A row a direction, a column a controller: the force, over links and robots."""
+
+    def row(label: str, text: Callable[[list[PullResult]], str], **wanted: str) -> Row:
+        cells = []
+        for name in cfg.controllers:
+            of_it = [
+                one
+                for one in found
+                if one.pull.controller == name
+                and all(getattr(one.pull, key) == word for key, word in wanted.items())
+            ]
+            cells.append(text(of_it))
+        return Row(cells=(label, *cells))
+
+    rows = [row(name, _force, direction=name) for name in DIRECTIONS]
+    rows += [
+        row("all directions", _force),
+        row("the torso goes along, cm", lambda of: _cm(one.torso_m for one in of)),
+        row(
+            f"off its place {LET_GO_S:g} s after, cm",
+            lambda of: _cm(one.left_m for one in of),
+        ),
+        row("fell", lambda of: str(sum(one.fell for one in of))),
+        row("taken for a push", lambda of: str(sum(one.is_caught for one in of))),
+        row("pulls", lambda of: str(len(of))),
+    ]
+    return DataTable(
+        caption=f"Force at {' and '.join(cfg.links)} that moves it by "
+        f"{100 * cfg.distance_m:g} cm, in N",
+        columns=(
+            Column(label="pulled", is_number=False),
+            *(Column(label=name) for name in cfg.controllers),
+        ),
+        rows=tuple(rows),
+        note=f"Median (from, to) of {len(cfg.links)} links of {cfg.robots} robots, at "
+        f"{cfg.rate:g} N/s; > is more than anybody pulled with. A torso that "
+        "goes along by more than a centimetre says that the robot tips.",
+    )
+
+
+def _force(of: Sequence[PullResult]) -> str:
+    """Return median and range; a link that was held takes more than it was pulled."""
+    most = max((one.force_n for one in of if one.force_n is not None), default=0.0)
+    forces = (
+        math.inf if one.end == "held" else one.force_n
+        for one in of
+        if one.end != "fell"
+    )
+    return _spread(forces, lambda x: number(x) if x < math.inf else f"> {most:.0f}")
+
+
+def _cm(values: Iterable[float | None]) -> str:
+    return _spread(values, lambda x: number(100.0 * x))
+
+
+def _spread(values: Iterable[float | None], said: Callable[[float], str]) -> str:
+    """Return the median, and from where to where; those that are None left out."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return NOTHING
+    middle = said(median(known))
+    if len(known) == 1:
+        return middle
+    return f"{middle} ({said(known[0])} to {said(known[-1])})"
+
+
+def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
+    """Pull, print the table; return the exit status.
+
+    Raises:
+        BadInput: a value cannot be used, or a file not be written.
+    """
+    robot = check_guiding(cfg)
+    check_json_file(json_file)
+    say_if_it_compiles()
+    found: list[PullResult] = []
+    total = cfg.robots * len(cfg.controllers) * len(cfg.links) * len(DIRECTIONS)
+    status = 0
+    try:
+        with counted_bars() as bars:
+            task = bars.add_task("pulls", total=total)
+            for one in pulls(cfg, min(total, os.cpu_count() or 1)):
+                found.append(one)
+                bars.update(task, completed=len(found))
+    except KeyboardInterrupt as stop:
+        print(f"{why_stopped(stop)}; {len(found)} of {total} pulls.", file=sys.stderr)
+        status = exit_status(stop)
+    is_terminal = sys.stdout.isatty()
+    console = Console(stderr=json_file == STDOUT, width=None if is_terminal else 100)
+    console.print(guiding_table(cfg, found))
+    write_json(json_file, json_text(_as_json(cfg, robot, found)))
+    failed = {one.why for one in found if one.why is not None}
+    for why in sorted(failed):
+        print(f"failed: {why}", file=sys.stderr)
+    return status or (1 if failed else 0)
+
+
+def _as_json(
+    cfg: GuidingCfg, robot: Robot, found: Sequence[PullResult]
+) -> dict[str, Any]:
+    return {
+        "experiment": "hand-guiding",
+        "robot": robot.name,
+        "posture": cfg.setting.posture_of(robot),
+        "seed": cfg.setting.seed,
+        "distance_m": cfg.distance_m,
+        "rate_n_per_s": cfg.rate,
+        "robots": cfg.robots,
+        "spread_deg": cfg.spread_deg,
+        "pulls": [vars(one) | {"pull": vars(one.pull)} for one in found],
+    }

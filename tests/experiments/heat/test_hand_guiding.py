@@ -1,0 +1,128 @@
+"""Who pulls how hard at a wrist: against statics, and how it is told."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from controllers.stiffness.dynamics import build_model
+from experiments.common.robot_setting import RobotSetting
+from experiments.heat.hand_guiding import (
+    DIRECTIONS,
+    GuidingCfg,
+    Pull,
+    PullResult,
+    guiding_table,
+    run_pull,
+)
+from models import Robot, default_robot_folder, load_robot
+
+
+def guiding(**fields: Any) -> GuidingCfg:
+    given: dict[str, Any] = {
+        "controllers": ("fixed",),
+        "setting": RobotSetting(),
+    } | fields
+    return GuidingCfg(**given)
+
+
+def result(robot: int, direction: str = "up", **fields: Any) -> PullResult:
+    pull = Pull(controller="fixed", link="l_wrist", direction=direction, robot=robot)
+    return PullResult(pull=pull, **({"end": "moved"} | fields))
+
+
+# -- against statics ----------------------------------------------------------------
+
+
+def weakest_joint_n(robot: Robot, direction: str) -> float:
+    """Return F = min_i (τ_i + φ_i + g_i sgn J_i) / |J_i| of the left arm in PoseInit.
+
+    From Pinocchio alone, the torso rigid, the arm where it hangs at first.
+    """
+    model = build_model(robot)
+    data = model.createData()
+    q = pin.neutral(model)
+    for joint, angle in zip(
+        robot.joints, robot.posture("PoseInit").angles, strict=True
+    ):
+        q[model.idx_qs[model.getJointId(joint.name)]] = angle
+    weight = pin.computeGeneralizedGravity(model, data, q)
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    (com,) = (link.com for link in robot.links if link.name == "l_wrist")
+    x = data.oMf[model.getFrameId("l_wrist")].act(np.array(com))
+    bears = []
+    for joint in robot.joints:
+        if joint.name.startswith(("LShoulder", "LElbow")):
+            i = model.getJointId(joint.name)
+            column = model.idx_vs[i]
+            twist = pin.getJointJacobian(model, data, i, pin.WORLD)[:, column]
+            lever = (twist[:3] + np.cross(twist[3:], x)) @ DIRECTIONS[direction]
+            helps = np.sign(lever) * weight[column]
+            bears.append((joint.effort_limit + joint.friction + helps) / abs(lever))
+    return float(min(bears))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direction", ["ahead", "back", "inward", "up"])
+def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
+    """Levers become shorter on the way, so the force at its end is a little larger.
+
+    Pulled outward and down they do so by a fifth and by half.
+    """
+    pull = Pull(controller="fixed", link="l_wrist", direction=direction, robot=0)
+    found = run_pull(guiding(), pull)
+    assert found.end == "moved"
+    assert found.force_n is not None
+    expected = weakest_joint_n(load_robot(default_robot_folder()), direction)
+    assert expected <= found.force_n <= 1.1 * expected
+
+
+@pytest.mark.slow
+def test_a_limited_arm_gives_way_and_comes_back_slower_or_faster_pulled() -> None:
+    pull = Pull(controller="smart", link="r_wrist", direction="inward", robot=0)
+    slow, fast = (run_pull(guiding(rate=rate), pull) for rate in (1.0, 4.0))
+    fixed = run_pull(guiding(), dataclasses.replace(pull, controller="fixed"))
+    assert slow.force_n and fast.force_n and fixed.force_n  # noqa: PT018  for the types
+    assert slow.force_n < 0.5 * fixed.force_n
+    assert fast.force_n == pytest.approx(slow.force_n, rel=0.1)
+    assert slow.left_m is not None
+    assert slow.left_m < 0.01
+    assert not slow.is_caught
+
+
+# -- who is pulled, and how it is told ----------------------------------------------
+
+
+def test_the_first_robot_is_the_one_that_is_set_and_others_have_joints_off() -> None:
+    setting = RobotSetting(misalignment_deg={"LElbowRoll": 3.0}, seed=7)
+    cfg = guiding(setting=setting, spread_deg=0.5)
+    robot = load_robot(default_robot_folder())
+    assert cfg.of_robot(0, robot) is setting
+    off = [cfg.of_robot(number, robot).misalignment_deg for number in (1, 2, 1)]
+    assert off[0] == off[2] != off[1]
+    assert set(off[0]) == set(robot.joint_names)
+    assert abs(off[0]["LElbowRoll"] - 3.0) <= 0.5
+    assert max(abs(v) for k, v in off[0].items() if k != "LElbowRoll") <= 0.5
+
+
+def test_the_table_has_the_median_and_says_who_held_and_who_fell() -> None:
+    found = [
+        result(0, force_n=4.0, torso_m=0.002, left_m=0.001),
+        result(1, force_n=6.0, torso_m=0.02, left_m=None, fell=True, is_caught=True),
+        result(2, end="held", force_n=30.0, torso_m=0.0, left_m=0.0),
+        result(3, end="fell", force_n=9.0, fell=True),
+        result(4, "down", end="held", force_n=30.0),
+        result(5, "back", end="fell", fell=True),
+    ]
+    table = guiding_table(guiding(robots=6), found)
+    cells = {row.cells[0]: row.cells[1] for row in table.rows}
+    assert cells["up"] == "6.0 (4.0 to > 30)"
+    assert cells["down"] == "> 30"
+    assert cells["back"] == "–"
+    assert cells["fell"] == "3"
+    assert cells["taken for a push"] == "1"
+    assert cells["the torso goes along, cm"] == "0.2 (0.0 to 2.0)"
+    assert cells["pulls"] == "6"
