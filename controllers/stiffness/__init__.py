@@ -14,6 +14,7 @@ from controllers.stiffness.ground_plane import GravityFilterCfg, GroundPlaneCfg
 from controllers.stiffness.guard import Guard, GuardCfg, Guarded
 from controllers.stiffness.offset import (
     ApproachOffset,
+    BlockedJointOffset,
     ConstantOffset,
     FootOffset,
     OffsetContext,
@@ -33,6 +34,7 @@ from controllers.stiffness.stiffness_law import (
 __all__ = [
     "GRAVITY",
     "ApproachOffset",
+    "BlockedJointOffset",
     "ConstantOffset",
     "ContactCfg",
     "ContactForceCfg",

@@ -10,7 +10,7 @@ follow a controller's name, as in `smart:Crouch=0.1+warm`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, radians
 from typing import Annotated, Protocol
 
 import numpy as np
@@ -23,8 +23,13 @@ from models.values import FloatArray, Positive, number_of
 Offset = float | FloatArray
 Celsius = Annotated[float, Field(ge=-40.0, le=200.0)]
 """In °C; a winding that a NAO's motor survives lies well within."""
-OFFSET_WORDS = "VALUE, POSTURE=VALUE, approach[=SECONDS], warm[=BEGIN-END]"
+DEGREE = radians(1.0)
+OFFSET_WORDS = (
+    "VALUE, POSTURE=VALUE, approach[=SECONDS], blocked[=SECONDS], warm[=BEGIN-END]"
+)
 """What `read_offset` accepts, joined by `+`."""
+LAWS = ("approach", "blocked", "warm")
+"""Words that are laws."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +43,10 @@ class OffsetContext:
     is_foot_on_ground: bool
     joint_temperature: FloatArray
     """(n_joints,) reported temperature of the motor of each joint, in °C."""
+    set_point_error: FloatArray
+    """(n_joints,) set-point less measured angle, in rad."""
+    stiffness: FloatArray
+    """(n_joints,) that was in force."""
 
 
 class OffsetLaw(Protocol):
@@ -198,6 +207,49 @@ class WarmJointOffset(Checked):
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
 
 
+@dataclass(kw_only=True)
+class BlockedJointOffset(Checked):
+    """An evolution law: a joint that something keeps from its set-point gives way.
+
+    A joint whose servo has been at its limit, and short of its set-point by more than
+    that explains,
+
+        |q* - q| > stiffness · τ_max / k_p + `margin_rad`,
+
+    for `patience_s` on end gives up the offset of `inner` in `fade_s`: it keeps what
+    equilibrium needs, so that an arm carries itself and presses with nothing more. It
+    has the offset again as soon as the set-point is back. Leg joints never give way:
+    the robot stands on them.
+
+    Assumption: what blocks is not told from a load that the model does not know of; an
+    arm whose load is more than its limit bears sinks further.
+    """
+
+    inner: OffsetLaw = field(default_factory=PostureOffset)
+    patience_s: Positive = 2.0
+    """In s; longer than a motion lags behind its set-points, too short to heat."""
+    fade_s: Positive = 1.0
+    """In s; no jerk of the arm that lets go."""
+    margin_rad: Positive = 5.0 * DEGREE
+    """In rad; more than gears, encoders and a misaligned joint explain."""
+
+    def reset(self, robot: Robot) -> None:
+        """No joint is blocked."""
+        self.inner.reset(robot)
+        joints = robot.joints
+        self._reach: FloatArray = robot.effort_limit / [joint.kp for joint in joints]
+        self._may = np.array([j.name not in robot.leg_joints for j in joints])
+        self._blocked_s = np.zeros(len(joints))
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return one offset a joint, (n_joints,)."""
+        bound = context.stiffness * self._reach + self.margin_rad
+        is_short = self._may & (np.abs(context.set_point_error) > bound)
+        self._blocked_s = np.where(is_short, self._blocked_s + context.dt_s, 0.0)
+        share = 1.0 - (self._blocked_s - self.patience_s) / self.fade_s
+        return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
+
+
 def read_offset(words: str) -> OffsetLaw:
     """Read an offset law as a person writes it behind a controller's name.
 
@@ -208,9 +260,11 @@ def read_offset(words: str) -> OffsetLaw:
     - `approach`, `approach=2`: from one to the next with this time constant in s
       (`ApproachOffset`);
     - `warm`, `warm=50-70`: none on a joint whose motor is warm, between these
-      temperatures in °C (`WarmJointOffset`).
+      temperatures in °C (`WarmJointOffset`);
+    - `blocked`, `blocked=2`: none on a joint that was kept from its set-point for so
+      many s (`BlockedJointOffset`).
 
-    A joint's warmth acts at once, on what the approach gives.
+    What blocks a joint, and its warmth, act on what the approach gives.
 
     Raises:
         BadInput: a word is none of these, comes twice, or is out of its range.
@@ -221,7 +275,7 @@ def read_offset(words: str) -> OffsetLaw:
         if name in given:
             raise BadInput(f"offset {words!r} has {name!r} twice; give it once.")
         given[name] = text if equals else None
-    laws = {name: given.pop(name) for name in ("approach", "warm") if name in given}
+    laws = {name: given.pop(name) for name in LAWS if name in given}
     table = {name: _number(words, text) for name, text in given.items() if text}
     values = [_number(words, name) for name, text in given.items() if not text]
     if len(values) > 1 or (values and table):
@@ -236,6 +290,10 @@ def read_offset(words: str) -> OffsetLaw:
         seconds = laws["approach"]
         time = 1.0 if seconds is None else _number(words, seconds)
         law = ApproachOffset(inner=law, time_constant_s=time)
+    if "blocked" in laws:
+        seconds = laws["blocked"]
+        patience = 2.0 if seconds is None else _number(words, seconds)
+        law = BlockedJointOffset(inner=law, patience_s=patience)
     if "warm" not in laws:
         return law
     if (span := laws["warm"]) is None:

@@ -39,7 +39,8 @@ class Pressing:
     first_s: float
     """When it did."""
     largest_n: float
-    """Largest force, in N, impact included."""
+    """Largest force at the end of a control period, in N: an impact is shorter, and
+    seen by chance."""
     last_n: float
     """That of the last physics, in N."""
 

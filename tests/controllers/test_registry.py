@@ -23,6 +23,7 @@ from controllers import (
 from controllers.registry import BUILT_IN
 from controllers.stiffness import (
     ApproachOffset,
+    BlockedJointOffset,
     ConstantOffset,
     GuardCfg,
     PostureOffset,
@@ -181,6 +182,13 @@ def test_two_controllers_of_one_name_share_nothing() -> None:
         ("Crouch=0.1+Sit=0", PostureOffset(table={"Crouch": 0.1, "Sit": 0.0})),
         ("approach", ApproachOffset()),
         ("warm", WarmJointOffset()),
+        ("blocked", BlockedJointOffset()),
+        (
+            "warm+blocked=0.5+approach",
+            WarmJointOffset(
+                inner=BlockedJointOffset(inner=ApproachOffset(), patience_s=0.5)
+            ),
+        ),
         ("warm=45.5-60", WarmJointOffset(begin_degc=45.5, end_degc=60.0)),
         (
             "approach=2+warm+0.3",
@@ -252,6 +260,8 @@ def test_an_unknown_controller_is_refused_with_a_hint() -> None:
         ("smart:warm=70-50", r"begin_degc = 70\.0 °C, end_degc = 50\.0 °C"),
         ("smart:warm=50", "has '' where a number is due"),
         ("smart:warm=50-inf", r"end_degc = inf °C; give -40 to 200"),
+        ("smart:blocked=0", r"patience_s = 0\.0 s; give a finite number above 0"),
+        ("smart:blocked=x", "has 'x' where a number is due; give .* blocked"),
         ("smart:approach=0", r"time_constant_s = 0\.0 s; give a finite number above 0"),
     ],
 )

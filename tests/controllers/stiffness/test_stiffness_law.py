@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from controllers.stiffness import (
     ApproachOffset,
+    BlockedJointOffset,
     ConstantOffset,
     FootOffset,
     OffsetContext,
@@ -19,6 +20,7 @@ from controllers.stiffness import (
 )
 from controllers.stiffness.stiffness_law import StiffnessLaw
 from models import Robot, UnknownName
+from models.values import FloatArray
 
 TORQUE = st.lists(st.floats(-6.0, 6.0), min_size=26, max_size=26)
 DT = 0.02
@@ -30,6 +32,8 @@ def context(nao: Robot, **changes: Any) -> OffsetContext:
         posture=nao.posture("PoseInit"),
         is_foot_on_ground=True,
         joint_temperature=np.full(26, 30.0),
+        set_point_error=np.zeros(26),
+        stiffness=np.full(26, 0.3),
     )
     return dataclasses.replace(plain, **changes)
 
@@ -156,6 +160,41 @@ def test_a_warm_joint_gives_up_its_offset(nao: Robot) -> None:
     offset = np.asarray(law.step(context(nao, joint_temperature=temperature)))
     np.testing.assert_allclose(offset[:4], (0.2, 0.1, 0.0, 0.0), atol=1e-12)
     np.testing.assert_allclose(offset[4:], 0.2)
+
+
+@pytest.mark.requirement("ST-27", "ST-30")
+def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> None:
+    """Full for 2 s at the limit, none a second later, full once the set-point is near.
+
+    Legs keep theirs, and so does who is short by what the limit itself explains.
+    """
+    law = BlockedJointOffset(inner=ConstantOffset(value=0.2))
+    law.reset(nao)
+    arm, knee = nao.joint_index("LShoulderPitch"), nao.joint_index("LKneePitch")
+    joint = nao.joints[arm]
+    bound = 0.3 * joint.effort_limit / joint.kp + law.margin_rad
+    error = np.zeros(26)
+    error[[arm, knee]] = -1.001 * bound, -2.0
+    near = np.zeros(26)
+    near[arm] = 0.999 * bound
+
+    def after(seconds: float, error: FloatArray) -> FloatArray:
+        for _ in range(round(seconds / DT)):
+            offset = np.asarray(law.step(context(nao, set_point_error=error)))
+        return offset
+
+    np.testing.assert_array_equal(after(1.98, error), 0.2)
+    halfway = after(0.52, error)
+    assert halfway[arm] == pytest.approx(0.1)
+    gone = after(0.5, error)
+    assert gone[arm] == pytest.approx(0.0, abs=1e-12)
+    assert after(60.0, error)[arm] == 0.0
+    np.testing.assert_array_equal(np.delete(gone, arm), 0.2)
+    np.testing.assert_array_equal(after(DT, near), 0.2)
+    assert after(1.9, error)[arm] == 0.2, "the time before counts no more"
+    after(3.0, error)
+    law.reset(nao)
+    np.testing.assert_array_equal(after(DT, error), 0.2)
 
 
 @pytest.mark.parametrize(
