@@ -179,9 +179,10 @@ def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> Non
     near[arm] = 0.999 * bound
 
     def after(seconds: float, error: FloatArray) -> FloatArray:
-        for _ in range(round(seconds / DT)):
-            offset = np.asarray(law.step(context(nao, set_point_error=error)))
-        return offset
+        offset = law.step(context(nao, set_point_error=error))
+        for _ in range(round(seconds / DT) - 1):
+            offset = law.step(context(nao, set_point_error=error))
+        return np.asarray(offset)
 
     np.testing.assert_array_equal(after(1.98, error), 0.2)
     halfway = after(0.52, error)
