@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Controller, Limits
+from controllers.interface.controller import Controller, ControllerWrapper, Limits
 from controllers.interface.robot_interface import Observation
 from models import BadInput, Robot
 
@@ -106,27 +106,23 @@ class StepTimes:
     """(m,) of that, what the calling thread computed, in s."""
 
 
-class WatchedController:
-    """Another controller; every answer is checked and copied.
+class WatchedController(ControllerWrapper):
+    """Another controller; every answer is checked and copied."""
 
-    `breach` is the sentence about what it did wrong, None while it did nothing.
-    """
+    name = ""
+    """By which sentences call it; the wrapped one keeps its own."""
+    breach: str | None = None
+    """The sentence about what it did wrong, None while it did nothing."""
 
     def __init__(self, controller: Controller, name: str) -> None:
         """Wrap a controller under the name that sentences use."""
-        self._controller = controller
+        super().__init__(controller)
         self.name = name
-        self.breach: str | None = None
         self._time_s: list[float] = []
         self._stiffness: list[FloatArray] = []
         self._shift: list[FloatArray] = []
         self._wall_s: list[float] = []
         self._cpu_s: list[float] = []
-
-    @property
-    def flag_counts(self) -> dict[str, int]:
-        """Those of the controller, if it counts any."""
-        return dict(getattr(self._controller, "flag_counts", {}))
 
     def reset(self, robot: Robot) -> None:
         """Pass it on.
@@ -137,7 +133,7 @@ class WatchedController:
         self._robot = robot
         self._no_shift = np.zeros(len(robot.joints))
         try:
-            self._controller.reset(robot)
+            self._wrapped.reset(robot)
         except Exception as error:  # whatever a foreign controller raises
             raise self._break(_raised(error, "reset")) from error
 
@@ -154,7 +150,7 @@ class WatchedController:
             # A kernel that wants the processor for others takes it at the next system
             # call. `thread_time` is one, `perf_counter` is none: it goes inside.
             cpu, wall = thread_time(), perf_counter()
-            answer = self._controller.step(observation)
+            answer = self._wrapped.step(observation)
             wall = perf_counter() - wall
             cpu = thread_time() - cpu
         except Exception as error:  # likewise

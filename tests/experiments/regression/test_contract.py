@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from controllers import Limits, Observation
+from controllers.interface.controller import SignalSource
+from controllers.registry import make_controller
 from experiments.regression import StandingCfg, run_standing_trial
-from experiments.regression.watched_controller import breach_of
+from experiments.regression.watched_controller import WatchedController, breach_of
 from models import Robot
 
 
@@ -184,3 +186,14 @@ def test_a_step_that_cannot_be_called_is_told_without_a_line(
     assert trial.breach is not None
     assert trial.breach.startswith("late raised TypeError: ")
     assert trial.breach.endswith(" in step at 0.00 s.")
+
+
+def test_who_is_watched_keeps_its_signals_and_switches_but_not_its_name() -> None:
+    controller: Any = make_controller("minheat")
+    watched: Any = WatchedController(controller, "mine")
+    assert watched.signal_names == controller.signal_names
+    watched.enabled = False
+    assert controller.enabled is False
+    assert (watched.name, controller.name) == ("mine", "minheat")
+    assert isinstance(watched, SignalSource)
+    assert not hasattr(WatchedController(make_controller("fixed"), "f"), "signals")
