@@ -60,8 +60,10 @@ def weakest_joint_n(robot: Robot, direction: str) -> float:
             column = model.idx_vs[i]
             twist = pin.getJointJacobian(model, data, i, pin.WORLD)[:, column]
             lever = (twist[:3] + np.cross(twist[3:], x)) @ DIRECTIONS[direction]
-            helps = np.sign(lever) * weight[column]
-            bears.append((joint.effort_limit + joint.friction + helps) / abs(lever))
+            if abs(lever) > 1e-3:
+                helps = np.sign(lever) * weight[column]
+                most = joint.effort_limit + joint.friction + helps
+                bears.append(most / abs(lever))
     return float(min(bears))
 
 
@@ -81,13 +83,13 @@ def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_limited_arm_gives_way_and_comes_back_slower_or_faster_pulled() -> None:
+def test_a_limited_arm_gives_way_and_comes_back() -> None:
     pull = Pull(controller="smart", link="r_wrist", direction="inward", robot=0)
     slow, fast = (run_pull(guiding(rate=rate), pull) for rate in (1.0, 4.0))
     fixed = run_pull(guiding(), dataclasses.replace(pull, controller="fixed"))
     assert slow.force_n and fast.force_n and fixed.force_n  # noqa: PT018  for the types
     assert slow.force_n < 0.5 * fixed.force_n
-    assert fast.force_n == pytest.approx(slow.force_n, rel=0.1)
+    assert 0.0 < fast.force_n - slow.force_n < 1.0  # it takes a quarter of a second
     assert slow.left_m is not None
     assert slow.left_m < 0.01
     assert not slow.is_caught
