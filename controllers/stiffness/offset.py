@@ -43,8 +43,10 @@ class OffsetContext:
     is_foot_on_ground: bool
     joint_temperature: FloatArray
     """(n_joints,) reported temperature of the motor of each joint, in °C."""
-    set_point_error: FloatArray
-    """(n_joints,) set-point less measured angle, in rad."""
+    target: FloatArray
+    """(n_joints,) set-points, in rad."""
+    q: FloatArray
+    """(n_joints,) measured angles, in rad."""
     stiffness: FloatArray
     """(n_joints,) that was in force."""
 
@@ -216,10 +218,11 @@ class BlockedJointOffset(Checked):
 
         |q* - q| > stiffness · τ_max / k_p + `margin_rad`,
 
-    for `patience_s` on end gives up the offset of `inner` in `fade_s`: it keeps what
-    equilibrium needs, so that an arm carries itself and presses with nothing more. It
-    has the offset again as soon as the set-point is back. Leg joints never give way:
-    the robot stands on them.
+    for `patience_s` on end, while its set-point stands still, gives up the offset of
+    `inner` in `fade_s`: it keeps what equilibrium needs, so that an arm carries itself
+    and presses with nothing more. It has the offset again as soon as it is near its
+    set-point, or that moves: each new one is tried. Leg joints never give way: the
+    robot stands on them.
 
     Assumption: what blocks is not told from a load that the model does not know of; an
     arm whose load is more than its limit bears sinks further.
@@ -230,8 +233,9 @@ class BlockedJointOffset(Checked):
     """In s; longer than a motion lags behind its set-points, too short to heat."""
     fade_s: Positive = 1.0
     """In s; no jerk of the arm that lets go."""
-    margin_rad: Positive = 5.0 * DEGREE
-    """In rad; more than gears, encoders and a misaligned joint explain."""
+    margin_rad: Positive = 0.5 * DEGREE
+    """In rad; five steps of an encoder. A motion that ends where it was blocked leaves
+    set-points little further away than that."""
 
     def reset(self, robot: Robot) -> None:
         """No joint is blocked."""
@@ -240,11 +244,14 @@ class BlockedJointOffset(Checked):
         self._reach: FloatArray = robot.effort_limit / [joint.kp for joint in joints]
         self._may = np.array([j.name not in robot.leg_joints for j in joints])
         self._blocked_s = np.zeros(len(joints))
+        self._target: FloatArray = np.full(len(joints), np.nan)
 
     def step(self, context: OffsetContext) -> Offset:
         """Return one offset a joint, (n_joints,)."""
         bound = context.stiffness * self._reach + self.margin_rad
-        is_short = self._may & (np.abs(context.set_point_error) > bound)
+        is_short = self._may & (np.abs(context.target - context.q) > bound)
+        is_short &= context.target == self._target
+        self._target = context.target.copy()
         self._blocked_s = np.where(is_short, self._blocked_s + context.dt_s, 0.0)
         share = 1.0 - (self._blocked_s - self.patience_s) / self.fade_s
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))

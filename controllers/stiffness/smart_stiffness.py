@@ -170,7 +170,8 @@ class SmartStiffness:
                 posture=posture,
                 is_foot_on_ground=bool(self._is_foot[balance.contacts].any()),
                 joint_temperature=observation.temperature[robot.motor_of_joint],
-                set_point_error=observation.target - observation.q,
+                target=observation.target,
+                q=observation.q,
                 stiffness=observation.stiffness,
             )
         )

@@ -30,6 +30,7 @@ class FactFinder:
         self._setup = setup
         self._leaves = frozenset(wanted.leaves)
         self._outputs = [(name, *name.rpartition(".")[::2]) for name in wanted.outputs]
+        self._obstacles = tuple(wanted.obstacles)
         self._motor_of = {joint: setup.motor_of[joint] for joint in wanted.joints}
 
     def find(self, facts: Facts) -> None:
@@ -47,6 +48,13 @@ class FactFinder:
             facts.degc = {
                 joint: float(degc[motor]) for joint, motor in self._motor_of.items()
             }
+
+        if self._obstacles:
+            pressed = dict.fromkeys(self._obstacles, 0.0)
+            for (obstacle, _), force_n in sim.engine.obstacle_forces().items():
+                if obstacle in pressed:
+                    pressed[obstacle] += force_n
+            facts.force_n = pressed
 
     def _values(self) -> dict[str, object]:
         schemas, values = self._setup.schemas, {}

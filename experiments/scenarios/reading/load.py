@@ -199,6 +199,7 @@ class _Loader:
         read_controller(("controller",), form.controller, self._robot, notes)
         notes.attempt(("voice",), make_voice, form.voice)
         simulation = read_simulation(form, self._robot, notes)
+        lookup.obstacles = tuple(form.simulation.obstacles)
         lookup.start_degc = {
             joint.name: simulation.start_degc.get(
                 joint.name, simulation.other_start_degc

@@ -280,6 +280,52 @@ class DegcBelowForm(OfTemperature):
     """Joint to temperature in °C; all of them must be below."""
 
 
+class OfForce(Condition):
+    """The robot presses against all these obstacles with more, or less, than said."""
+
+    lasts = True
+    beyond: ClassVar[Callable[[Any, Any], bool]] = operator.gt
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Obstacle to limit in N."""
+        limits: dict[str, float] = getattr(self, self.key)
+        return limits
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the obstacles up."""
+        here = (*place, self.key)
+        known = [lookup.obstacle((*here, name), name) for name in self.limits]
+        return self if all(known) else None
+
+    def asks_for(self, wanted: Wanted) -> None:
+        """Ask for the forces on its obstacles."""
+        wanted.obstacles.update(self.limits)
+
+    def is_true(self, facts: Facts) -> bool:
+        """All of them at once."""
+        beyond = type(self).beyond
+        return all(beyond(facts.force_n[o], limit) for o, limit in self.limits.items())
+
+
+Force = Annotated[FiniteFloat, Field(ge=0.0)]
+
+
+class ForceAboveForm(OfForce):
+    """The robot presses against obstacles."""
+
+    force_above: Annotated[dict[Name, Force], Field(min_length=1)]
+    """Obstacle to force in N; all of them must be pressed with more."""
+
+
+class ForceBelowForm(OfForce):
+    """The robot presses against obstacles no more."""
+
+    beyond = operator.lt
+    force_below: Annotated[dict[Name, Force], Field(min_length=1)]
+    """Obstacle to force in N; all of them must be pressed with less."""
+
+
 class FallenForm(Condition):
     """The robot has fallen."""
 

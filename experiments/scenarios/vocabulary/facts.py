@@ -61,6 +61,8 @@ class Wanted:
     """Each as `path.output`."""
     joints: set[str] = field(default_factory=set)
     """Whose temperatures matter."""
+    obstacles: set[str] = field(default_factory=set)
+    """On which the forces matter."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,6 +79,8 @@ class Facts:
     """Joint to the temperature that its motor reports, in °C."""
     outputs: Mapping[str, object] = field(default_factory=dict)
     """`path.output` to its value; those that somebody asks about."""
+    force_n: Mapping[str, float] = field(default_factory=dict)
+    """Obstacle to the sum of the forces of all links on it, in N."""
     has_fallen: bool = False
     is_shut_down: bool = False
     # What happens.

@@ -74,6 +74,8 @@ class Lookup:
     """Texts that behaviours or events may say; there may be others."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
     """Joint to temperature of its motor at the start."""
+    obstacles: tuple[str, ...] = ()
+    """What stands in the robot's way."""
 
     @property
     def duration_s(self) -> float:
@@ -112,6 +114,11 @@ class Lookup:
                 "longer duration_s.",
             )
         return ticks
+
+    def obstacle(self, place: Place, name: str) -> bool:
+        """Tell whether a name is that of an obstacle; note it if not."""
+        where = "this scenario's simulation"
+        return self.notes.is_known(place, "Obstacle", name, self.obstacles, where)
 
     def behaviour(self, place: Place, name: str) -> Role | None:
         """Return a behaviour by its name or path; note it if there is none.

@@ -32,7 +32,8 @@ def context(nao: Robot, **changes: Any) -> OffsetContext:
         posture=nao.posture("PoseInit"),
         is_foot_on_ground=True,
         joint_temperature=np.full(26, 30.0),
-        set_point_error=np.zeros(26),
+        target=np.zeros(26),
+        q=np.zeros(26),
         stiffness=np.full(26, 0.3),
     )
     return dataclasses.replace(plain, **changes)
@@ -173,29 +174,32 @@ def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> Non
     arm, knee = nao.joint_index("LShoulderPitch"), nao.joint_index("LKneePitch")
     joint = nao.joints[arm]
     bound = 0.3 * joint.effort_limit / joint.kp + law.margin_rad
-    error = np.zeros(26)
-    error[[arm, knee]] = -1.001 * bound, -2.0
-    near = np.zeros(26)
-    near[arm] = 0.999 * bound
+    target = np.zeros(26)
+    target[[arm, knee]] = -0.7, 0.5
+    short, near = target.copy(), target.copy()
+    short[[arm, knee]] += 1.001 * bound, 2.0
+    near[arm] -= 0.999 * bound
 
-    def after(seconds: float, error: FloatArray) -> FloatArray:
-        offset = law.step(context(nao, set_point_error=error))
-        for _ in range(round(seconds / DT) - 1):
-            offset = law.step(context(nao, set_point_error=error))
-        return np.asarray(offset)
+    def after(seconds: float, q: FloatArray) -> FloatArray:
+        cycles = max(1, round(seconds / DT))
+        steps = [law.step(context(nao, q=q, target=target)) for _ in range(cycles)]
+        return np.asarray(steps[-1])
 
-    np.testing.assert_array_equal(after(1.98, error), 0.2)
-    halfway = after(0.52, error)
-    assert halfway[arm] == pytest.approx(0.1)
-    gone = after(0.5, error)
+    after(DT, near)
+    np.testing.assert_allclose(after(2.0, short), 0.2)
+    assert after(0.5, short)[arm] == pytest.approx(0.1)
+    gone = after(0.5, short)
     assert gone[arm] == pytest.approx(0.0, abs=1e-12)
-    assert after(60.0, error)[arm] == 0.0
+    assert after(60.0, short)[arm] == 0.0
     np.testing.assert_array_equal(np.delete(gone, arm), 0.2)
     np.testing.assert_array_equal(after(DT, near), 0.2)
-    assert after(1.9, error)[arm] == 0.2, "the time before counts no more"
-    after(3.0, error)
+    assert after(1.9, short)[arm] == 0.2, "the time before counts no more"
+    assert after(2.0, short)[arm] == 0.0
+    target[arm] -= 1e-4
+    assert after(DT, short)[arm] == 0.2, "another set-point is tried"
+    assert after(4.0, short)[arm] == 0.0
     law.reset(nao)
-    np.testing.assert_array_equal(after(DT, error), 0.2)
+    np.testing.assert_array_equal(after(DT, short), 0.2)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,17 @@ def test_it_holds(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.scenario
+@pytest.mark.requirement("ST-27")
+@pytest.mark.parametrize("controller", ["fixed", "minheat", "smart:blocked"])
+def test_an_arm_at_a_table_gives_way_under_any_limit(controller: str) -> None:
+    """`smart` is the file's own; a joint that gave way can be moved again."""
+    scenario = load_scenario(SCENARIOS.find("table_edge"))
+    result = run_scenario(replace(scenario, controller=controller)).result
+    assert result.complaints == ()
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
 @pytest.mark.requirement("I-25")
 def test_the_whole_trace_is_the_same_in_another_process() -> None:
     """With another order of hashes: commands, items, sound and a fall among it."""

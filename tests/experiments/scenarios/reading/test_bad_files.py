@@ -122,6 +122,8 @@ events:
   - {at_s: 1, controller: constant}  #! has no number
   - {at_s: 1, controller: "smart:Stood=0.1"}  #! Posture 'Stood' is not in robot
   - {when: {degc_above: {HedYaw: 75}}, say: Hot}  #! Did you mean 'HeadYaw'?
+  - {when: {force_above: {tabel: 1}}, say: Ouch}  #! Obstacle 'tabel' is not in this
+  - {when: {force_above: {table: -1}}, say: Ouch}  #! greater than or equal to 0
   - {when: {granted: b}, say: Hello}  #! needs no resource
   - {when: {state: Stnd}, say: Hello}  #! Did you mean 'Stand'?
   - {when: {strted: a}, say: Hello}  #! Did you mean 'started'?

@@ -245,6 +245,25 @@ def test_all_of_the_motors_have_to_be_hot_or_cold(
     assert watch.ticks == expected
 
 
+@pytest.mark.requirement("ST-27")
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (c.ForceAboveForm(force_above={"table": 1.0, "wall": 2.0}), [2]),
+        (c.ForceBelowForm(force_below={"table": 1.0, "wall": 2.0}), [0, 3]),
+    ],
+)
+def test_all_of_the_obstacles_have_to_be_pressed_or_left(
+    condition: c.Condition, expected: list[int]
+) -> None:
+    facts, watch = Facts(), ConditionWatch(condition)
+    for tick, force in enumerate([(0.0, 1.9), (1.1, 2.0), (1.1, 2.1), (0.9, 0.0)]):
+        facts.clear(tick)
+        facts.force_n = dict(zip(("table", "wall"), force, strict=True))
+        watch.look(facts)
+    assert watch.ticks == expected
+
+
 def event(trigger: Trigger, line: int) -> ScenarioEvent:
     action = BreakEvent.model_validate({"at_s": 0, "break": ["Head"]})
     return ScenarioEvent(
