@@ -29,6 +29,8 @@ JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT)
 """Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
 PAYLOAD = "payload_kg"
 """With a value for each place on a link: columns `payload_kg.torso@-0.08,0,0.05`."""
+OBSTACLES, NO_OBSTACLE = "obstacles", "none"
+"""With a box for each name: columns `obstacles.table`; `none` where it is not there."""
 SETTING = (
     "posture",
     "slope_deg",
@@ -127,6 +129,11 @@ class SweepTrial:
             start_degc=self.by_name(START),
             effort_limits=self.by_name(EFFORT_LIMIT),
             payload_kg=self.by_name(PAYLOAD),
+            obstacles={
+                name.removeprefix(f"{OBSTACLES}."): str(box)
+                for name, box in self.parameters.items()
+                if name.startswith(f"{OBSTACLES}.") and box != NO_OBSTACLE
+            },
             seed=self.seed,
             **plain_ones,
         )

@@ -289,6 +289,9 @@ class SweepFile(Part):
     """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
     payload_kg: dict[Name, Number] = Field(default_factory=dict)
     """Mass that a link carries, in kg: by link, or by `LINK@X,Y,Z` in its frame."""
+    obstacles: dict[Name, Text] = Field(default_factory=dict)
+    """Box in the robot's way by name, `SX,SY,SZ@X,Y,Z[,YAW]` as in `nao-testbed heat
+    --obstacle`; none is none."""
     gear_friction: Number = 1.0
     """Factor on every joint's gear friction."""
     ambient_degc: Number | None = None

@@ -7,6 +7,7 @@ be used is decided by the rules of the simulator (`check_value`); which columns 
 or a group of joints, means, by the robot (`joint_parameters`).
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -42,6 +43,8 @@ from experiments.sweep.sweep_trial import (
     EFFORT_LIMIT,
     JOINT_PARAMETERS,
     MISALIGNMENT,
+    NO_OBSTACLE,
+    OBSTACLES,
     PAYLOAD,
     PUSH,
     PUSH_PARAMETERS,
@@ -55,6 +58,7 @@ from models import BadInput, Robot, UnknownName, default_robot_folder, load_robo
 from models.files.tables import read_text_of
 from models.files.yaml_forms import FileErrors, Place, read_file
 from models.resources import DeviceKind
+from sim.engine.obstacles import obstacles_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,8 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
         _check_minutes(float(value))
     elif name == PUSH:
         check_pushes([Push.towards(**{**_HARMLESS, joint: value})], robot)
+    elif name == OBSTACLES:
+        obstacles_of({} if value == NO_OBSTACLE else {joint: str(value)})
     else:
         field = "effort_limits" if name == EFFORT_LIMIT else name
         given: dict[str, Any] = {field: {joint: value} if dot else value}
@@ -252,7 +258,7 @@ def read_spec(
 
 def _left_out(place: Place) -> Place:
     """Return what a wrong value takes with it: an entry of a map, or all of the key."""
-    of_name = place and place[0] in (*JOINT_PARAMETERS, PAYLOAD)
+    of_name = place and place[0] in (*JOINT_PARAMETERS, PAYLOAD, OBSTACLES)
     return place[:2] if of_name else place[:1]
 
 
@@ -290,6 +296,7 @@ class _SpecReader:
             *(self._plain(robot, preset, name) for name in PLAIN),
             *(p for name in joints for p in self._joints(robot, name, joints[name])),
             *self._payloads(robot),
+            *self._obstacles(robot, preset),
             self._parameter(robot, ("controller",), "controller", form.controller),
             *self._push_parameters(robot),
         ]
@@ -367,6 +374,26 @@ class _SpecReader:
             values = self._values(robot, (PAYLOAD, link), column, form)
             if values is not None:
                 yield Parameter(columns=(column,), values=values)
+
+    def _obstacles(self, robot: Robot, preset: Preset | None) -> Iterator[Parameter]:
+        """Yield what stands in the way, clear of the robot in each of its postures."""
+        postures = self._postures(preset)
+        for name, form in self._form.obstacles.items():
+            place, column = (OBSTACLES, name), f"{OBSTACLES}.{name}"
+            values = self._values(robot, place, column, form)
+            if values is None:
+                continue
+            yield Parameter(columns=(column,), values=values)
+            boxes = [str(v) for v in extremes_of(values) if v != NO_OBSTACLE]
+            for box, posture in itertools.product(boxes, postures):
+                if posture is None or posture in robot.postures:
+                    setting = RobotSetting(posture=posture, obstacles={name: box})
+                    self._notes.attempt(place, setting.check, robot)
+
+    def _postures(self, preset: Preset | None) -> list[str | None]:
+        if self._form.posture is None:
+            return [None if preset is None else preset.setting.posture]
+        return [str(value) for value in extremes_of(read_values(self._form.posture))]
 
     def _push_parameters(self, robot: Robot) -> list[Parameter | None]:
         """Return those of the push that is drawn: last, so that they follow each other.

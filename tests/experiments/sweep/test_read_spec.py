@@ -14,6 +14,7 @@ from experiments.sweep.spec_file import FastForwardForm
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from experiments.sweep.trial_store import robot_digest
 from models import BadInput, default_robot_folder, load_robot
+from sim.engine.obstacles import Obstacle
 from sim.engine.world import Payload
 from tests.experiments.sweep.files import ANKLES, SHORT, TWO_LEG, spec_of
 
@@ -111,6 +112,23 @@ def test_a_payload_is_a_grid_or_drawn_and_nought_is_none(tmp_path: Path) -> None
     )
     assert set(without) == {in_hand}
     assert set(loaded) == {in_hand, Payload.at("torso", 2.0)}
+
+
+@pytest.mark.requirement("ST-27")
+def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None:
+    """It has to be clear of the robot in the postures of the file."""
+    table = "0.3,0.6,0.02@0.27,0,0.3"
+    text = f"{LEAST}posture: Stand\nobstacles: {{table: [none, '{table}']}}\n"
+    without, there = spec_of(tmp_path, text).trials()
+    assert without.trial_cfg().simulation.world.obstacles == ()
+    assert there.trial_cfg().simulation.world.obstacles == (
+        Obstacle.at("table", table),
+    )
+    step = "0.1,1,0.1@0.17,0,0.05"  # clear of the feet, not of one who kneels
+    drawn = f"obstacles: {{step: {{choice: [none, '{step}']}}}}"
+    spec_of(tmp_path, f"{LEAST}posture: Stand\n{drawn}\n")
+    with pytest.raises(BadInput, match="'step' is where the robot starts"):
+        spec_of(tmp_path, f"{LEAST}posture: [Stand, Sit]\n{drawn}\n")
 
 
 def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
@@ -261,6 +279,7 @@ ALONE = (
     "slope_deg: steep",
     "robot: nowhere",
     "effort_limit_nm: {Legs: 0}",
+    "obstacles: {t: '1,1@2,0,0', w: [none, '1,0,1@2,0,0'], b: '1,1,1@0,0,0.5'}",
     "payload_kg: {torsoo: 1, 'torso@0,0': 1, l_gripper: [0, 60]}",
     "push: {direction_deg: [0, left], size_n: -5}",
     "push: {direction_deg: 720, size_n: [5, 1e9], duration_s: 0, at_s: -1}",
