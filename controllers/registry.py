@@ -22,7 +22,9 @@ from controllers.interface.controller import (
     FixedStiffness,
 )
 from controllers.stiffness import (
+    DisturbanceCfg,
     GuardCfg,
+    PayloadStiffness,
     PostureOffset,
     ProductPolicy,
     SmartStiffness,
@@ -84,6 +86,10 @@ def _limited(
     return factory
 
 
+def _payload(name: str, limits: SmartStiffnessCfg) -> Controller:
+    return PayloadStiffness(dataclasses.replace(limits, name=name))
+
+
 def _minheat(name: str, limits: SmartStiffnessCfg) -> Controller:
     return MinHeat(MinHeatCfg(name=name, limits=limits))
 
@@ -98,6 +104,7 @@ def _minheat_no_gear(name: str, limits: SmartStiffnessCfg) -> Controller:
 
 
 _GUARDED = SmartStiffnessCfg(guard=GuardCfg())
+_PAYLOAD = SmartStiffnessCfg(guard=GuardCfg(), disturbance=DisturbanceCfg())
 _FULL = SmartStiffnessCfg(model="full", add_friction=True)
 
 BUILT_IN: Mapping[str, ControllerFactory] = {
@@ -106,6 +113,7 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "smart": _limited("smart", _GUARDED),
     "smart-document": _limited("smart-document", SmartStiffnessCfg()),
     "smart-full": _limited("smart-full", _FULL),
+    "smart-payload": _limited("smart-payload", _PAYLOAD, _payload),
     "smart-product": _limited(
         "smart-product", SmartStiffnessCfg(policy=ProductPolicy())
     ),
@@ -115,8 +123,9 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
 """Our controllers: no limit but the motor's; one value; the simplified model of
-ES2659053 under a guard that catches pushes, and without; its full model; the simplified
-one under the product's rules; the nudges of teams; set-points shifted to the least
+ES2659053 under a guard that catches pushes, and without; its full model; `smart` that
+counts what the soles feel beyond the robot's weight; the simplified model under the
+product's rules; the nudges of teams; set-points shifted to the least
 heat and to the longest time until a motor is too hot, both guarded; the former without
 the help of stuck gears."""
 

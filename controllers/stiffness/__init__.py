@@ -7,6 +7,7 @@ What a user chooses or reads can be imported from here.
 from controllers.stiffness.contact_forces import ContactForceCfg
 from controllers.stiffness.contacts import ContactCfg, PostureCfg
 from controllers.stiffness.dynamics import GRAVITY, Dynamics, ExternalLoad
+from controllers.stiffness.dynamics.disturbance import DisturbanceCfg
 from controllers.stiffness.dynamics.equation_of_motion import MotionCfg
 from controllers.stiffness.equilibrium import SmartStiffnessCfg
 from controllers.stiffness.flags import StiffnessFlag, flag_names
@@ -23,7 +24,11 @@ from controllers.stiffness.offset import (
     WarmJointOffset,
     read_offset,
 )
-from controllers.stiffness.smart_stiffness import SmartStiffness, StiffnessReport
+from controllers.stiffness.smart_stiffness import (
+    PayloadStiffness,
+    SmartStiffness,
+    StiffnessReport,
+)
 from controllers.stiffness.stiffness_law import (
     ES2659053Policy,
     PostureTuning,
@@ -38,6 +43,7 @@ __all__ = [
     "ConstantOffset",
     "ContactCfg",
     "ContactForceCfg",
+    "DisturbanceCfg",
     "Dynamics",
     "ES2659053Policy",
     "ExternalLoad",
@@ -50,6 +56,7 @@ __all__ = [
     "MotionCfg",
     "OffsetContext",
     "OffsetLaw",
+    "PayloadStiffness",
     "PostureCfg",
     "PostureOffset",
     "PostureTuning",

@@ -18,7 +18,9 @@ from controllers.interface.robot_interface import Observation
 from controllers.stiffness.contact_forces import (
     ContactForceCfg,
     balance,
+    balance_equation,
     build_contact_problem,
+    plane_axes,
     solve_contact_problem,
 )
 from controllers.stiffness.contacts import (
@@ -30,6 +32,10 @@ from controllers.stiffness.contacts import (
     choose_contacts,
 )
 from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics, ExternalLoad
+from controllers.stiffness.dynamics.disturbance import (
+    DisturbanceCfg,
+    DisturbanceEstimator,
+)
 from controllers.stiffness.dynamics.equation_of_motion import (
     JointTorques,
     LeftSide,
@@ -39,6 +45,7 @@ from controllers.stiffness.dynamics.equation_of_motion import (
     left_side_at_rest,
     left_side_in_motion,
 )
+from controllers.stiffness.flags import StiffnessFlag
 from controllers.stiffness.ground_plane import (
     GravityFilter,
     GroundPlane,
@@ -77,8 +84,12 @@ class SmartStiffnessCfg(Checked):
     """Likewise."""
     guard: GuardCfg | None = None
     """When the limit gives way to catch a push; None: never, as in ES2659053."""
+    disturbance: DisturbanceCfg | None = None
+    """How B learns of a payload that nobody told of; None: it holds what `set_loads`
+    says, as in claim 8 of ES2659053."""
 
 
+_CARRYING = int(StiffnessFlag.CARRYING)
 _SENSOR_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
 
 
@@ -122,6 +133,8 @@ class Equilibrium:
     torques: JointTorques
     flags: int
     """`StiffnessFlag` bits."""
+    disturbance: FloatArray | None
+    """(3,) w of `dynamics.disturbance`; None where it is not estimated."""
 
 
 class EquilibriumLogic:
@@ -144,6 +157,9 @@ class EquilibriumLogic:
         self._matcher = PostureMatcher(robot, cfg.postures)
         self._motion = (
             MotionEstimator(robot, cfg.motion) if cfg.model == "full" else None
+        )
+        self._disturbance = (
+            DisturbanceEstimator(robot, cfg.disturbance) if cfg.disturbance else None
         )
         self._armature = armature_at_joints(robot)
         self._imu_turned = robot.imu.link != robot.base_link
@@ -177,6 +193,8 @@ class EquilibriumLogic:
         self._detector.reset()
         if self._motion is not None:
             self._motion.reset()
+        if self._disturbance is not None:
+            self._disturbance.reset()
 
     def solve(self, observation: Observation) -> Equilibrium:
         """Return the equilibrium at `observation`.
@@ -190,6 +208,9 @@ class EquilibriumLogic:
         plane = self._find_plane(observation.time_s)  # 610, 630
         left = self._left_side(observation, plane.up)  # 640
         posture = self._matcher.closest(values.q)
+        load_points, load_forces, load_flag = self._find_loads(  # 910
+            observation.time_s, left, plane.up
+        )
         touching = self._detector.detect(  # 650
             dynamics.point_positions[self._candidates], plane.up, values.fsr
         )
@@ -197,7 +218,9 @@ class EquilibriumLogic:
             touching,
             self._matcher.listed(posture),
             self._detector.widen,
-            lambda allowed: self._solve_forces(allowed, left, plane.up),
+            lambda allowed: self._solve_forces(
+                allowed, left, plane.up, load_points, load_forces
+            ),
         )
         return Equilibrium(
             plane=plane,
@@ -206,7 +229,8 @@ class EquilibriumLogic:
             forces=balanced.forces,
             com=dynamics.com,
             torques=self._torques(left, balanced, plane.up),  # 670 to 690
-            flags=plane.flags | balanced.flags,
+            flags=plane.flags | balanced.flags | load_flag,
+            disturbance=self._disturbance.wrench if self._disturbance else None,
         )
 
     def _find_plane(self, time_s: float) -> GroundPlane:
@@ -232,12 +256,40 @@ class EquilibriumLogic:
         candidates = dynamics.point_positions[self._candidates]
         return left_side_in_motion(dynamics, motion, self._armature, candidates, up)
 
+    def _find_loads(
+        self, time_s: float, left: LeftSide, up: FloatArray
+    ) -> tuple[FloatArray, FloatArray, int]:
+        """Step 910: vertical forces on the robot beside contacts and weight.
+
+        Returns:
+            (k, 3) where they act, base frame, in m, (k,) upward in N, and the flag of
+            one that was estimated: of it, its line of action alone is meant.
+        """
+        position, forces = self._dynamics.point_positions, self._load_forces
+        points = position[self._loads]
+        estimator = self._disturbance
+        if estimator is None:
+            return points, forces, 0
+        A, B = balance_equation(
+            position[self._sensors], left.centre, up, left.weight, points, forces
+        )
+        estimator.step(time_s, A, B, self._values.fsr)
+        if not estimator.is_used:
+            return points, forces, 0
+        P, M = estimator.wrench[0], estimator.wrench[1:]
+        line = left.centre + (M / P) @ plane_axes(up)
+        return np.vstack((points, line)), np.append(forces, -P), _CARRYING
+
     def _solve_forces(
-        self, allowed: BoolArray, left: LeftSide, up: FloatArray
+        self,
+        allowed: BoolArray,
+        left: LeftSide,
+        up: FloatArray,
+        load_points: FloatArray,
+        load_forces: FloatArray,
     ) -> ContactForces:
         """Step 660: normal forces at the allowed points; the QP where it must be."""
         position, cfg = self._dynamics.point_positions, self._cfg.forces
-        load_points = position[self._loads]
         contacts, forces, flags, is_solved = balance(
             position,
             allowed,
@@ -245,7 +297,7 @@ class EquilibriumLogic:
             up,
             left.weight,
             load_points,
-            self._load_forces,
+            load_forces,
             self._Q,
             cfg.regularisation,
             cfg.tolerance_m,
@@ -258,7 +310,7 @@ class EquilibriumLogic:
                 weight=left.weight,
                 cfg=cfg,
                 load_points=load_points,
-                load_forces=self._load_forces,
+                load_forces=load_forces,
             )
             solution = solve_contact_problem(problem)
             forces, flags = solution.forces, solution.flags
@@ -267,7 +319,10 @@ class EquilibriumLogic:
     def _torques(
         self, left: LeftSide, balanced: ContactForces, up: FloatArray
     ) -> JointTorques:
-        """Steps 670 to 690: joint torques from contacts and known loads."""
+        """Steps 670 to 690: joint torques from contacts and known loads.
+
+        An estimated one turns about no joint above it, and is taken to be above all.
+        """
         points, W = balanced.contacts, balanced.forces
         if len(self._load_forces):
             points = np.concatenate(

@@ -37,6 +37,8 @@ class StiffnessFlag(IntFlag):
 
     CATCHING = 8192
     """The robot was pushed, or is let down after it: the limit gives way."""
+    CARRYING = 16384
+    """The soles feel more than the weight that is known; it is counted."""
 
 
 DEGENERATE_CONTACTS = (

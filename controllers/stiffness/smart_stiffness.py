@@ -7,13 +7,15 @@ memory and writing to the device manager.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from controllers.interface.controller import Limits, require_robot
 from controllers.interface.robot_interface import Observation
-from controllers.stiffness.dynamics import ExternalLoad
+from controllers.stiffness.contact_forces import plane_axes
+from controllers.stiffness.dynamics import GRAVITY, ExternalLoad
+from controllers.stiffness.dynamics.disturbance import DisturbanceCfg
 from controllers.stiffness.dynamics.equation_of_motion import JointTorques
 from controllers.stiffness.equilibrium import (
     Equilibrium,
@@ -52,6 +54,9 @@ class StiffnessReport:
     """(n_joints,) stiffness of step 320, before the policy."""
     stiffness: FloatArray
     """(n_joints,) stiffness returned."""
+    disturbance: FloatArray | None
+    """(3,) the wrench of `dynamics.disturbance`: N downward, two moments in N·m about
+    `com`; None where it is not estimated."""
 
     @property
     def gravity_source(self) -> VerticalSource:
@@ -231,4 +236,29 @@ class SmartStiffness:
             offset=np.array(offset),
             computed=computed,
             stiffness=stiffness,
+            disturbance=balance.disturbance,
         )
+
+
+class PayloadStiffness(SmartStiffness):
+    """A `SmartStiffness` that counts a payload nobody told of, and says what it is."""
+
+    signal_names = ("payload_kg", "payload_ahead_m", "payload_left_m")
+    """Its mass, and where its centre is over the ground, from the origin of the base;
+    0 and NaN where the soles feel none."""
+
+    def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:
+        cfg = cfg or SmartStiffnessCfg(name="smart-payload")
+        super().__init__(replace(cfg, disturbance=cfg.disturbance or DisturbanceCfg()))
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        """Mass in kg and place in m, as of the last step."""
+        if self._last is None:
+            return (np.nan, np.nan, np.nan)
+        balance = self._last[0]
+        if balance.disturbance is None or not balance.flags & StiffnessFlag.CARRYING:
+            return (0.0, np.nan, np.nan)
+        P, M = float(balance.disturbance[0]), balance.disturbance[1:]
+        x, y = plane_axes(balance.plane.up) @ balance.com + M / P
+        return (P / GRAVITY, float(x), float(y))

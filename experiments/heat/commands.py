@@ -29,7 +29,8 @@ def heat_command(
         str,
         typer.Option(
             help="Comma-separated: fixed, smart, nudge, minheat, longest, "
-            "smart-document, smart-full, smart-product, minheat-no-gear, "
+            "smart-document, smart-full, smart-payload, smart-product, "
+            "minheat-no-gear, "
             "constant:VALUE; one robot each. Behind smart, minheat and longest an "
             "offset may stand, as in smart:Crouch=0.1+warm (see docs/cooler.md)."
         ),

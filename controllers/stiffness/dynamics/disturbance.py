@@ -1,0 +1,108 @@
+"""The disturbance wrench: what the soles feel beyond the robot's own weight.
+
+ES2659053 splits the forces of the world into contacts and disturbances, W = W_contact +
+W_disturbance [ES2659053T3 ¶fig.6], and lets B of A Y = B hold the vertical part of the
+latter (910, claim 7). The force sensors measure Y. So with A and B as in
+`contact_forces.py`, A at the sensors and B of the weight and of all known loads,
+
+    w = A Y - B = [P; M_x; M_y],
+
+P in N, positive downward, and M_x = P (x - x_G), M_y = P (y - y_G) in N·m: a force P
+that acts along the vertical line through (x, y). For a payload at rest P = m g, and B
+with w added is that of the robot and its payload.
+
+**What sensors of normal forces tell**: these three numbers, so the payload's mass and
+where over the ground its centre is. **What they cannot tell**: how high it is, which
+link carries it, two horizontal forces and the moment about the vertical. Nor can M be
+told from what else moves the centre of pressure: a horizontal force F at height h,
+F h, or joints that are off, m g e for an error e of the computed centre of mass (at
+10 mm 0.5 N·m, which displaces 2 kg by 26 mm). The torques of the legs need no more:
+a vertical force turns about each joint below it by its line alone. Those of an arm that
+holds the payload are not known by it.
+
+**Only weight counts.** Whatever else bears the robot (hands on a table, a chair, who
+lifts it) makes P smaller; where it does so the soles cannot tell. So w is used from P
+above a threshold on, until it is below half of it.
+
+**Threshold.** A sensor with the step s is off by s / 2 at most, and white noise of
+standard deviation σ a sample, under a low pass of time constant T sampled each dt,
+keeps √(dt / 2T) of it:
+
+    P_0 = Σ_k s_k / 2 + 7 √(dt / 2T) √(Σ_k σ_k²).
+
+For a NAO 1.77 N, which is 0.18 kg. It says nothing of sensors whose gain is wrong, as
+those of real NAOs are: `least_newton` raises it.
+
+Assumptions: nearly still, over T; soles that touch with their sensors; a sensor's
+rounding stays within half a step, so none is at the end of its range.
+"""
+
+from dataclasses import dataclass
+from math import exp, sqrt
+
+import numpy as np
+
+from controllers.interface.checked import Checked
+from models import Robot
+from models.values import FloatArray, NotNegative, Positive
+
+NOISE_FACTOR = 7.0
+"""Standard deviations that white noise passes less than once in a year of cycles."""
+CYCLE_S = 0.02
+"""dt of the threshold."""
+RELEASE = 0.5
+"""Share of the threshold below which w is not used any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisturbanceCfg(Checked):
+    """When the soles' forces are believed."""
+
+    mean_s: Positive = 1.0
+    """T in s: swings of a robot on its soles, at 1 to 2 Hz, are averaged out."""
+    least_newton: NotNegative = 0.0
+    """P from which w is used, in N, where it is above P_0."""
+
+
+class DisturbanceEstimator:
+    """Follows w of one robot: `step` once a cycle, then read `wrench`, `is_used`."""
+
+    def __init__(self, robot: Robot, cfg: DisturbanceCfg) -> None:
+        """Find the threshold for the robot's sensors."""
+        self._cfg = cfg
+        sensors = robot.force_sensors
+        noise = sqrt(sum(sensor.noise_newton**2 for sensor in sensors))
+        kept = sqrt(0.5 * CYCLE_S / cfg.mean_s)
+        least = 0.5 * sum(s.step_newton for s in sensors) + NOISE_FACTOR * kept * noise
+        self.threshold_newton: float = max(cfg.least_newton, least)
+        """P_0, or the configured one where that is above it."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was felt."""
+        self.wrench: FloatArray = np.zeros(3)
+        """(3,) low-passed w: P in N downward, M_x and M_y in N·m about the robot's own
+        centre of mass, axes as of `plane_axes`."""
+        self.is_used = False
+        """Whether P is large enough to be believed."""
+        self._time: float | None = None
+
+    def step(
+        self, time_s: float, A: FloatArray, B: FloatArray, forces: FloatArray
+    ) -> None:
+        """Take the newest forces.
+
+        Args:
+            time_s: when, in s.
+            A: (3, n_force_sensors) of `balance_equation`, at the sensors.
+            B: (3,) likewise, of the weight and of all known loads.
+            forces: (n_force_sensors,) Y in N, finite.
+        """
+        dt = 0.0 if self._time is None else max(0.0, time_s - self._time)
+        self._time = time_s
+        w = A @ forces - B
+        self.wrench = self.wrench + (1.0 - exp(-dt / self._cfg.mean_s)) * (
+            w - self.wrench
+        )
+        least = self.threshold_newton * (RELEASE if self.is_used else 1.0)
+        self.is_used = bool(self.wrench[0] > least)
