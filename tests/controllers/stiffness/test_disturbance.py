@@ -111,7 +111,9 @@ def test_what_is_told_is_not_felt_again(nao: Robot, observe: Observe) -> None:
         )
     )
     settle(controller, observe, nao, felt(nao, 2.0, place))
-    np.testing.assert_allclose(report_of(controller).disturbance, 0.0, atol=1e-9)
+    disturbance = report_of(controller).disturbance
+    assert disturbance is not None
+    np.testing.assert_allclose(disturbance, 0.0, atol=1e-9)
     assert controller.signals[0] == 0.0
 
 
@@ -134,7 +136,7 @@ def test_forces_below_the_threshold_change_nothing(
         begin += SETTLED_S
         assert ("CARRYING" in flag_names(report_of(controller).flags)) is counts
         plain.step(observe(nao, fsr=fsr))
-        same = controller.report.stiffness == plain.report.stiffness
+        same = report_of(controller).stiffness == report_of(plain).stiffness
         assert same.all() != counts
         assert (controller.signals[0] == 0.0) is not counts
 
