@@ -68,6 +68,7 @@ def weakest_joint_n(robot: Robot, direction: str) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.requirement("ST-28")
 @pytest.mark.parametrize("direction", ["ahead", "back", "inward", "up"])
 def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
     """Levers become shorter on the way, so the force at its end is a little larger.
@@ -83,6 +84,7 @@ def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.requirement("ST-28")
 def test_a_limited_arm_gives_way_and_comes_back() -> None:
     pull = Pull(controller="smart", link="r_wrist", direction="inward", robot=0)
     slow, fast = (run_pull(guiding(rate=rate), pull) for rate in (1.0, 4.0))
