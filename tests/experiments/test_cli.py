@@ -75,6 +75,7 @@ TAKE_CONTROLLERS = {
     "posture-search",
     "scenario run",
     "bench",
+    "hand-guiding",
 }
 """What lets a robot stand; `preset-search` fits what is published without a method."""
 
