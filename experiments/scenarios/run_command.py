@@ -17,7 +17,11 @@ from experiments.scenarios.playing.result import ScenarioResult, junit_xml
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.tables import results_table, verdict_table
+from experiments.scenarios.tables import (
+    results_table,
+    tracking_table,
+    verdict_table,
+)
 from models import BadInput
 from models.files import check_writable, write_text
 from models.files.yaml_forms import FileErrors
@@ -162,6 +166,7 @@ def _report(
         }
         console = _console(asked.json_file)
         console.print(results_table(results))
+        console.print(tracking_table(results))
     write_json(asked.json_file, json_text(data))
     if asked.junit is not None:
         write_text(

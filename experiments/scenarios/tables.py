@@ -6,7 +6,7 @@ printed here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from rich.console import Group
@@ -70,6 +70,35 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
             f"{result.sim_s:g} s",
         )
     return table
+
+
+def tracking_table(results: Sequence[ScenarioResult]) -> Table:
+    """Return how closely joints followed in several runs, a row each."""
+    table = plain_table("\nHow closely joints followed", TRACKING_NOTE)
+    table.add_column("scenario", overflow="fold")
+    table.add_column("controller", no_wrap=True)
+    for label in TRACKING:
+        table.add_column(label, justify="right")
+    for result in results:
+        cells = (_figure(asdict(result.tracking)[key]) for key in TRACKING.values())
+        table.add_row(Text(result.name), Text(result.controller), *cells)
+    return table
+
+
+TRACKING = {
+    "legs' error, °": "legs_error_deg",
+    "other joints' error, °": "others_error_deg",
+    "∫ Σ i² dt, A²s": "current_a2s",
+    "mean stiffness": "mean_stiffness",
+}
+"""Labels of `Tracking`, and its fields."""
+TRACKING_NOTE = (
+    "Errors: root mean square of set-point less angle, over time and joints."
+)
+
+
+def _figure(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3g}"
 
 
 def _run_lines(result: ScenarioResult) -> list[str]:
@@ -150,6 +179,10 @@ def _outcome_table(result: Mapping[str, Any]) -> DataTable:
         "simulated time": duration(float(result.get("sim_s", 0.0))),
         "computed in": duration(float(result.get("wall_s", 0.0))),
         "events": str(result.get("n_events", NOTHING)),
+        **{
+            label: _figure((result.get("tracking") or {}).get(key))
+            for label, key in TRACKING.items()
+        },
         **{
             f"{path} never acted": str(why)
             for path, why in (result.get("never_acted") or {}).items()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from experiments.scenarios.playing.tracking import Tracking
 from experiments.scenarios.vocabulary.judge import Verdict
 
 
@@ -54,6 +55,8 @@ class ScenarioResult:
     """Length of the trace."""
     max_degc: dict[str, float]
     """Joint to its highest true temperature."""
+    tracking: Tracking = field(default_factory=Tracking)
+    """How closely joints followed their set-points."""
     folder: str | None = None
     is_whole: bool = False
     """Whether all of its time was simulated, whatever failed in it."""

@@ -25,6 +25,7 @@ from experiments.common.signals import PATIENCE_S, noted_signals, why_stopped
 from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
+from experiments.scenarios.playing.tracking import TrackingMeter
 from experiments.scenarios.playing.triggers import FactFinder, Triggers
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
@@ -127,6 +128,8 @@ class ScenarioRunner:
         self._samples: list[tuple[float, FloatArray]] = []
         self.happened: list[tuple[int, ScenarioEvent]] = []
         self._highest = self._setup.true_degc().copy()
+        period_s = self._setup.control_ticks * plan.tick_s
+        self._tracking = TrackingMeter(plan.robot, period_s)
         self._recorded: Observation | None = None
         """Last one that went into a row with an answer to it."""
 
@@ -263,6 +266,7 @@ class ScenarioRunner:
             self._recording.row(sim, sim.read())
         else:
             self._recording.row(sim, seen, stiffness.decided)
+            self._tracking.add(seen)
         self._recorded = seen
 
     def _sample(self) -> None:
@@ -294,6 +298,7 @@ class ScenarioRunner:
             whole_trace_hash=self._keeper.whole_hash if self._proof else None,
             n_events=self._keeper.count,
             max_degc=dict(zip(names, highest, strict=True)),
+            tracking=self._tracking.value,
             folder=str(folder) if folder else None,
             is_whole=self._slots == plan.duration_ticks,
             never_acted=dict(self._idle.why()),

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.tables import verdict_table
+from experiments.scenarios.playing.tracking import Tracking
+from experiments.scenarios.tables import tracking_table, verdict_table
 from experiments.scenarios.vocabulary.judge import Verdict
 
 GOOD = Verdict(expectation="never: {fallen: true}", holds=True, seen="never", line=9)
@@ -84,3 +85,14 @@ def test_all_hold_only_without_failure() -> None:
     assert good.as_json()["all_hold"] is True
     assert not RESULT.all_hold
     assert not dataclasses.replace(good, failure="diverged").all_hold
+
+
+def test_runs_are_compared_by_how_closely_joints_followed() -> None:
+    tracking = Tracking(legs_error_deg=0.6712, current_a2s=7.68, mean_stiffness=0.3266)
+    console = Console(file=io.StringIO(), width=120)
+    followed = dataclasses.replace(RESULT, tracking=tracking)
+    console.print(tracking_table([followed, RESULT]))
+    text = str(console.file.getvalue())  # type: ignore[attr-defined]
+    first, second = (line for line in text.splitlines() if line.startswith("test "))
+    assert first.split()[2:] == ["0.671", "–", "7.68", "0.327"]  # no other joints
+    assert second.split()[2:] == ["–", "–", "0", "–"]  # nothing was seen

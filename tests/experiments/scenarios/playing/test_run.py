@@ -157,6 +157,27 @@ def test_the_run_folder_tells_it_all(everything: ScenarioRun) -> None:
 
 
 @pytest.mark.scenario
+def test_how_closely_joints_followed_is_what_the_recording_says(
+    everything: ScenarioRun,
+) -> None:
+    assert everything.result.folder is not None
+    robot, tracking = everything.scenario.robot, everything.result.tracking
+    frame = read_run(everything.result.folder).frame
+    legs = list(robot.leg_joints)
+    others = [name for name in robot.joint_names if name not in legs]
+
+    def root_mean_square_deg(joints: list[str]) -> float:
+        error = [frame[f"target.{name}"] - frame[f"q.{name}"] for name in joints]
+        return float(np.degrees(np.sqrt(np.mean(np.square(error)))))
+
+    currents = [frame[f"current.{motor.name}"] for motor in robot.motors]
+    stiffness = [frame[f"stiffness.{name}"] for name in robot.joint_names]
+    assert tracking.legs_error_deg == pytest.approx(root_mean_square_deg(legs))
+    assert tracking.others_error_deg == pytest.approx(root_mean_square_deg(others))
+    assert tracking.current_a2s == pytest.approx(0.02 * np.sum(np.square(currents)))
+    assert tracking.mean_stiffness == pytest.approx(np.mean(stiffness))
+
+
 def test_the_colours_of_the_eyes_are_recorded(everything: ScenarioRun) -> None:
     """The greeting turns them green within 0.3 s, and is deleted only then."""
     assert everything.result.folder is not None
