@@ -35,7 +35,6 @@ against, three orders of magnitude slower. It needs the extra `reference`.
 """
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -135,27 +134,15 @@ def _loss_rows(problem: StandingProblem) -> tuple[FloatArray, FloatArray]:
     return root[:, None] * SC, root * Sg
 
 
-def solve_least_loss(
-    problem: StandingProblem, kept: Mapping[int, float] | None = None
-) -> LeastLoss:
-    """Solve for the forces of least loss; never raises on finite input.
-
-    Args:
-        problem: the robot on its soles.
-        kept: motor to the torque that it shall have, in N·m, as heavy as the balance.
-    """
+def solve_least_loss(problem: StandingProblem) -> LeastLoss:
+    """Solve for the forces of least loss; never raises on finite input."""
     loss_map, loss_at_rest = _loss_rows(problem)
     n = problem.n_points
-    rows = [loss_map, BALANCE_WEIGHT * problem.base_map, REGULARISATION * np.eye(3 * n)]
-    goals = [loss_at_rest, BALANCE_WEIGHT * problem.weight, np.zeros(3 * n)]
-    if kept:
-        motors = list(kept)
-        SC = problem.sharing[motors] @ problem.contact_map
-        left_over = problem.motor_effort(problem.gravity)[motors] - list(kept.values())
-        rows.append(BALANCE_WEIGHT * SC)
-        goals.append(BALANCE_WEIGHT * left_over)
-    forces = solve_in_cones(np.vstack(rows), np.concatenate(goals), problem.friction)
-    return evaluate_forces(problem, forces)
+    A = np.vstack(
+        (loss_map, BALANCE_WEIGHT * problem.base_map, REGULARISATION * np.eye(3 * n))
+    )
+    b = np.concatenate((loss_at_rest, BALANCE_WEIGHT * problem.weight, np.zeros(3 * n)))
+    return evaluate_forces(problem, solve_in_cones(A, b, problem.friction))
 
 
 def evaluate_forces(problem: StandingProblem, forces: FloatArray) -> LeastLoss:

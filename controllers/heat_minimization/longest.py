@@ -13,35 +13,48 @@ so that the motor stays below u_max until t if, and only if,
 
     |M| <= b(t),    b² = (u_max - u_0 e) λ / (c (1 - e)),
 
-which falls with t as long as u_0 < u_max.
+which falls with t as long as u_0 < u_max. Nor may it exceed the torque limit in force:
+a set-point that asks for more goes astray.
 
 **As late as possible.** For one t that is a linear programme in the forces f,
 
     min s    over f in its pyramids, B f = h, |S (g - C f)|_m <= s b_m(t),
 
-and s <= 1 tells that t can be reached: bisection finds the latest t. Of all forces that
-reach it those of least joule loss are taken.
+and s <= 1 tells that t can be reached: bisection finds the latest t.
 
-The forces are sought anew every minute, one programme at a time, so that no step of the
-controller waits for all of them (one takes about 10 ms); in between the set-points
-follow them as the robot is. Ambient temperatures are those of the motors'
-identification, and copper has its resistance of there. What contact forces do not
-change, the arms, is not sought, but `minutes_left` counts it.
+**Never.** Where s <= 1 at t = ∞, bounds are lowered to max(s, r) b(∞): no motor ends
+near its limit that need not. r < 1 is for what is not seen, such as gears that carry a
+load when the forces are sought and let go of it later.
+
+**Weights.** What is found is followed as weights w of the motors' losses, not as
+forces: of the forces with the least Σ w c T², T of every motor is within its bound. In
+the optimum of the programme the multipliers λ of the rules that hold with equality play
+the part that w c |T| plays there [boyd2004, ch. 5], so that
+
+    w_m = max(1, k λ_m / (c_m b_m)),    scaled to a largest of k,
+
+with the least k = 1, 2, 4... that is enough.
+
+As in `minheat`, the least is then sought anew ten times a second, with the torques as
+the motors give them: forces that are held for a minute would miss what stuck gears
+carry by then.
+
+The search is made anew every minute, one programme at a time, so that no step of the
+controller waits for all of it (one takes about 10 ms). Ambient temperatures are those
+of the motors' identification, and copper has its resistance of there. What contact
+forces do not change, the arms, is not sought, but `minutes_left` counts it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 import numpy as np
 from scipy.optimize import linprog
 
 from controllers.heat_minimization.least_loss import (
-    BALANCE_WEIGHT,
     RAYS,
     LeastLoss,
-    evaluate_forces,
     friction_rays,
-    solve_in_cones,
     solve_least_loss,
 )
 from controllers.heat_minimization.leg_relief import PresentForces
@@ -57,14 +70,19 @@ SHORTEST_S = 1.0
 """In s, where the search begins."""
 TOLERANCE = 0.01
 """Of the time that is found."""
-MARGIN = 0.995
-"""Part of b that is used: a hundredth of the heat is left for what is not foreseen, and
-"never" is not "in the very end"."""
-ROUNDING = 1e-3
-"""Of a torque that is kept at its bound."""
-MOST_AT_BOUND = 12
-"""Rounds in which motors are found that have to be kept there: about as many as legs
-have motors."""
+MARGIN = 0.985
+"""Part of b that is sought within: 3 % of the heat are left for what is not foreseen,
+and "never" is not "in the very end"."""
+RESERVE = 0.8
+"""r: a motor at its bound then ends at 61 °C instead of 80 °C, in a room of 27 °C."""
+SLACK = 1.02
+"""Of s: forces within the very least bounds would be hard to find."""
+LEAST_BOUND = 1e-9
+"""Of a motor that gets no room, in N·m."""
+CLOSE = 1.01
+"""Torque over its bound that is near enough."""
+MOST_WEIGHT = 128.0
+"""The last k: there a crouching NAO is within 0.5 % of all bounds."""
 
 
 class MotorTimes:
@@ -116,11 +134,27 @@ class MotorTimes:
         return temperature - self._ambient, limit - self._ambient
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Longevity:
+    """What a search found."""
+
+    time_s: float
+    """Until the first motor is too hot; infinite: none ever is."""
+    weights: FloatArray
+    """(n_motors,) w >= 1 of the motors' losses."""
+    least: LeastLoss
+    """The forces and torques of least loss with them."""
+
+
 class TimeSearch:
-    """Seeks the forces of the longest time; `step` until it returns them."""
+    """Seeks the weights of the longest time; `step` until it returns them."""
 
     def __init__(
-        self, problem: StandingProblem, times: MotorTimes, temperature: FloatArray
+        self,
+        problem: StandingProblem,
+        times: MotorTimes,
+        temperature: FloatArray,
+        limit: FloatArray | float = inf,
     ) -> None:
         """Begin.
 
@@ -128,8 +162,10 @@ class TimeSearch:
             problem: the robot on its soles; motors with a loss of 0 are not looked at.
             times: of its motors.
             temperature: (n_motors,) now, in °C.
+            limit: (n_motors,) of their torques, in N·m.
         """
         self._problem, self._times, self._temperature = problem, times, temperature
+        self._limit = limit
         self._counts = problem.loss > 0.0
         self._rays = friction_rays(problem.friction)
         SC = problem.sharing[self._counts] @ problem.contact_map
@@ -137,34 +173,57 @@ class TimeSearch:
         self._effort_at_rest = problem.motor_effort(problem.gravity)[self._counts]
         self._balance = np.pad(self._on_rays(problem.base_map), ((0, 0), (0, 1)))
         self._low, self._high = SHORTEST_S, inf
+        self._bound: FloatArray | None = None
+        """(n_motors,) b of the time that was found; None before."""
+        self._multipliers = np.zeros(int(self._counts.sum()))
+        """λ of the last linear programme."""
+        self._weight = 1.0  # k
 
-    def step(self) -> tuple[FloatArray, float] | None:
-        """Solve one linear programme.
+    def step(self) -> Longevity | None:
+        """Solve one programme: a linear one, or one of least squares.
 
         Returns:
-            At the end forces (n, 3) and the time in s, which is infinite where no motor
-            ever gets too hot; None before.
+            What was found, at the end; None before.
         """
+        if self._bound is not None:
+            return self._weigh(self._bound)
         low, high = self._low, self._high
         if high == inf:
-            if self._is_reached(inf):
-                return self._coolest(inf), inf
+            s = self._stretch(inf)
+            if s <= 1.0:
+                self._low = inf
+                self._bound = min(max(SLACK * s, RESERVE), 1.0) * self._bounds(inf)
             self._high = LONGEST_S
         elif high > low * (1.0 + TOLERANCE):
             middle = sqrt(low * high)
-            if self._is_reached(middle):
+            if self._stretch(middle) <= 1.0:
                 self._low = middle
             else:
                 self._high = middle
         else:
-            return self._coolest(low), low
+            self._bound = self._bounds(low)
+        return None
+
+    def _weigh(self, bound: FloatArray) -> Longevity | None:
+        """Try one k; None where a larger one is needed."""
+        loss, counts = self._problem.loss, self._counts
+        heaviest = self._multipliers / (loss * np.maximum(bound, LEAST_BOUND))[counts]
+        weights = np.ones(len(loss))
+        largest = max(float(heaviest.max(initial=0.0)), LEAST_BOUND)
+        weights[counts] = np.maximum(self._weight / largest * heaviest, 1.0)
+        least = solve_least_loss(replace(self._problem, loss=loss * weights))
+        is_within = (np.abs(least.motor_effort) <= CLOSE * bound)[counts].all()
+        if is_within or self._weight >= MOST_WEIGHT:
+            return Longevity(time_s=self._low, weights=weights, least=least)
+        self._weight *= 2.0
         return None
 
     def _bounds(self, time_s: float) -> FloatArray:
-        return MARGIN * self._times.bounds(time_s, self._temperature)
+        bounds = self._times.bounds(time_s, self._temperature)
+        return np.asarray(MARGIN * np.minimum(bounds, self._limit))
 
-    def _is_reached(self, time_s: float) -> bool:
-        """Return whether some forces keep every motor below its limit until then."""
+    def _stretch(self, time_s: float) -> float:
+        """Return s; at most 1 where some forces keep all motors below their limits."""
         E, b = self._effort_map, -self._bounds(time_s)[self._counts, None]
         least = linprog(
             np.append(np.zeros(E.shape[1]), 1.0),
@@ -174,26 +233,11 @@ class TimeSearch:
             b_eq=self._problem.weight,
             method="highs",
         )
-        return least.x is not None and float(least.x[-1]) <= 1.0
-
-    def _coolest(self, time_s: float) -> FloatArray:
-        """Return the forces (n, 3) of least loss that reach a time.
-
-        Motors whose torque is beyond its bound are kept on it, round by round.
-        """
-        problem = self._problem
-        bound = self._bounds(time_s)
-        kept: dict[int, float] = {}
-        least = solve_least_loss(problem)
-        for _ in range(MOST_AT_BOUND):
-            T = least.motor_effort
-            beyond = self._counts & (np.abs(T) > (1.0 + ROUNDING) * bound)
-            new = [m for m in np.flatnonzero(beyond).tolist() if m not in kept]
-            if not new:
-                break
-            kept |= {m: float(np.copysign(bound[m], T[m])) for m in new}
-            least = solve_least_loss(problem, kept)
-        return least.forces
+        if least.x is None:
+            return inf
+        up, down = np.split(-least.ineqlin.marginals, 2)
+        self._multipliers = up + down
+        return float(least.x[-1])
 
     def _on_rays(self, rows: FloatArray) -> FloatArray:
         """Return rows of forces, (m, 3 n), as rows of strengths of the rays."""
@@ -213,8 +257,7 @@ class LongestCfg(MinHeatCfg):
 class Longest(MinHeat):
     """Shifts set-points towards the longest time; all else is `MinHeat`'s.
 
-    Until the first search has ended, some two seconds, and wherever no forces are
-    found, it goes towards the least heat.
+    Until the first search has ended, some five seconds, it does what `MinHeat` does.
     """
 
     signal_names = (*MinHeat.signal_names, "minutes_left")
@@ -233,6 +276,9 @@ class Longest(MinHeat):
         """
         super().reset(robot)
         self._times = MotorTimes(robot, self.cfg.weights.limit_degc)
+        self._limit_of_joint = robot.effort_limit
+        first = [robot.joint_index(motor.joints[0]) for motor in robot.motors]
+        self._joint_of_motor = np.array(first)
 
     def _forget(self) -> None:
         super()._forget()
@@ -241,7 +287,9 @@ class Longest(MinHeat):
 
     def _drop_plan(self) -> None:
         self._search: TimeSearch | None = None
-        self._plan: FloatArray | None = None
+        self._weights: FloatArray | None = None
+        self._n_points = 0
+        """Of the contacts for which these were sought."""
         self._next_search = -inf
 
     @property
@@ -258,22 +306,18 @@ class Longest(MinHeat):
         problem, temperature = present.problem, observation.temperature
         left = self._times.until_limit(self._effort.value, temperature)
         self._minutes_left = float(left.min()) / 60.0
-        if self._plan is not None and len(self._plan) != problem.n_points:
-            self._drop_plan()  # on other feet
+        if problem.n_points != self._n_points:  # on other feet
+            self._drop_plan()
+            self._n_points = problem.n_points
         if self._search is None and observation.time_s >= self._next_search:
             self._next_search = observation.time_s + self._longest_cfg.replan_s
-            self._search = TimeSearch(problem, self._times, temperature)
+            limit = self._limit_of_joint * observation.stiffness
+            self._search = TimeSearch(
+                problem, self._times, temperature, limit[self._joint_of_motor]
+            )
         if self._search is not None and (found := self._search.step()):
-            self._plan, _ = found
+            self._weights = found.weights
             self._search = None
-        if self._plan is None:
+        if self._weights is None:
             return super()._aim(present, observation)
-        return follow_forces(problem, self._plan)
-
-
-def follow_forces(problem: StandingProblem, wanted: FloatArray) -> LeastLoss:
-    """Return the forces nearest to those wanted that carry the robot as it is now."""
-    n = 3 * problem.n_points
-    A = np.vstack((BALANCE_WEIGHT * problem.base_map, np.eye(n)))
-    b = np.concatenate((BALANCE_WEIGHT * problem.weight, wanted.ravel()))
-    return evaluate_forces(problem, solve_in_cones(A, b, problem.friction))
+        return solve_least_loss(replace(problem, loss=problem.loss * self._weights))

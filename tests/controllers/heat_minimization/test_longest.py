@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose
 
 from controllers.heat_minimization.least_loss import evaluate_forces, solve_least_loss
 from controllers.heat_minimization.longest import (
+    SHORTEST_S,
     Longest,
     MotorTimes,
     TimeSearch,
-    follow_forces,
 )
 from controllers.heat_minimization.minheat import MinHeat
 from controllers.heat_minimization.standing_problem import StandingProblem
@@ -41,13 +41,19 @@ def warm(motor: int, degc: float) -> FloatArray:
     return temperature
 
 
-def search(problem: StandingProblem, temperature: FloatArray) -> tuple[Any, float, int]:
+def search(
+    problem: StandingProblem,
+    temperature: FloatArray,
+    limit: FloatArray | float = np.inf,
+) -> tuple[Any, float, int]:
     """Return the torques of the forces that are found, their time, and the steps."""
-    seeking = TimeSearch(problem, TIMES, temperature)
-    for steps in range(1, 40):
+    seeking = TimeSearch(problem, TIMES, temperature, limit)
+    for steps in range(1, 80):
         found = seeking.step()
         if found is not None:
-            return evaluate_forces(problem, found[0]), found[1], steps
+            weighted = dataclasses.replace(problem, loss=problem.loss * found.weights)
+            assert_allclose(found.least.forces, solve_least_loss(weighted).forces)
+            return evaluate_forces(problem, found.least.forces), found.time_s, steps
     raise AssertionError("it never ends")
 
 
@@ -102,9 +108,9 @@ def test_no_forces_last_longer(temperature: FloatArray) -> None:
     lasts = TIMES.until_limit(found.motor_effort, temperature)[counts].min()
     assert found.is_balanced
     assert lasts >= 0.97 * time_s
-    assert steps <= 15
+    assert steps <= 25, "2.5 s"
     later = TIMES.bounds(1.01 * time_s, temperature)
-    assert least_stretch(CROUCH, later) > 0.99, "2 % of the heat, for what may come"
+    assert least_stretch(CROUCH, later) > 0.98, "4 % of the heat, for what may come"
     with_least = solve_least_loss(CROUCH)
     least = TIMES.until_limit(with_least.motor_effort, temperature)[counts].min()
     assert lasts > 1.3 * least, "nothing is gained: the test shows nothing"
@@ -114,17 +120,39 @@ def test_where_nothing_gets_hot_the_least_heat_is_the_answer() -> None:
     problem = standing_problem(NAO)
     found, time_s, steps = search(problem, COOL)
     assert time_s == np.inf
-    assert steps == 1
+    assert steps == 2
     assert_allclose(found.loss_w, solve_least_loss(problem).loss_w, rtol=1e-6)
 
 
-def test_forces_are_followed_when_the_load_has_changed() -> None:
-    wanted = solve_least_loss(CROUCH).forces
-    heavier = dataclasses.replace(CROUCH, weight=1.1 * CROUCH.weight)
-    followed = follow_forces(heavier, wanted)
-    assert followed.is_balanced
-    assert np.abs(followed.forces - wanted).max() < 5.0  # N, of some 7 a corner
-    assert_allclose(follow_forces(CROUCH, wanted).forces, wanted, atol=1e-3)
+def test_no_torque_beyond_its_limit_is_counted_on() -> None:
+    free, free_s, _ = search(CROUCH, COOL)
+    ankle = int(NAO.motor_of_joint[NAO.joint_index("LAnkleRoll")])
+    limit = np.full(len(NAO.motors), np.inf)
+    limit[ankle] = 0.7 * abs(free.motor_effort[ankle])
+    found, time_s, _ = search(CROUCH, COOL, limit)
+    assert abs(found.motor_effort[ankle]) <= limit[ankle]
+    assert SHORTEST_S < time_s < free_s
+
+
+@pytest.mark.parametrize(("least", "share"), [(0.5, 0.8), (0.77, 0.8), (0.9, 0.92)])
+def test_who_never_gets_hot_keeps_off_the_limit(least: float, share: float) -> None:
+    """`least` is the share of their bounds that no forces get below."""
+    bound = TIMES.bounds(np.inf, COOL)
+    load = least / least_stretch(CROUCH, bound)
+    light = dataclasses.replace(
+        CROUCH, gravity=load * CROUCH.gravity, weight=load * CROUCH.weight
+    )
+    counts = light.loss > 0.0
+
+    def highest(motor_effort: FloatArray) -> float:
+        return float((np.abs(motor_effort) / bound)[counts].max())
+
+    found, time_s, _ = search(light, COOL)
+    assert time_s == np.inf
+    assert found.is_balanced
+    assert highest(found.motor_effort) <= 1.01 * share
+    least_loss = highest(solve_least_loss(light).motor_effort)
+    assert least_loss > 1.05 * share or least == 0.5, "the test shows nothing"
 
 
 def crouching() -> SpringRobot:
