@@ -17,6 +17,7 @@ from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
 from controllers.heat_minimization.nudge import Nudge
 from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
 from controllers.interface.controller import (
+    ConstantCurrent,
     ConstantStiffness,
     Controller,
     FixedStiffness,
@@ -58,6 +59,17 @@ def _constant(argument: str | None) -> Controller:
             "from 0 to 1, as in 'constant:0.6'."
         ) from None
     return ConstantStiffness(value, name=f"constant:{argument}")
+
+
+def _current(argument: str | None) -> Controller:
+    try:
+        value = number_of(argument or "")
+    except ValueError:
+        raise BadInput(
+            f"controller 'current:{argument or ''}' has no number; give the largest "
+            "current of every motor in A, as in 'current:0.5'."
+        ) from None
+    return ConstantCurrent(value, name=f"current:{argument}")
 
 
 def _limited(
@@ -110,6 +122,7 @@ _FULL = SmartStiffnessCfg(model="full", add_friction=True)
 BUILT_IN: Mapping[str, ControllerFactory] = {
     "fixed": _plain("fixed", FixedStiffness),
     "constant": _constant,
+    "current": _current,
     "smart": _limited("smart", _GUARDED),
     "smart-document": _limited("smart-document", SmartStiffnessCfg()),
     "smart-full": _limited("smart-full", _FULL),
@@ -122,10 +135,10 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "longest": _limited("longest", _GUARDED, _longest),
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
-"""Our controllers: no limit but the motor's; one value; the simplified model of
-ES2659053 under a guard that catches pushes, and without; its full model; `smart` that
-counts what the soles feel beyond the robot's weight; the simplified model under the
-product's rules; the nudges of teams; set-points shifted to the least
+"""Our controllers: no limit but the motor's; one stiffness; one current; the simplified
+model of ES2659053 under a guard that catches pushes, and without; its full model;
+`smart` that counts what the soles feel beyond the robot's weight; the simplified model
+under the product's rules; the nudges of teams; set-points shifted to the least
 heat and to the longest time until a motor is too hot, both guarded; the former without
 the help of stuck gears."""
 

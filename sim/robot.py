@@ -29,7 +29,7 @@ from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
 from sim.sensors.cameras import take_picture
-from sim.servo import ServoCfg, StiffnessInForce
+from sim.servo import ServoCfg, StiffnessInForce, current_limits_of
 from sim.thermal import HeatingCfg, make_heating
 from sim.thermal.motor_heat import MotorHeat
 from sim.thermal.protection import make_protection
@@ -47,6 +47,9 @@ class SimulationCfg:
     heating: HeatingCfg = field(default_factory=HeatingCfg)
     protection: str = "none"
     """`none`, `nao` or `document`: what a temperature does to the stiffness."""
+    current_limit_a: Mapping[str, float] = field(default_factory=dict)
+    """Joint to limit of its motor's current in A, of the motor board: it always holds,
+    whatever is commanded."""
     misalignment_deg: Mapping[str, float] = field(default_factory=dict)
     """Joint to calibration error in degrees: true angle minus measured angle."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
@@ -162,7 +165,13 @@ class SimulatedRobot:
         self.speaker = SimulatedSpeaker()
         self._body = Body(robot, cfg.world, cfg.servo, misalignment, posture)
         self._servo = self._body.servo
-        self._stiffness = StiffnessInForce(robot, self.protection, self._servo.limit)
+        self._stiffness = StiffnessInForce(
+            robot,
+            self.protection,
+            self._servo.limit,
+            self.heating.torque_constant,
+            current_limits_of(robot, cfg.current_limit_a),
+        )
         self._rng = np.random.default_rng(cfg.seed)
         self._sensors = Sensors(
             robot,
@@ -203,6 +212,16 @@ class SimulatedRobot:
         return self._heat.mean_square
 
     @property
+    def current_limit(self) -> FloatArray:
+        """(n_joints,) largest current in force in A: the motor's range, or less."""
+        return self._stiffness.current_limit.copy()
+
+    @property
+    def limits_current(self) -> bool:
+        """Whether any motor's current is limited below its range."""
+        return self._stiffness.limits_current
+
+    @property
     def joint_torque(self) -> FloatArray:
         """(n_joints,) torques on the links in the last tick in N·m (a view)."""
         return self._servo.joint_torque
@@ -229,8 +248,8 @@ class SimulatedRobot:
 
         Raises:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
-                outside the joint's range; LEDs or a sound do not fit the robot's, or a
-                sound begins while the last one is heard.
+                outside the joint's range, a limit of current below 0; LEDs or a sound
+                do not fit the robot's, or a sound begins while the last one is heard.
         """
         check_command(command, self._robot)
         if command.sound is not None:
@@ -240,9 +259,12 @@ class SimulatedRobot:
             self.leds.fade(command.leds)
         if command.target is not None:
             self._servo.target[:] = command.target[self._servo.lead_of_joint]
+        lead = self._servo.lead_of_joint
+        if command.current_limit is not None:
+            self._stiffness.limit_current(command.current_limit[lead])
         if command.stiffness is not None:
-            lead = self._servo.lead_of_joint
             self._stiffness.commanded[:] = command.stiffness[lead]
+        if command.stiffness is not None or command.current_limit is not None:
             self._stiffness.put(self._sensors.temperature)
 
     def step(self, ticks: int) -> None:

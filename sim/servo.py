@@ -6,7 +6,7 @@ motor-side encoder, and with ω = mean(v_j):
 
     τ  = kp (θ* - θ) - kd ω
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
-    τ  clipped to ± stiffness · effort_limit
+    τ  clipped to ± min(stiffness · effort_limit, K I)
 
 and each joint gets its share of τ less what sticks in its gear:
 
@@ -20,6 +20,10 @@ one motor are held together by a stiff spring and damper, as by their common sha
 The kernel is compiled by numba: one call a tick instead of some twenty array
 operations.
 
+K is the heating model's torque over current, joint side, so that torque, current and
+heat agree; I is a limit of current, if there is one, of the motor board
+(`SimulationCfg.current_limit_a`) or commanded, whichever is less.
+
 `StiffnessInForce` says what of a commanded stiffness reaches the motors: cut by
 protection and by faults that an experiment injects, motors that give nothing. The
 robot does not notice a fault: its stiffness reads back as commanded and its set-points
@@ -27,7 +31,7 @@ stand. Who finds it tells the reservations, by a `BrokenPart`; here the drive on
 fails.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -252,6 +256,34 @@ def _servo(
     return finite
 
 
+def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray:
+    """Return limits of current (n_joints,) in A, inf for who is not named.
+
+    Joints on one motor have one current: the least of their limits.
+
+    Raises:
+        UnknownName: the robot has no such joint.
+        BadInput: a limit is below 0 or not finite.
+    """
+    limits = np.full(len(robot.motors), np.inf)
+    for name, value in limits_a.items():
+        joint = robot.joint_index(name)
+        motor = robot.motor_of_joint[joint]
+        if not 0.0 <= value < np.inf:  # false for NaN
+            raise BadInput(
+                f"limit of current of {name} is {value} A; give a number from 0 up. "
+                f"Its motor draws at most {_range_said(robot, joint)} at stiffness 1."
+            )
+        limits[motor] = min(limits[motor], value)
+    return limits[robot.motor_of_joint]
+
+
+def _range_said(robot: Robot, joint: int) -> str:
+    motor = robot.motors[robot.motor_of_joint[joint]]
+    most = robot.effort_limit[joint] / motor.one_node.torque_constant
+    return f"{most:.2f} A"
+
+
 class StiffnessInForce:
     """Turns stiffness into torque limits.
 
@@ -259,7 +291,12 @@ class StiffnessInForce:
     """
 
     def __init__(
-        self, robot: Robot, protection: Protection, torque_limit: FloatArray
+        self,
+        robot: Robot,
+        protection: Protection,
+        torque_limit: FloatArray,
+        torque_constant: FloatArray,
+        board_current: FloatArray,
     ) -> None:
         """Begin with stiffness 1 and a sound robot.
 
@@ -267,8 +304,19 @@ class StiffnessInForce:
             robot: whose effort limits hold at stiffness 1.
             protection: scales the stiffness of hot motors down.
             torque_limit: (n_joints,) in N·m; written by `put`.
+            torque_constant: (n_motors,) K, joint torque over current, in N·m/A.
+            board_current: (n_joints,) limit of current that always holds, in A; inf
+                where there is none.
         """
         self._robot = robot
+        self._torque_constant = torque_constant[robot.motor_of_joint]
+        self._largest_current = robot.effort_limit / self._torque_constant
+        self._board_current = board_current
+        self._current_torque = np.zeros(len(robot.joints))
+        self.current_limit = np.zeros(len(robot.joints))
+        """(n_joints,) in force, in A; the motor's range, tau_max / K, where nothing
+        less is."""
+        self.limit_current(np.full(len(robot.joints), np.inf))
         self._protection = protection
         self._torque_limit = torque_limit
         self.commanded = np.ones(len(robot.joints))
@@ -284,7 +332,27 @@ class StiffnessInForce:
         """Put limits in force for reported temperatures (n_motors,) in °C."""
         self.in_force[:] = self._protection.apply(self.commanded, temperature)
         np.multiply(self.in_force, self._robot.effort_limit, out=self._torque_limit)
+        np.minimum(self._torque_limit, self._current_torque, out=self._torque_limit)
         self._torque_limit *= self.health
+
+    def limit_current(self, current: FloatArray) -> None:
+        """Limit the currents of the joints' motors from the next `put` on.
+
+        Args:
+            current: (n_joints,) in A, 0 or more; beyond the motor's range it is none.
+        """
+        limit = np.minimum(current, self._board_current)
+        is_less = limit < self._largest_current
+        np.minimum(limit, self._largest_current, out=self.current_limit)
+        self._current_torque[:] = np.inf
+        np.multiply(
+            self._torque_constant, limit, out=self._current_torque, where=is_less
+        )
+
+    @property
+    def limits_current(self) -> bool:
+        """Whether any motor's current is limited below its range."""
+        return bool((self._current_torque < np.inf).any())
 
     def set_health(self, motors: Iterable[str], health: float) -> None:
         """Let motors give their torque (1) or nothing (0) from the next `put` on.
@@ -305,4 +373,10 @@ class StiffnessInForce:
 
     def arrays(self) -> tuple[FloatArray, ...]:
         """Return all that changes, live, but for the torque limits."""
-        return (self.commanded, self.in_force, self.health)
+        return (
+            self.commanded,
+            self.in_force,
+            self.health,
+            self.current_limit,
+            self._current_torque,
+        )

@@ -4,12 +4,13 @@ A `Controller` turns an `Observation` into `Limits`: torque limits and, if it is
 those that may, small shifts of the set-points. Every controller asks for a robot and
 for finite sensor values before it computes (`require_robot`, `require_finite`).
 `ControllerWrapper` is the base of those that add something to another one.
-`ConstantStiffness` and `FixedStiffness` are the plain ones to compare with: the
-stiffness never changes.
+`ConstantStiffness`, `FixedStiffness` and `ConstantCurrent` are the plain ones to
+compare with: the limit never changes.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -29,6 +30,9 @@ class Limits:
 
     stiffness: FloatArray
     """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
+    current_limit: FloatArray | None = None
+    """(n_joints,) largest current of the joints' motors in A, 0 or more, beside the
+    stiffness; None: no limit but that of the stiffness."""
     shift: FloatArray | None = None
     """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
     is_urgent: bool = False
@@ -182,3 +186,22 @@ class FixedStiffness(ConstantStiffness):
 
     def __init__(self) -> None:
         super().__init__(1.0, name="fixed")
+
+
+class ConstantCurrent:
+    """Stiffness 1, and the same limit of current for every motor, always."""
+
+    def __init__(self, current: float, name: str = "current") -> None:
+        """Keep the limit in A, 0 or more, and the `name` for tables and run folders."""
+        if not 0.0 <= current < inf:  # false for NaN
+            raise BadInput(f"limit of current {current} A; give a number from 0 up.")
+        self.name = name
+        self.current = current
+
+    def reset(self, robot: Robot) -> None:
+        """Do nothing: it needs nothing of a robot."""
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limit."""
+        n = len(observation.q)
+        return Limits(stiffness=np.ones(n), current_limit=np.full(n, self.current))

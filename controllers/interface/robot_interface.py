@@ -87,6 +87,23 @@ class SoundChunk:
         return len(self.samples) / self.sample_rate_hz
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class MotorLimit:
+    """What bounds the torque of joints: stiffness s, and current I of their motors.
+
+        |tau| <= min(s tau_max, K I)
+
+    on the motor's side of the gear friction; K is the joint's torque over its motor's
+    current [ES2659053T3, claim 1].
+    """
+
+    stiffness: FloatArray | float
+    """(n,) or one for all, in [0, 1]."""
+    current: FloatArray | float
+    """(n,) or one for all, in A, 0 or more. One beyond the motor's range, tau_max / K,
+    is that range: no other limit than the stiffness."""
+
+
 def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
     copy = as_numbers(values)
     if copy is None:
@@ -236,6 +253,9 @@ class Command:
     """(n_joints,) position set-points, in rad."""
     stiffness: FloatArray | None = None
     """(n_joints,) in [0, 1]."""
+    current_limit: FloatArray | None = None
+    """(n_joints,) largest current of the joints' motors in A, beside the stiffness;
+    beyond a motor's range, inf among them, it limits nothing."""
     leds: Mapping[str, LedSetting] | None = None
     """LED group to what it fades to; groups that are not named go on as they were."""
     sound: SoundChunk | None = None
@@ -303,13 +323,16 @@ def check_command(command: Command, robot: Robot) -> None:
 
     Raises:
         BadInput: a value is not finite, a stiffness outside [0, 1], a set-point outside
-            the joint's range, or there is not one value for each joint; LEDs or a
-            sound do not fit the robot's (`check_leds`, `check_sound`).
+            the joint's range, a limit of current below 0, or there is not one value for
+            each joint; LEDs or a sound do not fit the robot's (`check_leds`,
+            `check_sound`).
     """
     if command.target is not None:
         check_target(command.target, robot)
     if command.stiffness is not None:
         check_stiffness(command.stiffness, robot)
+    if command.current_limit is not None:
+        check_current_limit(command.current_limit, robot)
     if command.leds is not None:
         groups = {group.name: group for group in robot.leds}
         for name, setting in command.leds.items():
@@ -330,6 +353,11 @@ def check_target(target: FloatArray, robot: Robot) -> FloatArray:
 def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
     """Return a stiffness (n_joints,), from 0 to 1, as a checked copy."""
     return _check_joint_values("stiffness", stiffness, robot, "", 0.0, 1.0)
+
+
+def check_current_limit(current: FloatArray, robot: Robot) -> FloatArray:
+    """Return limits of current (n_joints,) in A, 0 or more, as a checked copy."""
+    return _check_joint_values("limit of current", current, robot, " A", 0.0, inf)
 
 
 def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:

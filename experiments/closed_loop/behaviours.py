@@ -31,7 +31,12 @@ from controllers.arbitration.manager.state import LONGEST_S
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.tokens import Loss, Token
 from controllers.interface.controller import Controller, Limits, check_answer
-from controllers.interface.robot_interface import Observation, check_shift
+from controllers.interface.robot_interface import (
+    MotorLimit,
+    Observation,
+    check_current_limit,
+    check_shift,
+)
 from experiments.closed_loop.loop import blamed_on
 from models import BadInput, Robot, TestbedError, UnknownName
 from models.resources import DeviceKind
@@ -280,12 +285,14 @@ class StiffnessOwner:
         Raises:
             BadInput: a limit or a shift that no robot accepts.
         """
-        limits = decided.stiffness
+        limits, current = decided.stiffness, decided.current_limit
+        if current is not None:
+            check_current_limit(current, self._robot)
         if decided.shift is not None:
             check_shift(decided.shift, self._robot)
         moves = self._move_shift(decided.shift, urgent=decided.is_urgent)
         if self._has_all():
-            self._gate.submit_stiffness(self._whole, limits)
+            self._gate.submit_stiffness(self._whole, limits, current)
             if moves:
                 self._submit_shift(self._whole)
             return
@@ -297,7 +304,11 @@ class StiffnessOwner:
             if token is None or not self._ledger.covers(token, name):
                 self._tickets[name] = self._ask(name)
             elif self._ledger.authorise(token, name) is None:
-                self._gate.submit(token, name, limits[joints])
+                stiffness = limits[joints]
+                value: FloatArray | MotorLimit = stiffness
+                if current is not None:
+                    value = MotorLimit(stiffness=stiffness, current=current[joints])
+                self._gate.submit(token, name, value)
                 if moves:
                     self._submit_shift(token)
 

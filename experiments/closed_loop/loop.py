@@ -178,19 +178,21 @@ class SoleOwner:
         self,
         target: FloatArray | None = None,
         stiffness: FloatArray | None = None,
+        current_limit: FloatArray | None = None,
     ) -> None:
         """Put set-points and stiffness in force; None leaves what is.
 
         Args:
             target: (n_joints,) in rad.
             stiffness: (n_joints,) in [0, 1].
+            current_limit: (n_joints,) in A, that goes with the stiffness; None: none.
 
         Raises:
             BadInput: a value is not finite or out of range; nothing is written.
         """
         gate, token = self._gate, self._token
         if stiffness is not None:
-            _expect_none(gate.submit_stiffness(token, stiffness))
+            _expect_none(gate.submit_stiffness(token, stiffness, current_limit))
         if target is not None:
             _expect_none(gate.submit_set_points(token, target))
         self._tick += 1
@@ -310,7 +312,9 @@ class Loop(Generic[AnyRobot]):
         check_answer(self.controller, decided)
         if decided.shift is not None:
             check_shift(decided.shift, self.sim.robot)
-        self._owner.command(self._target(decided.shift), decided.stiffness)
+        self._owner.command(
+            self._target(decided.shift), decided.stiffness, decided.current_limit
+        )
         if self._take_shift is not None:
             self._take_shift(decided.shift)
         self.decided = decided

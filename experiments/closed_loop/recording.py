@@ -2,9 +2,9 @@
 
 One row a control period with physics, one every second in fast-forward. A row holds
 what the controller was given, when that was read, and what it answered (a shift of the
-set-points only in runs in which one was ever decided): enough to give it the same again
-(`sim.replay`). Beside it stands what only the simulator knows and no
-controller sees: where the base is, torques and temperatures as they truly are.
+set-points, and the limit of current in force, only in runs that ever had one): enough
+to give it the same again (`sim.replay`). Beside it stands what only the simulator knows
+and no controller sees: where the base is, torques and temperatures as they truly are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ from sim.recording.channels import (
     EFFORT,
     RECORDED,
     Channel,
+    current_limit_channel,
     observation_channels,
     obstacle_channel,
     replay_channels,
@@ -129,6 +130,8 @@ class RunRecording:
         self._with_leds = with_leds
         self._shift = shift
         self._has_shift = False
+        self._has_current = False
+        self._is_current_first = False
         self._pressed: dict[tuple[str, str], int] = {}
         self._none = np.full(n_joints, np.nan)
         self._no_signals = (np.nan,) * len(signals)
@@ -211,6 +214,12 @@ class RunRecording:
         if shift is not None and not self._has_shift and self._shift is not None:
             self._recorder.add(self._shift)
             self._has_shift = True
+        if not self._has_current and sim.limits_current:
+            self._recorder.add(current_limit_channel(sim.robot))
+            self._has_current = True
+            self._is_current_first = not self._has_shift
+        later = [self._none if shift is None else shift] if self._has_shift else []
+        later += [sim.current_limit] if self._has_current else []
         position, quaternion = sim.engine.base_pose()
         self._recorder.append(
             sim.time_s,
@@ -231,7 +240,7 @@ class RunRecording:
                 else ()
             ),
             *((self._forces(sim),) if obstacles else ()),
-            *((self._none if shift is None else shift,) if self._has_shift else ()),
+            *(later[::-1] if self._is_current_first else later),
         )
 
     def _begin_forces(self, robot: Robot, obstacles: Sequence[str]) -> None:

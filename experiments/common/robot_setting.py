@@ -53,6 +53,17 @@ class RobotSetting:
     ] = None
     effort_limits: Joints = field(default_factory=dict)
     """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    current_limit_a: Annotated[
+        Joints,
+        Asked(
+            "current_limit",
+            "Largest current of a joint's motor in A, beside the torque limit; "
+            "repeatable.",
+            "JOINT=A",
+            "LKneePitch=0.5",
+        ),
+    ] = field(default_factory=dict)
+    """Of the motor board: it holds under every controller."""
     misalignment_deg: Annotated[
         Joints,
         Asked(
@@ -159,6 +170,7 @@ class RobotSetting:
         from sim.body import check_start  # noqa: PLC0415  # heavy
         from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
         from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
+        from sim.servo import current_limits_of  # noqa: PLC0415
         from sim.thermal.protection import make_protection  # noqa: PLC0415
 
         if self.seed < 0:
@@ -170,6 +182,7 @@ class RobotSetting:
         robot.posture(self.posture_of(robot))
         payloads_of(robot, self.payload_kg)
         check_start(robot, simulation.world, self.posture_of(robot))
+        current_limits_of(robot, self.current_limit_a)
         misalignment_of(robot, self.misalignment_deg)
         start_temperatures(robot, self.start_degc, simulation.other_start_degc)
         make_protection(self.protection, robot)
@@ -206,6 +219,7 @@ class RobotSetting:
                 ambient_degc=self.ambient_degc,
             ),
             protection=self.protection,
+            current_limit_a=dict(self.current_limit_a),
             misalignment_deg=dict(self.misalignment_deg),
             start_degc=dict(self.start_degc),
             other_start_degc=SimulationCfg.other_start_degc if other is None else other,

@@ -31,8 +31,9 @@ def heat_command(
             help="Comma-separated: fixed, smart, nudge, minheat, longest, "
             "smart-document, smart-full, smart-payload, smart-product, "
             "minheat-no-gear, "
-            "constant:VALUE; one robot each. Behind smart, minheat and longest an "
-            "offset may stand, as in smart:Crouch=0.1+warm (see docs/cooler.md)."
+            "constant:VALUE, current:AMPERE; one robot each. Behind smart, minheat "
+            "and longest an offset may stand, as in smart:Crouch=0.1+warm (see "
+            "docs/cooler.md)."
         ),
     ] = "fixed,smart",
     preset: Annotated[

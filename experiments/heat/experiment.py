@@ -216,6 +216,9 @@ def settings_of_run(cfg: HeatCfg, arm: TrialCfg) -> dict[str, Any]:
         "slope_deg": cfg.slope_deg,
         "payload_kg": dict(cfg.payload_kg),
         "obstacles": dict(cfg.obstacles),
+        **(
+            {"current_limit_a": dict(limits)} if (limits := cfg.current_limit_a) else {}
+        ),
         "servo": cfg.servo,
         "gear_friction": cfg.gear_friction,
         "heating": cfg.heating,

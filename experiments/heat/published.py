@@ -117,6 +117,8 @@ def differences(
         found.append(_of_joints(words, limits, wanted, None))
     loads = settings.get("payload_kg") or {}
     found += [f"it carries {kg:g} kg at {place}" for place, kg in loads.items()]
+    currents = settings.get("current_limit_a") or {}
+    found += [f"the current of {j} is limited to {a:g} A" for j, a in currents.items()]
     boxes = settings.get("obstacles") or {}
     found += [f"{name!r} stands in its way" for name in boxes]
     setting = RobotSetting().over(preset.setting)

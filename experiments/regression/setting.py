@@ -92,7 +92,10 @@ _ALWAYS_SAID = {
     *("friction", "pushes", "seed", "fast_forward", "robot"),
 }
 """In the description of a golden run."""
-_JOINTS = ("misalignment_deg", "start_degc", "effort_limits", "payload_kg")
+_JOINTS = (
+    *("misalignment_deg", "start_degc", "effort_limits", "payload_kg"),
+    "current_limit_a",
+)
 
 
 def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:

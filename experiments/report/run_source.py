@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from experiments.common.drawing.page import duration
 from experiments.heat.figures.section import read_heat_result
 from experiments.heat.published import HeatResult
+from experiments.scenarios.playing.tracking import Tracking
 from experiments.sweep.sweep_table import is_sweep_folder
 from experiments.sweep.trial_store import RecordedPush
 from models import BadInput
@@ -116,6 +117,7 @@ class _Scenario(BaseModel):
     sim_s: float = 0.0
     wall_s: float = 0.0
     max_degc: dict[str, float] = {}
+    tracking: Tracking = Tracking()
 
 
 class _World(BaseModel):

@@ -25,7 +25,8 @@ Value: TypeAlias = float | str
 """Of a parameter in one trial."""
 
 MISALIGNMENT, START, EFFORT_LIMIT = "misalignment_deg", "start_degc", "effort_limit_nm"
-JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT)
+CURRENT_LIMIT = "current_limit_a"
+JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT, CURRENT_LIMIT)
 """Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
 PAYLOAD = "payload_kg"
 """With a value for each place on a link: columns `payload_kg.torso@-0.08,0,0.05`."""
@@ -128,6 +129,7 @@ class SweepTrial:
             misalignment_deg=self.by_name(MISALIGNMENT),
             start_degc=self.by_name(START),
             effort_limits=self.by_name(EFFORT_LIMIT),
+            current_limit_a=self.by_name(CURRENT_LIMIT),
             payload_kg=self.by_name(PAYLOAD),
             obstacles={
                 name.removeprefix(f"{OBSTACLES}."): str(box)

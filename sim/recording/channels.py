@@ -194,6 +194,21 @@ def shift_channel(robot: Robot, *, exact: bool) -> Channel:
     )
 
 
+def current_limit_channel(robot: Robot) -> Channel:
+    """Return `current_limit`, for a run in which a current was limited.
+
+    Args:
+        robot: whose joints name the columns.
+    """
+    return Channel(
+        name="current_limit",
+        unit="A",
+        members=robot.joint_names,
+        about="Largest current of the joint's motor in force at the end of the period, "
+        "beside the stiffness; the motor's range where nothing less is.",
+    )
+
+
 def obstacle_channel(robot: Robot, obstacles: Sequence[str]) -> Channel:
     """Return `obstacle_force`, for a run with obstacles.
 

@@ -35,7 +35,8 @@ from models import BadInput, Robot, UnknownName
 from models.values import FloatArray
 from tests.controllers.helpers import Observe
 
-SPECS = tuple("constant:0.6" if name == "constant" else name for name in BUILT_IN)
+ARGUMENTS = {"constant": "constant:0.6", "current": "current:0.5"}
+SPECS = tuple(ARGUMENTS.get(name, name) for name in BUILT_IN)
 OFFSET_NAMES = [n for n in BUILT_IN if n.startswith(("smart", "minheat", "longest"))]
 READ = {
     "smart": ("q", "v", "gyro", "accelerometer", "fsr", "temperature"),
@@ -248,6 +249,11 @@ def test_an_unknown_controller_is_refused_with_a_hint() -> None:
         ("constant:half", "'constant:half' has no number"),
         ("constant:1.5", r"stiffness 1\.5; give a number from 0 to 1"),
         ("constant:nan", "stiffness nan"),
+        ("current", "has no number"),
+        ("current:much", "'current:much' has no number"),
+        ("current:-0.1", r"limit of current -0\.1 A; give a number from 0 up"),
+        ("current:nan", "current nan"),
+        ("current:inf", "current inf"),
         ("fixed:0.5", "'fixed' takes no argument; got '0.5'"),
         ("smart:", "offset '' has '' where a number is due; give VALUE, POSTURE=VALUE"),
         ("smart:wram", "offset 'wram' has 'wram' where a number is due"),

@@ -37,7 +37,9 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import check_tick
 from controllers.arbitration.tokens import Refusal, Token
 from controllers.interface.robot_interface import (
+    MotorLimit,
     RobotInterface,
+    check_current_limit,
     check_shift,
     check_stiffness,
     check_target,
@@ -129,8 +131,9 @@ class Gate:
             leaf: a motor, a stiffness, LEDs, the loudspeakers, or a leaf without a
                 device.
             value: for a motor an angle in rad; for a stiffness one number in [0, 1], or
-                an array (n,) in the order of its joints; for LEDs a `LedSetting`; for
-                loudspeakers a `SoundChunk` of at most one slot; None without a device.
+                an array (n,) in the order of its joints, or a `MotorLimit` with a limit
+                of current as well; for LEDs a `LedSetting`; for loudspeakers a
+                `SoundChunk` of at most one slot; None without a device.
 
         Returns:
             None when it is accepted; `flush` may still reject it.
@@ -218,16 +221,26 @@ class Gate:
             return self._slot.take_all(commands).refused
 
     def submit_stiffness(
-        self, token: Token | None, stiffness: FloatArray
+        self,
+        token: Token | None,
+        stiffness: FloatArray,
+        current_limit: FloatArray | None = None,
     ) -> Rejected | None:
         """Accept a stiffness for every joint that has one, all or none.
 
         Args:
             token: proof of a reservation that covers every stiffness leaf.
             stiffness: (n_joints,) in [0, 1].
+            current_limit: (n_joints,) largest current of the motors in A; None: none.
         """
         stiffness = check_stiffness(stiffness, self._outputs.robot)
-        values = [stiffness[joints] for joints in self._limited]
+        values: list[Value] = [stiffness[joints] for joints in self._limited]
+        if current_limit is not None:
+            current = check_current_limit(current_limit, self._outputs.robot)
+            values = [
+                MotorLimit(stiffness=stiffness[joints], current=current[joints])
+                for joints in self._limited
+            ]
         commands = list(zip(repeat(token), self._limits, values))
         with self._quiet:
             return self._slot.take_all(commands).refused

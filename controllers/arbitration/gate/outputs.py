@@ -11,6 +11,7 @@ then stands still: the commanded velocity is zero.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ class Outputs:
         self._target = observation.target
         self._stiffness = observation.stiffness
         self._cap = np.ones(len(robot.joints))
+        self._current: FloatArray | None = None
         self._limp = _limp_joints(self._stiffness)
         self._shift = np.zeros(len(robot.joints))
         self.begin()
@@ -84,6 +86,9 @@ class Outputs:
         """(n_joints,) set-points, in rad."""
         self.stiffness = self._stiffness.copy()
         """(n_joints,) as commanded, before the caps."""
+        self.current = self._current
+        """(n_joints,) largest current of the motors in A, inf where none is limited;
+        None: nobody has limited any. Never changed in place."""
         self.cap = self._cap
         """(n_joints,) largest stiffness that goes out, in [0, 1]."""
         self.moves = False
@@ -110,6 +115,22 @@ class Outputs:
         """Let joints have the stiffness that was commanded before this slot."""
         where = list(joints)
         self.stiffness[where] = self._stiffness[where]
+        if self.current is not self._current:
+            before = self._current
+            self.limit_current(where, np.inf if before is None else before[where])
+
+    def limit_current(self, place: Any, current: FloatArray | float) -> None:
+        """Let the motors of joints have this limit of current from this slot on, in A.
+
+        Args:
+            place: of the joints, as an index of an array.
+            current: one for all, or one for each; inf is none.
+        """
+        if self.current is None:
+            self.current = np.full(len(self.target), np.inf)
+        elif self.current is self._current:
+            self.current = self.current.copy()
+        self.current[place] = current
 
     def bound(self, cap: FloatArray) -> None:
         """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
@@ -124,6 +145,7 @@ class Outputs:
         return Command(
             target=self._shifted() if moves else None,
             stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
+            current_limit=None if self.current is self._current else self.current,
             leds=self.leds,
             sound=self.sound,
         )
@@ -172,6 +194,7 @@ class Outputs:
         self._target = self.target
         self._shift = self.shift
         self._stiffness = self.stiffness
+        self._current = self.current
         self._cap = self.cap
 
 

@@ -25,6 +25,7 @@ from controllers.arbitration.gate.outputs import Outputs, hold
 from controllers.interface.robot_interface import (
     DEVICE_SLOT_S,
     LedSetting,
+    MotorLimit,
     Observation,
     SoundChunk,
     check_leds,
@@ -35,8 +36,9 @@ from models.resources import DeviceKind
 from models.values import as_number, as_numbers, short
 
 FloatArray = NDArray[np.float64]
-Value = float | FloatArray | LedSetting | SoundChunk
-"""What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
+Value = float | FloatArray | MotorLimit | LedSetting | SoundChunk
+"""What a leaf takes: an angle, a stiffness, a stiffness with a limit of current, a
+colour of LEDs or a slot of sound."""
 
 
 class DeviceWriter:
@@ -185,7 +187,11 @@ class MotorWriter(DeviceWriter):
 
 
 class StiffnessWriter(DeviceWriter):
-    """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint."""
+    """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint.
+
+    A command says all of the limit: one without a limit of current lifts that of the
+    command before it.
+    """
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
         self.joints = tuple(leaf.joints.tolist())
@@ -196,30 +202,49 @@ class StiffnessWriter(DeviceWriter):
         self._outputs = outputs
 
     def accept(self, value: Value | None) -> Value | None:
-        """Accept a number, or an array in the order of the joints, all in [0, 1]."""
-        values, n = as_numbers(value), len(self._names)
-        if values is None or values.shape not in {(), (n,)}:
-            what = (
-                f"is {short(value)}" if values is None else f"has shape {values.shape}"
-            )
-            raise BadInput(
-                f"stiffness {what}; give ({n},), one for each joint of the "
-                "resource, or one number for all."
-            )
-        if values.min() >= 0.0 and values.max() <= 1.0:  # false for NaN
-            return values
-        inside = np.broadcast_to((values >= 0.0) & (values <= 1.0), (n,))
-        bad = int(np.argmin(inside))
-        raise BadInput(
-            f"stiffness of {self._names[bad]} is {values.flat[bad % values.size]:g}; "
-            "accepted: 0 to 1."
+        """Accept a number, or an array in the order of the joints, all in [0, 1].
+
+        A `MotorLimit` has a limit of current beside it, 0 or more.
+        """
+        if not isinstance(value, MotorLimit):
+            return self._within("stiffness", value, 1.0, "0 to 1")
+        return MotorLimit(
+            stiffness=self._within("stiffness", value.stiffness, 1.0, "0 to 1"),
+            current=self._within(
+                "limit of current in A", value.current, np.inf, "0 or more"
+            ),
         )
 
     def put(self, value: Any) -> None:
-        """Set the stiffness of the joints."""
+        """Set the stiffness and the limit of current of the joints."""
         outputs = self._outputs
+        if type(value) is MotorLimit:
+            outputs.limit_current(self._place, value.current)
+            value = value.stiffness
+        elif outputs.current is not None:
+            outputs.limit_current(self._place, np.inf)
         outputs.stiffness[self._place] = value
         outputs.stiffens = True
+
+    def _within(self, what: str, value: object, most: float, said: str) -> FloatArray:
+        """Return numbers of joints, (n,) or one for all, that are in [0, most]."""
+        values, n = as_numbers(value), len(self._names)
+        if values is None or values.shape not in {(), (n,)}:
+            wrong = (
+                f"is {short(value)}" if values is None else f"has shape {values.shape}"
+            )
+            raise BadInput(
+                f"{what} {wrong}; give ({n},), one for each joint of the "
+                "resource, or one number for all."
+            )
+        if values.min() >= 0.0 and values.max() <= most:  # false for NaN
+            return values
+        inside = np.broadcast_to((values >= 0.0) & (values <= most), (n,))
+        bad = int(np.argmin(inside))
+        raise BadInput(
+            f"{what} of {self._names[bad]} is {values.flat[bad % values.size]:g}; "
+            f"accepted: {said}."
+        )
 
 
 class NoDevice(DeviceWriter):

@@ -254,7 +254,7 @@ def effort_figure(
     """Return bars of mean |torque|, with the mean limit in force as a mark.
 
     The limit is the mean stiffness over the run times the torque at stiffness 1; it is
-    left out where either is not known.
+    left out where either is not known, and where a current was limited as well.
     """
     rows = panel_rows(result)
     n = len(result.arms)
@@ -311,6 +311,8 @@ def _mean_limits(
     time_s = frame.index.to_numpy(float)
     for i, joint in enumerate(joints):
         column = f"stiffness.{joint}"
+        if f"current_limit.{joint}" in frame.columns:
+            continue  # the least of two limits, of which one is in A
         if column in frame.columns and joint in effort_limits and len(frame) > 1:
             stiffness = np.trapezoid(frame[column].to_numpy(float), time_s)
             limits[i] = effort_limits[joint] * stiffness / (time_s[-1] - time_s[0])

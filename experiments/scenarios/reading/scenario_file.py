@@ -30,7 +30,7 @@ from models.values import PositiveSeconds, Seconds
 from sim.body import check_start
 from sim.engine.world import payloads_of
 from sim.robot import SimulationCfg, misalignment_of, start_temperatures
-from sim.servo import MOST_FRICTION
+from sim.servo import MOST_FRICTION, current_limits_of
 
 UnitName = Literal["motion", "light", "sound"]
 UNITS: tuple[UnitName, ...] = get_args(UnitName)
@@ -56,6 +56,8 @@ class SimulationForm(Part):
 
     misalignment_deg: dict[Name, FiniteFloat] = Field(default_factory=dict)
     """Joint to calibration error in degrees: true angle minus measured angle."""
+    current_limit_a: dict[Name, FiniteFloat] = Field(default_factory=dict)
+    """Joint to the largest current of its motor in A, whatever is commanded."""
     payload_kg: dict[str, FiniteFloat] = Field(default_factory=dict)
     """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
     obstacles: dict[Name, str] = Field(default_factory=dict)
@@ -187,6 +189,9 @@ def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> Simulatio
     for joint, degrees in given.misalignment_deg.items():
         place = ("simulation", "misalignment_deg", joint)
         notes.attempt(place, misalignment_of, robot, {joint: degrees})
+    for joint, current in given.current_limit_a.items():
+        place = ("simulation", "current_limit_a", joint)
+        notes.attempt(place, current_limits_of, robot, {joint: current})
     for joint, degc in given.start_degc.items():
         place = ("simulation", "start_degc", joint)
         notes.attempt(place, start_temperatures, robot, {joint: degc}, 30.0)

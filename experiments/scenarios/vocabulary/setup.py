@@ -98,6 +98,7 @@ class Setup:
         controller: str,
         seed: int = 0,
         listeners: Iterable[Listener] = (),
+        control_period: float = CONTROL_PERIOD,
     ) -> None:
         """Place the robot, make every behaviour known, and wake nobody.
 
@@ -108,6 +109,7 @@ class Setup:
             controller: stiffness controller, as `nao-testbed heat` names it.
             seed: of the schemas' chance.
             listeners: told every event, from the first on.
+            control_period: of the stiffness controller, in s.
 
         Raises:
             BadInput: a value cannot be used; nothing is left open.
@@ -131,7 +133,7 @@ class Setup:
             )
             body.ledger.add_owner(Owner(name=DIRECTOR, priority=HIGHEST), 0)
             body.behaviours.add(DIRECTOR, self.schemas.step)
-            self.control_ticks = ticks_of("control period", CONTROL_PERIOD, self.tick_s)
+            self.control_ticks = ticks_of("control period", control_period, self.tick_s)
             self.stiffness = StiffnessOwner(
                 body.ledger,
                 body.gate,

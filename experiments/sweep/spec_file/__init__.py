@@ -287,6 +287,8 @@ class SweepFile(Part):
     """Of all other motors, in °C; absent: the preset's, or 30."""
     effort_limit_nm: Joints = Field(default_factory=dict)
     """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
+    current_limit_a: Joints = Field(default_factory=dict)
+    """Largest current of joints' motors, in A; absent: their range."""
     payload_kg: dict[Name, Number] = Field(default_factory=dict)
     """Mass that a link carries, in kg: by link, or by `LINK@X,Y,Z` in its frame."""
     obstacles: dict[Name, Text] = Field(default_factory=dict)

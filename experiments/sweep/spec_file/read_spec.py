@@ -40,6 +40,7 @@ from experiments.sweep.spec_file import (
     read_values,
 )
 from experiments.sweep.sweep_trial import (
+    CURRENT_LIMIT,
     EFFORT_LIMIT,
     JOINT_PARAMETERS,
     MISALIGNMENT,
@@ -291,6 +292,7 @@ class _SpecReader:
             MISALIGNMENT: {} if preset is None else preset.misalignment_deg,
             START: {} if preset is None else preset.start_degc,
             EFFORT_LIMIT: limits,
+            CURRENT_LIMIT: {},
         }
         parameters = [
             *(self._plain(robot, preset, name) for name in PLAIN),

@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from controllers.interface.robot_interface import Command
 from models import Robot, UnknownName, default_robot_folder, load_robot
+from models.values import FloatArray
 from sim.robot import SimulationCfg
 from sim.servo import ServoCfg, StiffnessInForce
 from sim.thermal.protection import make_protection
@@ -17,6 +18,14 @@ NAO = load_robot(default_robot_folder())
 N = len(NAO.joints)
 COOL = np.full(len(NAO.motors), 30.0)
 SHOULDER = "LShoulderPitch"
+K = np.array([motor.one_node.torque_constant for motor in NAO.motors])
+NO_LIMIT = np.full(N, np.inf)
+
+
+def in_force(robot: Robot, protection: str, limit: FloatArray) -> StiffnessInForce:
+    """Return limits without one of current."""
+    made = make_protection(protection, robot)
+    return StiffnessInForce(robot, made, limit, K, NO_LIMIT)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=N, max_size=N))
@@ -25,7 +34,7 @@ def test_a_limit_is_that_fraction_of_what_a_motor_may_give(
     values: list[float],
 ) -> None:
     limit = np.full(len(NAO.joints), np.nan)
-    stiffness = StiffnessInForce(NAO, make_protection("none", NAO), limit)
+    stiffness = in_force(NAO, "none", limit)
     stiffness.commanded[:] = values
     stiffness.put(COOL)
     assert_array_equal(limit, np.array(values) * NAO.effort_limit)
@@ -34,7 +43,7 @@ def test_a_limit_is_that_fraction_of_what_a_motor_may_give(
 @pytest.mark.requirement("ST-4")
 def test_a_hot_motor_reads_back_what_its_protection_left(nao: Robot) -> None:
     limit = np.zeros(len(nao.joints))
-    stiffness = StiffnessInForce(nao, make_protection("nao", nao), limit)
+    stiffness = in_force(nao, "nao", limit)
     hot = COOL.copy()
     hot[nao.motor_names.index("LKneePitch")] = 99.0
     stiffness.put(hot)
@@ -47,7 +56,7 @@ def test_a_hot_motor_reads_back_what_its_protection_left(nao: Robot) -> None:
 
 def test_a_broken_motor_reads_back_as_commanded_and_gives_nothing(nao: Robot) -> None:
     limit = np.zeros(len(nao.joints))
-    stiffness = StiffnessInForce(nao, make_protection("none", nao), limit)
+    stiffness = in_force(nao, "none", limit)
     stiffness.set_health(["HeadYaw"], 0.0)
     stiffness.put(COOL)
     head = nao.joint_index("HeadYaw")
@@ -60,7 +69,7 @@ def test_a_broken_motor_reads_back_as_commanded_and_gives_nothing(nao: Robot) ->
 
 def test_a_motor_that_drives_two_joints_fails_for_both(nao: Robot) -> None:
     limit = np.zeros(len(nao.joints))
-    stiffness = StiffnessInForce(nao, make_protection("none", nao), limit)
+    stiffness = in_force(nao, "none", limit)
     stiffness.set_health(["LHipYawPitch"], 0.0)
     both = {nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")}
     assert set(np.flatnonzero(stiffness.health == 0.0)) == both

@@ -1,0 +1,61 @@
+"""A limit of current from a setting, from a controller, and in the run's data."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.robot_setting import RobotSetting
+from models import BadInput, load_robot
+from sim.recording.run_folder import create_run_folder, read_run
+
+NAO = load_robot()
+KNEE = "LKneePitch"
+pytestmark = pytest.mark.requirement("ST-29")
+
+
+def run(folder: Path, controller: str, setting: RobotSetting) -> TrialCfg:
+    """Record a second of standing."""
+    cfg = TrialCfg.of(
+        setting,
+        controller=controller,
+        posture="PoseInit",
+        duration_s=0.2,
+        fast_forward=None,
+        folder=create_run_folder(folder.parent, folder.name),
+    )
+    run_trial(cfg)
+    return cfg
+
+
+def test_a_limited_run_holds_its_limit_in_ampere(tmp_path: Path) -> None:
+    setting = RobotSetting(current_limit_a={KNEE: 0.3})
+    run(tmp_path / "board", "fixed", setting)
+    data = read_run(tmp_path / "board")
+    frame = data.frame
+    assert np.allclose(frame[f"current_limit.{KNEE}"], 0.3)
+    motor = NAO.motors[NAO.motor_index(KNEE)].one_node
+    other = NAO.effort_limit[NAO.joint_index("RKneePitch")] / motor.torque_constant
+    assert np.allclose(frame["current_limit.RKneePitch"], other)
+    assert data.meta.columns[f"current_limit.{KNEE}"] == "A"
+    assert frame[f"motor_torque.{KNEE}"].abs().max() <= 0.3001 * motor.torque_constant
+
+
+def test_a_controller_that_limits_current_does_and_is_recorded(tmp_path: Path) -> None:
+    run(tmp_path / "run", "current:0.25", RobotSetting())
+    frame = read_run(tmp_path / "run").frame
+    assert np.allclose(frame[f"current_limit.{KNEE}"], 0.25)
+    assert np.allclose(frame[f"limits.{KNEE}"].dropna(), 1.0)
+
+
+def test_a_run_without_has_no_column_of_it(tmp_path: Path) -> None:
+    run(tmp_path / "run", "fixed", RobotSetting())
+    columns = read_run(tmp_path / "run").frame.columns
+    assert not [name for name in columns if name.startswith("current_limit")]
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_setting_without_meaning_is_refused(value: float) -> None:
+    with pytest.raises(BadInput, match="limit of current of LKneePitch"):
+        RobotSetting(current_limit_a={KNEE: value}).check(NAO)
