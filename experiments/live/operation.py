@@ -4,23 +4,42 @@ Both travel between processes, so that they are plain data; a value that makes n
 is refused where it is made, and again by the robot.
 """
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from functools import cache
+from typing import Annotated, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from controllers.arbitration.requests import HIGHEST
 from controllers.interface.checked import Checked
+from models import BadInput, UnknownName
+from models.values import short
 
 FloatArray = NDArray[np.float64]
 OPERATOR_PRIORITY = 6
 """Above behaviours and the stiffness controller, unless the operator says."""
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
+
+
+class Wish(Checked):
+    """Base of what an operator may ask; from a page nothing is taken for a number."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        strict=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        str_min_length=1,
+        str_max_length=200,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushNow(Checked):
+class PushNow(Wish):
     """Push the base at its centre of mass."""
 
     direction_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="direction")]
@@ -30,7 +49,7 @@ class PushNow(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeatNow(Checked):
+class HeatNow(Wish):
     """Give the motor of a joint a temperature."""
 
     joint: str
@@ -38,28 +57,103 @@ class HeatNow(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeController(Checked):
+class ChangeController(Wish):
     """Let another controller decide the stiffness from now on."""
 
     controller: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class TakeHead(Checked):
-    """Reserve the head, or give it back."""
+class BreakPart(Wish):
+    """Let a motor fail, or repair it."""
 
-    take: bool
-    priority: Annotated[int, Field(ge=0, le=HIGHEST, title="priority")] = (
-        OPERATOR_PRIORITY
-    )
+    part: str
+    """A leaf of the resources."""
+    is_broken: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnHead(Checked):
-    """Command the head; without its token the gate refuses."""
+class TiltGround(Wish):
+    """Turn the ground, at 2 degrees/s."""
+
+    slope_deg: Annotated[float, Field(ge=-30.0, le=30.0, title="slope")]
+    """It rises by this towards +x."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Take(Wish):
+    """Reserve a resource for the operator, whole, by one token."""
+
+    resource: str
+    priority: Annotated[int, Field(ge=0, le=HIGHEST, title="priority")] = (
+        OPERATOR_PRIORITY
+    )
+    timeout_s: Annotated[float, Field(ge=0.0, le=60.0, title="longest wait")] = 0.0
+    """How long to wait for who is in the way; 0 tries once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GiveBack(Wish):
+    """Release a resource of the operator, or stop waiting for it."""
+
+    resource: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveJoint(Wish):
+    """Lead a joint to an angle; without a token the gate refuses."""
+
+    joint: str
+    angle_deg: Annotated[float, Field(ge=-360.0, le=360.0, title="angle")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnHead(Wish):
+    """Lead both joints of the head at once."""
 
     yaw_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="yaw")]
     pitch_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="pitch")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoTo(Wish):
+    """Go to a posture by the transitions of the library."""
+
+    posture: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play(Wish):
+    """Play a motion of the library, and first the way to where it begins."""
+
+    motion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Light(Wish):
+    """Fade LEDs to a colour."""
+
+    leds: str
+    """A resource: one group, or all of them."""
+    colour: str
+    """As `#rrggbb`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no colour.
+
+        Raises:
+            BadInput: it is not.
+        """
+        super().__post_init__()
+        if _COLOUR.fullmatch(self.colour) is None:
+            raise BadInput(f"colour is {short(self.colour)}; give one as #rrggbb.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Say(Wish):
+    """Say a text."""
+
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +161,66 @@ class Stop:
     """End the run; its data are kept."""
 
 
-Action = PushNow | HeatNow | ChangeController | TakeHead | TurnHead
+Action = (
+    PushNow
+    | HeatNow
+    | BreakPart
+    | TiltGround
+    | ChangeController
+    | Take
+    | GiveBack
+    | MoveJoint
+    | TurnHead
+    | GoTo
+    | Play
+    | Light
+    | Say
+)
+ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
+"""What may be asked, by the word for it."""
+
+
+def action_of(data: object) -> Action:
+    """Return what a page asks for: `{"do": "PushNow", "force_n": 5, ...}`.
+
+    Raises:
+        UnknownName: there is no such action.
+        BadInput: a field is missing, one too many, of another type or out of its range.
+    """
+    if not isinstance(data, Mapping):
+        raise BadInput(f"what is wanted is {short(data)}; give an object with `do`.")
+    word = data.get("do")
+    if not isinstance(word, str) or word not in ACTIONS:
+        raise UnknownName("Action", str(word)[:60], ACTIONS, "what a page may ask for")
+    given = {str(name): value for name, value in data.items() if name != "do"}
+    try:
+        return _reader(word).validate_json(json.dumps(given))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"]))[:60]
+        if fault["type"] == "missing_keyword_only" or fault["type"] == "missing":
+            raise BadInput(f"{word} lacks {place}; give it.") from None
+        raise BadInput(
+            f"{place} of {word} is {short(fault['input'])}: {fault['msg']}."
+        ) from None
+
+
+@cache
+def _reader(word: str) -> "TypeAdapter[Action]":
+    return TypeAdapter(ACTIONS[word])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A resource that an operator takes whole."""
+
+    name: str
+    holders: tuple[str, ...]
+    """Of its leaves; virtual owners among them."""
+    is_mine: bool
+    """Whether the operator may command all of it."""
+    wait_left_s: float | None = None
+    """Until the operator's request for it times out; None: it waits for nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,7 +244,7 @@ class Moment:
     sonar: FloatArray
     """(n_sonars,) in m."""
     has_fallen: bool
-    head: str
-    """Who has the head."""
+    groups: tuple["Group", ...]
+    """What the operator may take, and who has it."""
     said: tuple[str, ...]
     """What became of the operator's wishes, the newest last."""

@@ -1,6 +1,7 @@
 """A live robot: a process of its own that keeps real time, records, and obeys.
 
-    LiveRobot: posture, stiffness controller and operator are owners of one ledger
+    Standing: what it does by itself, slot by slot, recorded
+    LiveRobot: lets an operator act on it, and tells what there is to see
     run_live_robot: slot by slot against the clock, a moment for who looks
 
 Nobody who looks slows it: it sends a moment when the last one was taken, and takes at
@@ -11,48 +12,36 @@ it never leaves a step out.
 import signal
 import time
 from collections import deque
-from dataclasses import dataclass
 from math import cos, radians, sin
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import numpy as np
-
 from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Loss, Preemption, Token
-from controllers.interface.robot_interface import Observation
-from controllers.registry import make_controller
-from experiments.closed_loop.behaviours import SlotsFailed, StiffnessOwner
-from experiments.closed_loop.loop import APPROACH_TIME, approach
+from controllers.arbitration.tokens import Preemption
+from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_with_ledger import (
-    RobotWithLedger,
-    RobotWithLedgerCfg,
-)
+from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial import TrialCfg
 from experiments.live.operation import (
-    OPERATOR_PRIORITY,
     Action,
+    BreakPart,
     ChangeController,
+    GiveBack,
     HeatNow,
     Moment,
     PushNow,
     Stop,
-    TakeHead,
-    TurnHead,
+    Take,
+    TiltGround,
 )
+from experiments.live.operator import Operator, motor_leaves
+from experiments.live.posture_owner import PostureOwner
+from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
-from models.resources import DeviceKind
 from sim.body import SimulationDiverged
-from sim.engine.world import ticks_of
-from sim.robot import SimulatedRobot
 
-POSTURE_OWNER, OPERATOR = "posture", "operator"
-POSTURE_PRIORITY = 1
-HEAD = ("HeadYaw", "HeadPitch")
 MOST_A_SLOT = 20
-KEPT = 6
+KEPT = 8
 """Sentences that a moment repeats."""
 MOMENT_SLOTS = 4
 """Slots between two moments: 25 a second."""
@@ -60,14 +49,11 @@ LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Pushing:
-    force: np.ndarray
-    end_s: float
+Change = PushNow | HeatNow | BreakPart | TiltGround | ChangeController
 
 
-class LiveRobot:
-    """One robot in its posture under a controller; `act`, `slot`, `moment`, `close`."""
+class Standing:
+    """A robot that stands in its posture under a controller; recorded."""
 
     def __init__(self, cfg: TrialCfg) -> None:
         """Place it and begin its recording.
@@ -76,47 +62,25 @@ class LiveRobot:
             BadInput: a value of the configuration cannot be used.
         """
         robot = cfg.load_robot()
-        self._cfg = cfg
-        self.body = RobotWithLedger(
+        self.controller = cfg.controller
+        self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
                 posture=cfg.posture,
                 simulation=cfg.simulation,
-                ledger=LedgerCfg(preemption=Preemption.BY_PRIORITY),
+                ledger=LedgerCfg(
+                    preemption=Preemption.BY_PRIORITY, tells_commands=False
+                ),
             ),
+            controller=cfg.controller,
+            seed=cfg.simulation.seed,
+            control_period=cfg.control_period,
         )
-        sim, ledger = self.body.sim, self.body.ledger
-        self.controller = cfg.controller
-        self._period = ticks_of("control period", cfg.control_period, ledger.cfg.tick_s)
-        self._start, self._goal = sim.read().target, robot.posture(cfg.posture).angles
-        # What a motor's leaf is called, and its leading joint.
-        self._leads = {
-            name: robot.joint_index(motor.name)
-            for motor, name in (
-                (motor, node.name)
-                for node in robot.resources.walk()
-                if node.device is not None and node.device.kind is DeviceKind.MOTOR
-                for motor in robot.motors
-                if motor.name in node.device.names
-            )
+        leads = {
+            leaf: robot.joint_index(robot.joints[robot.joint_index(joint)].motor)
+            for joint, leaf in motor_leaves(robot).items()
         }
-        ledger.add_owner(
-            Owner(name=POSTURE_OWNER, priority=POSTURE_PRIORITY), ledger.tick
-        )
-        ledger.add_owner(Owner(name=OPERATOR, priority=OPERATOR_PRIORITY), ledger.tick)
-        self._posture: dict[str, Token] = {}
-        self._operator: Token | None = None
-        self.stiffness = StiffnessOwner(
-            ledger,
-            self.body.gate,
-            robot,
-            make_controller(cfg.controller),
-            self._period,
-        )
-        self.body.behaviours.add(POSTURE_OWNER, self._hold_posture)
-        self.body.behaviours.add(self.stiffness.name, self.stiffness)
-        self._pushes: list[_Pushing] = []
-        self._said: deque[str] = deque(maxlen=KEPT)
+        PostureOwner(self.setup.body, robot, cfg.posture, cfg.control_period, leads)
         self.recording = RunRecording.open(
             cfg.folder,
             robot,
@@ -130,17 +94,50 @@ class LiveRobot:
         """Run one device slot, and record it where the controller's period ends.
 
         Raises:
+            SlotsFailed: something failed; the slot was run to its end.
             SimulationDiverged: a torque is not finite.
         """
-        self.body.disturb = self._push if self._pushes else None
+        setup = self.setup
+        setup.disturbance.begin(setup.tick)
         try:
-            self.body.slot()
+            setup.body.slot()
+        finally:
+            seen = setup.stiffness.seen
+            if setup.tick % setup.control_ticks == 0 and seen is not None:
+                self.recording.row(setup.body.sim, seen, setup.stiffness.decided)
+
+    def close(self, reason: str) -> None:
+        """Close the recording with the reason, and release the engine."""
+        self.recording.close(reason)
+        self.setup.close()
+
+
+class LiveRobot:
+    """One robot and its operator; `act`, `slot`, `moment`, `close`."""
+
+    def __init__(self, cfg: TrialCfg) -> None:
+        """Place it; errors as of `Standing`."""
+        self._play = Standing(cfg)
+        self.setup, self.recording = self._play.setup, self._play.recording
+        self.body, self.stiffness = self.setup.body, self.setup.stiffness
+        self.controller = self._play.controller
+        self.operator = Operator(self.setup)
+        self._said: deque[str] = deque(maxlen=KEPT)
+
+    def slot(self) -> None:
+        """Run one device slot.
+
+        Raises:
+            SimulationDiverged: a torque is not finite.
+        """
+        try:
+            self._play.slot()
         except SlotsFailed as failed:
             self._tell(str(failed), "failed")
-        if self.body.tick % self._period == 0 and self.stiffness.seen is not None:
-            self.recording.row(
-                self.body.sim, self.stiffness.seen, self.stiffness.decided
-            )
+        if self.operator.news:
+            for text in self.operator.news:
+                self._tell(text, "operator")
+            self.operator.news.clear()
 
     def act(self, action: Action) -> None:
         """Do what the operator wants, or say why not."""
@@ -167,121 +164,64 @@ class LiveRobot:
             fsr=seen.fsr,
             sonar=seen.sonar,
             has_fallen=truth.has_fallen,
-            head=self._head_owner(),
+            groups=self.operator.groups(),
             said=tuple(self._said),
         )
 
     def close(self, reason: str) -> None:
         """Close the recording with the reason, and release the engine."""
-        self.recording.close(reason)
-        self.body.close()
-
-    # -- wishes ------------------------------------------------------------------------
+        self._play.close(reason)
 
     def _do(self, action: Action) -> str:
         match action:
-            case PushNow():
-                return self._begin_push(action)
-            case HeatNow(joint=joint, degc=degc):
-                robot = self.body.sim.robot
-                motor = robot.motor_of_joint[robot.joint_index(joint)]
-                self.body.sim.set_temperature(robot.motor_names[motor], degc)
-                return f"{joint} is {degc:g} °C"
-            case ChangeController(controller=name):
-                self.stiffness.change(make_controller(name))
-                self.controller = name
-                return f"controller {name}"
-            case TakeHead(take=take, priority=priority):
-                return self._take_head(priority) if take else self._give_head()
-            case TurnHead():
-                return self._turn_head(action)
+            case Take():
+                return self.operator.take(action)
+            case GiveBack():
+                return self.operator.give(action)
+            case (
+                PushNow() | HeatNow() | BreakPart() | TiltGround() | ChangeController()
+            ):
+                return self._change(action)
+        return self.operator.command(action)
 
-    def _begin_push(self, push: PushNow) -> str:
-        angle, end_s = radians(push.direction_deg), self.body.time_s + push.duration_s
-        force = push.force_n * np.array([cos(angle), sin(angle), 0.0])
-        self._pushes.append(_Pushing(force=force, end_s=end_s))
+    def _change(self, action: Change) -> str:
+        """Do to the robot what no owner does: it needs no token."""
+        setup, body = self.setup, self.body
+        match action:
+            case PushNow():
+                return self._push(action)
+            case HeatNow():
+                joint, degc = action.joint, action.degc
+                setup.robot.joint_index(joint)  # names those that there are
+                body.sim.set_temperature(setup.motor_name(joint), degc)
+                return f"{joint} is {degc:g} °C"
+            case BreakPart():
+                part, is_broken = action.part, action.is_broken
+                (body.break_parts if is_broken else body.repair_parts)([part])
+                return f"{part} is {'broken' if is_broken else 'repaired'}"
+            case TiltGround():
+                setup.disturbance.set_ground(None, action.slope_deg)
+                return f"the ground turns to {action.slope_deg:g}°"
+            case ChangeController():
+                setup.use_controller(action.controller)
+                self.controller = action.controller
+                return f"controller {action.controller}"
+
+    def _push(self, push: PushNow) -> str:
+        angle = radians(push.direction_deg)
+        force = (push.force_n * cos(angle), push.force_n * sin(angle), 0.0)
+        slots = max(round(push.duration_s / self.setup.tick_s), 1)
+        link = self.body.sim.robot.base_link
+        self.setup.disturbance.push(link, force, self.body.tick + slots)
         return (
             f"pushed with {push.force_n:g} N towards {push.direction_deg:g}° for "
             f"{push.duration_s:g} s"
         )
 
-    def _turn_head(self, turn: TurnHead) -> str:
-        angles = np.deg2rad([turn.yaw_deg, turn.pitch_deg]).tolist()
-        refused = self.body.gate.submit_all(
-            self._operator, dict(zip(HEAD, angles, strict=True))
-        )
-        if refused is not None:
-            who = self._head_owner() or "nobody"
-            return f"the gate refused: {refused.reason.value}; the head is of {who}"
-        return f"head to {turn.yaw_deg:g}°, {turn.pitch_deg:g}°"
-
-    def _give_head(self) -> str:
-        if self._operator is None:
-            return "the head is not yours"
-        self.body.ledger.release(self._operator, self.body.tick)
-        self._operator = None
-        return "head given back"
-
-    def _take_head(self, priority: int) -> str:
-        request = Request(
-            owner=OPERATOR, resources=HEAD, priority=priority, timeout_s=0.0
-        )
-        before = self._head_owner()
-        outcome = self.body.ledger.request(request, self.body.tick).outcome
-        if outcome is None or outcome.token is None:
-            return f"head not had at priority {priority}: {before} has it"
-        self._operator = outcome.token
-        return f"head taken from {before}" if before else "head taken"
-
-    def _head_owner(self) -> str:
-        names = {
-            name
-            for leaf in HEAD
-            for name, token in (
-                (OPERATOR, self._operator),
-                (POSTURE_OWNER, self._posture.get(leaf)),
-            )
-            if token is not None and self.body.ledger.authorise(token, leaf) is None
-        }
-        return ", ".join(sorted(names))
-
-    def _push(self, sim: SimulatedRobot) -> None:
-        self._pushes = [p for p in self._pushes if sim.time_s < p.end_s - 1e-9]
-        for push in self._pushes:
-            sim.push_com(sim.robot.base_link, push.force)
-
     def _tell(self, text: str, kind: str, **data: object) -> None:
         time_s = self.body.time_s
         self._said.append(f"{time_s:.1f} s  {text}")
         self.recording.event(kind, time_s, said=text, **data)
-
-    # -- posture -----------------------------------------------------------------------
-
-    def _hold_posture(self, tick: int, observation: Observation) -> None:
-        """Approach the posture with all motors that nobody else has."""
-        if tick % self._period:
-            return
-        ledger = self.body.ledger
-        for leaf in self._leads:
-            token = self._posture.get(leaf)
-            if token is None or ledger.authorise(token, leaf) is not None:
-                request = Request(
-                    owner=POSTURE_OWNER,
-                    resources=(leaf,),
-                    loss=Loss.PARTIAL,
-                    timeout_s=0.0,
-                )
-                outcome = ledger.request(request, tick).outcome
-                if outcome is None or outcome.token is None:
-                    self._posture.pop(leaf, None)
-                    continue
-                self._posture[leaf] = outcome.token
-        robot = self.body.sim.robot
-        time_s = min(observation.time_s + self._cfg.control_period, APPROACH_TIME)
-        way = approach(self._start, self._goal, time_s)
-        target = np.clip(way, robot.lower, robot.upper)
-        for leaf, token in self._posture.items():
-            self.body.gate.submit(token, leaf, float(target[self._leads[leaf]]))
 
 
 def run_live_robot(cfg: TrialCfg, link: Connection, folder: Path | None) -> None:

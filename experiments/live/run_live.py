@@ -20,6 +20,7 @@ from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
 from experiments.live.operation import Action, Moment, Stop
+from experiments.live.panel import Panel
 from experiments.live.robots import run_live_robot
 from experiments.live.scene import Scene
 from experiments.live.server import PageServer, closed_viser
@@ -124,25 +125,33 @@ def run_live_command(
     arms = plan_trials(cfg)
     robot = arms[0].load_robot()
     secret = secrets.token_urlsafe(24)
-    with closed_viser(secret) as viser, PageServer(viser, secret, port) as page:
+    links: list[RobotLink] = []
+    panel = Panel(
+        robot,
+        [arm.controller for arm in arms],
+        [n for n in controller_names() if n != "constant"],
+        lambda i, action: i < len(links) and links[i].send(action),
+    )
+    with (
+        closed_viser(secret) as viser,
+        PageServer(viser, secret, port, panel) as page,
+    ):
         say_if_it_compiles()
         folder, arms = record_trials(arms, out)
-        links = [RobotLink(arm) for arm in arms]
         try:
+            links += [RobotLink(arm) for arm in arms]
             scene = Scene(
                 viser,
                 robot,
                 robot.posture(arms[0].posture).angles,
                 [arm.controller for arm in arms],
-                [n for n in controller_names() if n != "constant"],
-                lambda i, action: links[i].send(action),
                 slope_deg=cfg.slope_deg,
             )
             print(page.url, flush=True)
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
-            _watch(links, scene, seconds)
+            _watch(links, scene, panel, seconds)
         except KeyboardInterrupt as stop:
             status = exit_status(stop)
             why = why_stopped(stop)
@@ -157,8 +166,12 @@ def run_live_command(
     return status
 
 
-def _watch(links: Sequence[RobotLink], scene: Scene, seconds: float | None) -> None:
+def _watch(
+    links: Sequence[RobotLink], scene: Scene, panel: Panel, seconds: float | None
+) -> None:
     begin = time.monotonic()
     while seconds is None or time.monotonic() < begin + seconds:
-        scene.show([link.look() for link in links])
+        moments = [link.look() for link in links]
+        scene.show(moments)
+        panel.put(moments)
         time.sleep(FRAME_S)

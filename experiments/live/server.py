@@ -1,6 +1,6 @@
 """The only way in: a page, viser's client and its messages, behind the same checks.
 
-    browser ── door (Host, Origin, key) ── guard ── page, client
+    browser ── door (Host, Origin, key) ── guard ── page, panel, client
                                       └── websocket ── viser (takes nobody else)
 
 viser itself asks nobody who they are. It listens on a port of the loopback interface
@@ -31,11 +31,13 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from experiments.live.panel import Panel
 from experiments.server.server import ServerCfg, listen
 from experiments.server.service.connections import (
     LOOPBACK_NAMES,
     Guard,
     PunctualConnection,
+    error_response,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 SECRET_HEADER = "x-nao-testbed-live"
 LARGEST_MESSAGE = 256 * 1024
 """Of a browser, in bytes."""
+LARGEST_WISH = 4096
+"""Body of a request, in bytes."""
 VIEW_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
@@ -107,17 +111,16 @@ class Door:
         """Pass a call on, or refuse it."""
         headers = Headers(scope=scope)
         if scope["type"] == "websocket":
-            host, origin = headers.get("host", ""), headers.get("origin", "")
-            if (
-                host.lower() in self._hosts
-                and origin.lower() == f"http://{host.lower()}"
-                and self._has_key(headers)
-            ):
+            if self._is_ours(headers) and self._has_key(headers):
                 await self._app(scope, receive, send)
             else:
                 await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] == "http":
+            if scope["method"] not in {"GET", "HEAD"} and not self._is_ours(headers):
+                refusal = error_response(403, "only a page of this server may do that.")
+                await refusal(scope, receive, send)
+                return
             given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])
             if scope["path"] == "/" and self._is_key(given[0]):
                 answer = RedirectResponse("/", 303)
@@ -129,6 +132,12 @@ class Door:
             if self._has_key(headers):
                 MutableHeaders(scope=scope)["authorization"] = f"Bearer {self._key}"
         await self._app(scope, receive, send)
+
+    def _is_ours(self, headers: Headers) -> bool:
+        """Whether a page of this server asks, as the browser tells."""
+        host = headers.get("host", "").lower()
+        origin = headers.get("origin", "").lower()
+        return host in self._hosts and origin == f"http://{host}"
 
     def _has_key(self, headers: Headers) -> bool:
         try:
@@ -161,18 +170,22 @@ class _Connection(PunctualConnection):
 class PageServer:
     """Serves the page of one viser; a context that serves in a thread."""
 
-    def __init__(self, viser: "ViserServer", secret: str, port: int) -> None:
+    def __init__(
+        self, viser: "ViserServer", secret: str, port: int, panel: Panel
+    ) -> None:
         """Take the address.
 
         Args:
             viser: from `closed_viser`.
             secret: that it answers to.
             port: 0 takes a free one.
+            panel: what the page is told and may ask.
 
         Raises:
             BadInput: the port cannot be had.
         """
         self._viser_port, self._secret = viser.get_port(), secret
+        self._panel = panel
         cfg = ServerCfg(port=port, max_connections=100)
         self._socket = listen(cfg)
         bound = self._socket.getsockname()[1]
@@ -187,9 +200,12 @@ class PageServer:
                 Route("/", self._get_page),
                 Route("/view/", self._get_client),
                 WebSocketRoute("/view", self._carry),
+                *panel.routes,
             ]
         )
-        guard = Guard(app, epoch=1, secret=key, max_body=0, hosts=LOOPBACK_NAMES)
+        guard = Guard(
+            app, epoch=1, secret=key, max_body=LARGEST_WISH, hosts=LOOPBACK_NAMES
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 Door(guard, key, bound),
@@ -219,6 +235,7 @@ class PageServer:
 
     def __exit__(self, *error: object) -> None:
         """End it."""
+        self._panel.is_closing = True
         self._server.should_exit = True
         self._thread.join()
 
@@ -226,7 +243,8 @@ class PageServer:
         del request
         nonce = secrets.token_urlsafe(16)
         policy = (
-            f"default-src 'none'; frame-src 'self'; style-src 'nonce-{nonce}'; "
+            f"default-src 'none'; frame-src 'self'; connect-src 'self'; "
+            f"img-src 'self' data:; style-src 'nonce-{nonce}'; "
             f"script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; "
             "frame-ancestors 'none'"
         )

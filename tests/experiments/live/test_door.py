@@ -1,9 +1,10 @@
 """The door: who has no key, a foreign page, or asks viser itself stays out."""
 
 import http.client
+import json
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,9 +15,13 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from experiments.live.operation import Action, PushNow
+from experiments.live.panel import Panel
 from experiments.live.server import PageServer, closed_viser
+from models import load_robot
 
 PROTOCOL = "viser-v1.1.1"
+MOST = 50
 
 
 @dataclass
@@ -24,28 +29,51 @@ class Served:
     port: int
     key: str
     viser_port: int
+    wanted: list[tuple[int, Action]]
+    """What was passed on to the robots."""
 
     @property
     def cookie(self) -> str:
         return f"nao_testbed_live_{self.port}={self.key}"
 
     def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
+        return self.ask("GET", path, None, headers)[0]
+
+    def ask(
+        self, method: str, path: str, body: str | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request("GET", path, headers=headers)
+        connection.request(method, path, body, headers)
         answer = connection.getresponse()
-        answer.read()
+        text = answer.read().decode()
         connection.close()
-        return answer
+        return answer, text
+
+    def want(self, body: str, **changed: str) -> tuple[int, str]:
+        """Post a wish as our page does, but for some headers; empty: without it."""
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Cookie": self.cookie}
+        headers = {k: v for k, v in (headers | changed).items() if v}
+        answer, text = self.ask("POST", "/do", body, headers)
+        return answer.status, text
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     secret = secrets.token_urlsafe(8)
-    with closed_viser(secret) as viser, PageServer(viser, secret, 0) as page:
+    wanted: list[tuple[int, Action]] = []
+
+    def send(i: int, action: Action) -> bool:
+        if len(wanted) >= MOST:
+            return False
+        wanted.append((i, action))
+        return True
+
+    panel = Panel(load_robot(), ["fixed", "<img src=x>"], ["fixed"], send)
+    with closed_viser(secret) as viser, PageServer(viser, secret, 0, panel) as page:
         url = urlsplit(page.url)
         assert url.hostname == "127.0.0.1"
         assert url.port is not None
-        yield Served(url.port, url.query.removeprefix("key="), viser.get_port())
+        yield Served(url.port, url.query.removeprefix("key="), viser.get_port(), wanted)
 
 
 def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
@@ -63,7 +91,9 @@ def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
         assert "frame-ancestors" in policy
 
 
-@pytest.mark.parametrize("path", ["/", "/view/", "/?key=wrong", "/view/?darkMode"])
+@pytest.mark.parametrize(
+    "path", ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state"]
+)
 def test_without_the_key_nothing_is_shown(served: Served, path: str) -> None:
     assert served.get(path).status == 401
     assert served.get(path, Cookie=served.cookie + "x").status == 401
@@ -127,3 +157,90 @@ def test_viser_itself_answers_to_nobody_else(served: Served) -> None:
         ),
     ):
         pass
+
+
+PUSH = {"do": "PushNow", "direction_deg": 0, "force_n": 5, "duration_s": 0.2}
+
+
+def test_a_wish_of_our_page_reaches_whom_it_is_for(served: Served) -> None:
+    del served.wanted[:]
+    push = PushNow(direction_deg=0.0, force_n=5.0, duration_s=0.2)
+    assert served.want(json.dumps({"robot": 1, **PUSH}))[0] == 202
+    assert served.want(json.dumps({"robot": None, **PUSH}))[0] == 202
+    assert served.wanted == [(1, push), (0, push), (1, push)]
+
+
+@pytest.mark.requirement("JD-23")
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": ""}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Cookie": ""}, 401),
+        ({"Cookie": "nao_testbed_live=x"}, 401),
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, 403),
+    ],
+    ids=str,
+)
+def test_a_wish_of_a_stranger_goes_nowhere(
+    served: Served, changed: dict[str, str], status: int
+) -> None:
+    del served.wanted[:]
+    assert served.want(json.dumps(PUSH), **changed)[0] == status
+    assert not served.wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("", "no JSON"),
+        ("[" * 3000, "JSON"),
+        ("[1]", "an object"),
+        ('{"do": "Stop"}', "Action"),
+        ('{"do": "__init__"}', "Action"),
+        ('{"do": ["Say"]}', "Action"),
+        (json.dumps(PUSH | {"force_n": float("nan")}), "finite"),
+        (json.dumps(PUSH | {"force_n": float("inf")}), "finite"),
+        (json.dumps(PUSH | {"force_n": "5"}), "valid number"),
+        (json.dumps(PUSH | {"force_n": True}), "valid number"),
+        (json.dumps(PUSH | {"force_n": 101}), "less than or equal to 100"),
+        (json.dumps(PUSH | {"robot": 2}), "0 to 1"),
+        (json.dumps(PUSH | {"robot": True}), "0 to 1"),
+        (json.dumps(PUSH | {"token": "1-1-0000000000000000"}), "token"),
+        ('{"do": "MoveJoint", "joint": "HeadYaw", "angle_deg": 1e400}', "finite"),
+        ('{"do": "MoveJoint", "joint": 5, "angle_deg": 1}', "valid string"),
+        ('{"do": "MoveJoint", "joint": "HeadYaw"}', "lacks angle_deg"),
+        (json.dumps({"do": "Say", "text": "x" * 201}), "200"),
+        (json.dumps({"do": "Say", "text": ""}), "1"),
+        ('{"do": "Take", "resource": "Head", "priority": 10}', "9"),
+        ('{"do": "Take", "resource": "Head", "priority": 6.5}', "integer"),
+        ('{"do": "Light", "leds": "Leds", "colour": "red"}', "#rrggbb"),
+    ],
+)
+def test_a_wish_without_sense_is_refused_with_the_reason(
+    served: Served, body: str, word: str
+) -> None:
+    del served.wanted[:]
+    status, text = served.want(body)
+    assert status == 400
+    assert word in json.loads(text)["error"]
+    assert not served.wanted
+
+
+def test_what_is_too_long_or_too_much_is_dropped(served: Served) -> None:
+    del served.wanted[:]
+    assert served.want(" " * 5000)[0] == 413
+    statuses = {
+        served.want(json.dumps(PUSH | {"robot": 0}))[0] for _ in range(MOST + 5)
+    }
+    assert statuses == {202, 429}
+    assert len(served.wanted) == MOST
+
+
+def test_names_travel_as_text(served: Served) -> None:
+    """JSON with its own type and `nosniff`; the page puts it into `textContent`."""
+    answer, text = served.ask("GET", "/about", None, {"Cookie": served.cookie})
+    assert answer.getheader("content-type") == "application/json"
+    assert answer.getheader("x-content-type-options") == "nosniff"
+    assert json.loads(text)["robots"] == ["fixed", "<img src=x>"]

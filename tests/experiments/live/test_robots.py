@@ -11,9 +11,10 @@ from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.operation import (
     ChangeController,
+    GiveBack,
     HeatNow,
     PushNow,
-    TakeHead,
+    Take,
     TurnHead,
 )
 from experiments.live.robots import LiveRobot
@@ -43,6 +44,10 @@ def run(live: LiveRobot, slots: int) -> None:
         live.slot()
 
 
+def owner_of(live: LiveRobot, name: str) -> str:
+    return ", ".join({g.name: g.holders for g in live.moment().groups}[name])
+
+
 def test_who_looks_changes_nothing(make_live: MakeLive) -> None:
     ends = []
     for looks in (True, False):
@@ -62,35 +67,34 @@ def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
     live = make_live()
     run(live, 4)
     live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
-    assert (
-        "the gate refused: NO_TOKEN; the head is of posture" in live.moment().said[-1]
-    )
-    live.act(TakeHead(take=True, priority=0))
-    assert "not had at priority 0: posture has it" in live.moment().said[-1]
+    assert "the gate refused HeadYaw" in live.moment().said[-1]
+    assert "NO_TOKEN; it is of posture" in live.moment().said[-1]
+    live.act(Take(resource="Head", priority=0))
+    assert "in the way: HeadPitch: posture; HeadYaw: posture" in live.moment().said[-1]
     run(live, 4)
     assert abs(np.rad2deg(live.moment().q[0])) < 1.0
-    live.act(TakeHead(take=True))
-    assert "head taken from posture" in live.moment().said[-1]
+    live.act(Take(resource="Head"))
+    assert "Head taken from posture" in live.moment().said[-1]
     live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
-    run(live, 40)
-    assert live.moment().head == "operator"
+    run(live, 60)
+    assert owner_of(live, "Head") == "operator"
     assert np.rad2deg(live.moment().q[0]) == pytest.approx(20.0, abs=2.0)
-    live.act(TakeHead(take=False))
-    run(live, 40)
-    assert live.moment().head == "posture"
+    live.act(GiveBack(resource="Head"))
+    run(live, 80)
+    assert owner_of(live, "Head") == "posture"
     assert abs(np.rad2deg(live.moment().q[0])) < 2.0
 
 
 def test_taking_the_head_twice_leaves_it_with_the_operator(make_live: MakeLive) -> None:
     live = make_live()
     run(live, 4)
-    live.act(TakeHead(take=True))
-    live.act(TakeHead(take=True, priority=9))
+    live.act(Take(resource="Head"))
+    live.act(Take(resource="Head", priority=9))
     run(live, 4)
-    assert live.moment().head == "operator"
-    live.act(TakeHead(take=False))
+    assert owner_of(live, "Head") == "operator"
+    live.act(GiveBack(resource="Head"))
     run(live, 4)
-    assert live.moment().head == "posture"
+    assert owner_of(live, "Head") == "posture"
 
 
 def test_a_push_moves_it_that_way_and_ends(make_live: MakeLive) -> None:
@@ -136,7 +140,7 @@ def test_what_makes_no_sense_is_refused_and_the_robot_stands(
         said = live.moment().said[-1]
         assert "refused" in said
         assert word in said
-    live.act(TakeHead(take=True))
+    live.act(Take(resource="Head"))
     live.act(TurnHead(yaw_deg=170.0, pitch_deg=0.0))
     assert "accepted: -2.08567 to 2.08567" in live.moment().said[-1]
     assert live.controller == "fixed"

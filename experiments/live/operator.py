@@ -1,0 +1,389 @@
+"""The operator: a person as an owner of the ledger, whose commands go through the gate.
+
+    take -> request -> token -> gate, or command controller -> transmitter -> gate
+
+It holds one token for each resource that it took. A joint is led to its angle slot by
+slot, at most `SPEED`; postures, motions, lights and texts are orders as those of any
+behaviour. Nobody knows the operator before it takes something: a run that nobody
+touches is the same as one without a page.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.requests import NotGranted, Owner, Request, Ticket
+from controllers.arbitration.tokens import Loss, Token
+from controllers.interface.robot_interface import Observation, check_target
+from controllers.schemas.library.common import leaves_under, resources_of_all
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from experiments.live.operation import (
+    OPERATOR_PRIORITY,
+    GiveBack,
+    GoTo,
+    Group,
+    Light,
+    MoveJoint,
+    Play,
+    Say,
+    Take,
+    TurnHead,
+)
+from experiments.scenarios.vocabulary.setup import Setup
+from models import Robot, UnknownName
+from models.library import LightPattern, LightStep, Sound
+from models.resources import DeviceKind
+
+OPERATOR = "operator"
+SPEED = np.deg2rad(60.0)
+"""At which a joint is led to its angle, in rad/s."""
+FADE_S = 0.2
+HEAD = ("HeadYaw", "HeadPitch")
+
+Command = TurnHead | MoveJoint | GoTo | Play | Light | Say
+"""What needs a token."""
+
+
+def limbs_of(robot: Robot) -> Mapping[str, tuple[str, ...]]:
+    """Return the highest composites that have a motor among their own parts.
+
+    Returns:
+        Their names and their leaves: head, arms and legs of a NAO.
+    """
+    limbs: dict[str, tuple[str, ...]] = {}
+    below: set[str] = set()
+    for node in robot.resources.walk():
+        devices = [child.device for child in node.children]
+        has_motor = any(d is not None and d.kind is DeviceKind.MOTOR for d in devices)
+        if has_motor and node.name not in below:
+            limbs[node.name] = leaves_under(robot, [node.name])
+            below |= {one.name for one in node.walk()}
+    return limbs
+
+
+def groups_of(robot: Robot) -> tuple[str, ...]:
+    """Return what an operator takes whole: limbs, all motors, LEDs, loudspeakers."""
+    kinds = (DeviceKind.MOTOR, DeviceKind.LEDS, DeviceKind.SPEAKER)
+    whole = (name for kind in kinds for name in resources_of_all(robot, kind))
+    return tuple(dict.fromkeys((*limbs_of(robot), *whole)))
+
+
+def motor_leaves(robot: Robot) -> Mapping[str, str]:
+    """Return joint to the leaf of its motor."""
+    leaf_of = {
+        motor: node.name
+        for node in robot.resources.walk()
+        if node.device is not None and node.device.kind is DeviceKind.MOTOR
+        for motor in node.device.names
+    }
+    return {
+        joint.name: leaf_of[joint.motor]
+        for joint in robot.joints
+        if joint.motor in leaf_of
+    }
+
+
+class Operator:
+    """A person who takes, commands and gives back; a behaviour once it took something.
+
+    What a method returns is for the person; what it raises too.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        """Be nobody yet."""
+        self._setup, self._body = setup, setup.body
+        self._ledger, self._gate = setup.body.ledger, setup.body.gate
+        self._robot = setup.robot
+        self._groups = {
+            name: leaves_under(self._robot, [name]) for name in groups_of(self._robot)
+        }
+        self._leaf_of = motor_leaves(self._robot)
+        self._tokens: dict[str, Token] = {}
+        """Resource to token, dead ones among them: the gate says why."""
+        self._waits: dict[str, Ticket] = {}
+        self._goals: dict[str, float] = {}
+        """Leaf of a motor to the angle to which it is led, in rad."""
+        self._orders: list[PlacedOrder] = []
+        self.news: list[str] = []
+        """What has become of what was asked for earlier; whoever reads it empties."""
+        self._shown: tuple[int, tuple[Group, ...]] = (-1, ())
+
+    # -- reservations ------------------------------------------------------------------
+
+    def take(self, wish: Take) -> str:
+        """Ask for a resource; say who gave way, or who is in the way.
+
+        Raises:
+            UnknownName: there is no such resource.
+            NotGranted: it is not to be had.
+        """
+        leaves = leaves_under(self._robot, [wish.resource])
+        self._be_known()
+        tick, before = self._body.tick, self._holders(leaves)
+        self._let_go(wish.resource)
+        request = Request(
+            owner=OPERATOR,
+            resources=(wish.resource,),
+            priority=wish.priority,
+            timeout_s=wish.timeout_s,
+            loss=Loss.PARTIAL,
+        )
+        ticket = self._ledger.request(request, tick)
+        if ticket.outcome is None:
+            self._waits[wish.resource] = ticket
+            return (
+                f"waits for {wish.resource} for up to {wish.timeout_s:g} s; in the "
+                f"way: {'; '.join(self._described(leaves)) or 'nobody'}"
+            )
+        return self._taken(wish.resource, ticket, before)
+
+    def give(self, wish: GiveBack) -> str:
+        """Release a resource, or give up waiting for it."""
+        if not self._let_go(wish.resource):
+            return f"{wish.resource} is not yours"
+        return f"{wish.resource} given back"
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return what can be taken, and who has it; made anew when that changes."""
+        changes, rows = self._shown
+        if changes != self._ledger.changes or self._waits:
+            changes, rows = self._ledger.changes, tuple(self._look())
+            self._shown = changes, rows
+        return rows
+
+    # -- commands ----------------------------------------------------------------------
+
+    def command(self, wish: Command) -> str:
+        """Command what was taken; the gate or the command controller says no.
+
+        Raises:
+            UnknownName: there is no such joint, posture, motion or resource.
+            BadInput: an angle is out of its joint's range.
+        """
+        library = self._body.commands.library
+        match wish:
+            case TurnHead(yaw_deg=yaw, pitch_deg=pitch):
+                return self._lead(dict(zip(HEAD, (yaw, pitch), strict=True)))
+            case MoveJoint(joint=joint, angle_deg=angle):
+                return self._lead({joint: angle})
+            case GoTo(posture=posture):
+                if posture not in self._robot.postures:
+                    known = self._robot.postures
+                    raise UnknownName("Posture", posture, known, "the robot")
+                outputs = OutputSet(name=f"go to {posture}", to=posture)
+                return self._order(outputs, set(self._leaf_of.values()))
+            case Play(motion=name):
+                motion = library.motion(name)
+                leaves = {self._leaf_of[joint] for joint in motion.joints}
+                return self._order(OutputSet(name=name, motion=motion), leaves)
+            case Light(leds=leds, colour=colour):
+                rgb = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+                groups = leaves_under(self._robot, [leds])
+                step = LightStep(
+                    at_s=0.0,
+                    leds=groups,
+                    colour=(rgb[0], rgb[1], rgb[2]),
+                    fade_s=FADE_S,
+                )
+                name = f"{leds} {colour}"
+                pattern = LightPattern(name=name, steps=(step,), length_s=FADE_S)
+                return self._order(OutputSet(name=name, light=pattern), set(groups))
+            case Say(text=text):
+                sound = Sound(name="operator says", text=text)
+                speakers = resources_of_all(self._robot, DeviceKind.SPEAKER)
+                leaves = set(leaves_under(self._robot, speakers))
+                return self._order(OutputSet(name=text, sound=sound), leaves)
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        """Lead the joints on, and look what became of requests and orders."""
+        del tick, observation
+        if self._goals:
+            self._step_joints()
+        if self._waits:
+            self._look_at_waits()
+        if self._orders:
+            for order in [one for one in self._orders if one.is_over]:
+                self._orders.remove(order)
+                self.news.append(_ended(order))
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _be_known(self) -> None:
+        """Become an owner, at the first taking or after having been dropped."""
+        if self._ledger.knows(OPERATOR):
+            return
+        owner = Owner(name=OPERATOR, priority=OPERATOR_PRIORITY)
+        self._ledger.add_owner(owner, self._body.tick)
+        self._body.behaviours.add(OPERATOR, self)
+
+    def _taken(
+        self, resource: str, ticket: Ticket, before: Mapping[str, tuple[str, ...]]
+    ) -> str:
+        self._tokens[resource] = ticket.token
+        gave_way = _list(before)
+        return f"{resource} taken" + (f" from {gave_way}" if gave_way else "")
+
+    def _let_go(self, resource: str) -> bool:
+        """Release or withdraw; return whether there was anything."""
+        tick, found = self._body.tick, False
+        ticket = self._waits.pop(resource, None)
+        if ticket is not None:
+            self._ledger.withdraw(ticket.number, tick)
+            found = True
+        token = self._tokens.pop(resource, None)
+        if token is not None:
+            leaves = [
+                leaf
+                for leaf in leaves_under(self._robot, [resource])
+                if self._ledger.covers(token, leaf)
+            ]
+            for leaf in leaves:
+                self._goals.pop(leaf, None)
+            if leaves:
+                self._ledger.release(token, tick)
+            found = bool(leaves) or found
+        return found
+
+    def _look_at_waits(self) -> None:
+        for resource, ticket in list(self._waits.items()):
+            if ticket.outcome is None:
+                continue
+            del self._waits[resource]
+            try:
+                self.news.append(self._taken(resource, ticket, {}))
+            except NotGranted as error:
+                self.news.append(f"refused: {error}")
+
+    def _lead(self, angles_deg: Mapping[str, float]) -> str:
+        robot = self._robot
+        target = 0.5 * (robot.lower + robot.upper)
+        for joint, angle in angles_deg.items():
+            target[robot.joint_index(joint)] = np.deg2rad(angle)
+        check_target(target, robot)  # names the joint and its range
+        leaves = {
+            self._leaf_of[joint]: float(target[robot.joint_index(joint)])
+            for joint in angles_deg
+        }
+        now = {leaf: self._gate.present[leaf] for leaf in leaves}
+        refused = self._gate.submit_all(self._token(leaves), now)
+        names = " and ".join(angles_deg)
+        if refused is not None:
+            who = _list(self._holders(leaves)) or "nobody"
+            return f"the gate refused {names}: {refused.reason.value}; it is of {who}"
+        self._goals |= leaves
+        angles = ", ".join(f"{angle:g}°" for angle in angles_deg.values())
+        return f"{names} to {angles}"
+
+    def _step_joints(self) -> None:
+        """Move every joint that has a goal on towards it, all in one batch."""
+        most = SPEED * self._ledger.cfg.tick_s
+        values, present = {}, self._gate.present
+        for leaf, goal in self._goals.items():
+            here = present[leaf]
+            values[leaf] = here + min(max(goal - here, -most), most)
+        token_of = {leaf: self._token([leaf]) for leaf in values}
+        parts: dict[Token | None, dict[str, float]] = {}
+        for leaf, token in token_of.items():
+            parts.setdefault(token, {})[leaf] = values[leaf]
+        refused = self._gate.submit_together(list(parts.items())).refused
+        if refused is not None:
+            self.news.append(
+                f"the gate refused {refused.resource}: {refused.reason.value}"
+            )
+        authorise = self._ledger.authorise
+        for leaf, angle in values.items():
+            is_lost = authorise(token_of[leaf], leaf) is not None
+            if is_lost or (refused is None and angle == self._goals[leaf]):
+                del self._goals[leaf]
+
+    def _order(self, outputs: OutputSet, leaves: set[str]) -> str:
+        token = self._token(leaves)
+        if token is None:
+            who = _list(self._holders(leaves)) or "nobody"
+            return (
+                f"refused {outputs.name!r}: NO_TOKEN, no reservation of yours has "
+                f"all of {_short(leaves)}; now of {who}"
+            )
+        for leaf in leaves:
+            self._goals.pop(leaf, None)
+        order = self._body.commands.submit(outputs, token, self._body.tick)
+        if order.is_over:
+            return _ended(order)
+        self._orders.append(order)
+        return f"{outputs.name!r} ordered"
+
+    def _token(self, leaves: Iterable[str]) -> Token | None:
+        """Return the operator's token that may command all of some leaves.
+
+        Else one that covered them once, so that the gate says what became of it.
+        """
+        wanted, authorise = set(leaves), self._ledger.authorise
+        dead = None
+        for resource, token in self._tokens.items():
+            if all(authorise(token, leaf) is None for leaf in wanted):
+                return token
+            if wanted <= set(leaves_under(self._robot, [resource])):
+                dead = token
+        return dead
+
+    def _holders(self, leaves: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return leaf to who else uses it."""
+        wanted = set(leaves)
+        return {
+            row.name: users
+            for row in take_snapshot(self._ledger).resources
+            if row.name in wanted
+            and (users := tuple(who for who in row.users if who != OPERATOR))
+        }
+
+    def _described(self, leaves: Iterable[str]) -> list[str]:
+        """Say who else has some leaves, at what priority, and since when."""
+        wanted, tick_s = set(leaves), self._ledger.cfg.tick_s
+        said = {
+            hold.owner: f"{hold.owner} (priority {hold.priority}, "
+            f"since {hold.since_tick * tick_s:.1f} s)"
+            for row in take_snapshot(self._ledger).resources
+            if row.name in wanted
+            for hold in row.holders
+            if hold.owner != OPERATOR and not hold.is_lent
+        }
+        return [said[owner] for owner in sorted(said)]
+
+    def _look(self) -> Iterable[Group]:
+        users = {row.name: row.users for row in take_snapshot(self._ledger).resources}
+        waits = {
+            wait.request: wait.until_tick
+            for row in take_snapshot(self._ledger).resources
+            for wait in row.waiters
+        }
+        tick_s = self._ledger.cfg.tick_s
+        for name, leaves in self._groups.items():
+            ticket = self._waits.get(name)
+            until = None if ticket is None else waits.get(ticket.number)
+            holders = dict.fromkeys(who for leaf in leaves for who in users[leaf])
+            yield Group(
+                name=name,
+                holders=tuple(holders),
+                is_mine=self._token(leaves) is not None,
+                wait_left_s=None
+                if until is None
+                else (until - self._ledger.tick) * tick_s,
+            )
+
+
+def _list(holders: Mapping[str, tuple[str, ...]]) -> str:
+    return ", ".join(sorted({who for users in holders.values() for who in users}))
+
+
+def _short(leaves: Iterable[str]) -> str:
+    names = sorted(leaves)
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
+
+
+def _ended(order: PlacedOrder) -> str:
+    if not order.has_failed:
+        return f"{order.outputs.name!r} done"
+    why = order.refused or order.reason
+    detail = f": {order.detail}" if order.detail else ""
+    return f"refused {order.outputs.name!r}: {why}{detail}"

@@ -1,0 +1,190 @@
+"""What the page is told and what it asks, as JSON: robots, their state, wishes.
+
+The page draws; nothing here draws or touches a robot. State goes out as server-sent
+events, at most one for each `STATE_S`; a wish comes in by POST, is checked
+(`action_of`), and goes to the robots' processes.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from experiments.live.operation import ACTIONS, Action, Moment, action_of
+from experiments.live.operator import groups_of, limbs_of, motor_leaves
+from experiments.server.service.connections import (
+    EventStream,
+    as_event,
+    error_response,
+)
+from models import BadInput, Robot, TestbedError
+
+STATE_S = 0.2
+"""Between two states that a page is told."""
+
+Send = Callable[[int, Action], bool]
+"""Given the number of a robot and what is wanted of it; False: too much at once."""
+
+
+class Panel:
+    """The robots as the page sees them; `put` the newest moments again and again."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        names: Sequence[str],
+        controllers: Sequence[str],
+        send: Send,
+    ) -> None:
+        """Describe them.
+
+        Args:
+            robot: that all of them are.
+            names: of the robots.
+            controllers: that may be chosen.
+            send: takes actions to robots.
+        """
+        self._robot, self._names, self._send = robot, tuple(names), send
+        self._about = json.dumps(_describe(robot, names, controllers))
+        self._states: list[str | None] = [None for _ in names]
+        self._numbers = [0 for _ in names]
+        self.is_closing = False
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """What a server serves of it."""
+        return [
+            Route("/about", self._get_about),
+            Route("/state", self._get_state),
+            Route("/do", self._do, methods=["POST"]),
+        ]
+
+    def put(self, moments: Sequence[Moment | None]) -> None:
+        """Keep the newest moment of each robot; None leaves it as it is."""
+        for i, moment in enumerate(moments):
+            if moment is not None:
+                self._states[i] = json.dumps(_state(i, moment))
+                self._numbers[i] += 1
+
+    async def _get_about(self, request: Request) -> Response:
+        del request
+        return Response(self._about, media_type="application/json")
+
+    async def _get_state(self, request: Request) -> Response:
+        del request
+        return EventStream(self._tell())
+
+    async def _tell(self) -> AsyncIterator[str]:
+        told = [0 for _ in self._names]
+        while not self.is_closing:
+            pieces = []
+            for i, state in enumerate(self._states):
+                if state is not None and told[i] != self._numbers[i]:
+                    told[i] = self._numbers[i]
+                    pieces.append(as_event("state", state))
+            yield "".join(pieces) or ":\n\n"
+            await asyncio.sleep(STATE_S)
+
+    async def _do(self, request: Request) -> Response:
+        """Pass a wish on: `{"robot": 0, "do": "Take", "resource": "Head"}`."""
+        try:
+            data = json.loads(await request.body())
+            if not isinstance(data, dict):
+                raise BadInput("a wish is an object with `robot` and `do`.")
+            whom = self._whom(data.pop("robot", None))
+            action = action_of(data)
+        except (ValueError, RecursionError):
+            return error_response(400, "the body is no JSON.")
+        except TestbedError as error:
+            return error_response(400, str(error))
+        taken = [self._send(i, action) for i in whom]
+        if not all(taken):
+            return error_response(429, "too many wishes at once; that one is dropped.")
+        return JSONResponse({}, status_code=202)
+
+    def _whom(self, given: object) -> Sequence[int]:
+        if given is None:
+            return range(len(self._names))
+        if type(given) is not int or not 0 <= given < len(self._names):
+            raise BadInput(
+                f"robot is {str(given)[:20]!r}; give its number, 0 to "
+                f"{len(self._names) - 1}, or null for all."
+            )
+        return [given]
+
+
+def _describe(
+    robot: Robot, names: Sequence[str], controllers: Sequence[str]
+) -> Mapping[str, Any]:
+    leaf_of = motor_leaves(robot)
+    limb_of = {
+        leaf: limb for limb, leaves in limbs_of(robot).items() for leaf in leaves
+    }
+    library = robot.library
+    return {
+        "robots": list(names),
+        "actions": list(ACTIONS),
+        "groups": list(groups_of(robot)),
+        "joints": [
+            {
+                "name": joint.name,
+                "low": round(float(np.rad2deg(joint.lower)), 1),
+                "high": round(float(np.rad2deg(joint.upper)), 1),
+                "group": limb_of.get(leaf_of.get(joint.name, ""), ""),
+            }
+            for joint in robot.joints
+        ],
+        "motors": sorted(set(leaf_of.values())),
+        "postures": sorted({step.end for step in library.transitions}),
+        "motions": [
+            name
+            for name in library.motions
+            if name not in {step.motion for step in library.transitions}
+        ],
+        "leds": [
+            node.name
+            for node in robot.resources.walk()
+            if node.device is not None and node.device.kind == "leds"
+        ],
+        "controllers": list(controllers),
+        "force_sensors": [sensor.name for sensor in robot.force_sensors],
+        "sonars": [sonar.name for sonar in robot.sonars],
+    }
+
+
+def _state(i: int, moment: Moment) -> Mapping[str, Any]:
+    return {
+        "robot": i,
+        "time_s": round(moment.time_s, 2),
+        "late_s": round(moment.late_s, 2),
+        "controller": moment.controller,
+        "has_fallen": moment.has_fallen,
+        "angle_deg": _rounded(np.rad2deg(moment.q), 2),
+        "degc": _rounded(moment.degc, 1),
+        "fsr_n": _rounded(moment.fsr, 1),
+        "sonar_m": _rounded(moment.sonar, 2),
+        "groups": [
+            {
+                "name": group.name,
+                "holders": list(group.holders),
+                "is_mine": group.is_mine,
+                "wait_left_s": group.wait_left_s,
+            }
+            for group in moment.groups
+        ],
+        "said": list(moment.said),
+    }
+
+
+def _rounded(values: NDArray[np.float64], digits: int) -> list[float | None]:
+    """Return numbers as JSON has them: what is no number is null."""
+    return [
+        round(value, digits) if np.isfinite(value) else None
+        for value in values.tolist()
+    ]

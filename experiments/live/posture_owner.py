@@ -1,0 +1,122 @@
+"""Who holds the posture of a live robot, with all motors that nobody else has.
+
+One token and one submission for the whole body, as long as all of it is its own; what
+is taken from it it asks for again, leaf by leaf, and waits. A joint that comes back is
+led to the posture, no faster than `SPEED`: nobody else has brought it there.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Loss, Token
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.loop import APPROACH_TIME, approach
+from experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from models import Robot
+
+POSTURE_OWNER = "posture"
+POSTURE_PRIORITY = 1
+SPEED = np.deg2rad(60.0)
+"""In rad/s."""
+
+FloatArray = NDArray[np.float64]
+
+
+class PostureOwner:
+    """A behaviour that approaches a posture and stays in it."""
+
+    def __init__(
+        self,
+        body: RobotWithLedger,
+        robot: Robot,
+        posture: str,
+        period_s: float,
+        leads: Mapping[str, int],
+    ) -> None:
+        """Become known to the ledger, and take every motor.
+
+        Args:
+            body: whose posture.
+            robot: its description.
+            posture: a stored one.
+            period_s: between two set-points.
+            leads: leaf of a motor to its leading joint.
+        """
+        self._body, self._robot, self._leads = body, robot, leads
+        self._period_s = period_s
+        self._period = round(period_s / body.ledger.cfg.tick_s)
+        self._start = body.sim.read().target
+        stored = robot.posture(posture)
+        self._goal, self._state = stored.angles, stored.state
+        owner = Owner(name=POSTURE_OWNER, priority=POSTURE_PRIORITY)
+        body.ledger.add_owner(owner, body.ledger.tick)
+        first = body.ledger.request(
+            Request(
+                owner=POSTURE_OWNER,
+                optional=tuple(leads),
+                loss=Loss.PARTIAL,
+                timeout_s=0.0,
+            ),
+            body.ledger.tick,
+        )
+        self._tickets = dict.fromkeys(leads, first)
+        self._returning: set[str] = set()
+        body.behaviours.add(POSTURE_OWNER, self)
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        """Submit the set-points of a period."""
+        if tick % self._period:
+            return
+        mine = self._hold(tick)
+        gate, robot = self._body.gate, self._robot
+        time_s = min(observation.time_s + self._period_s, APPROACH_TIME)
+        way = approach(self._start, self._goal, time_s)
+        target = np.clip(way, robot.lower, robot.upper)
+        whole = set(mine.values())
+        if not self._returning and len(mine) == len(self._leads) and len(whole) == 1:
+            gate.submit_set_points(whole.pop(), target)
+            return
+        parts: dict[Token, dict[str, float]] = {}
+        for leaf, token in mine.items():
+            angle = self._next(leaf, float(target[self._leads[leaf]]))
+            parts.setdefault(token, {})[leaf] = angle
+        if parts:
+            gate.submit_together(list(parts.items()))
+
+    def _hold(self, tick: int) -> dict[str, Token]:
+        """Return leaf to token of what is its own; ask for the rest."""
+        ledger, mine = self._body.ledger, {}
+        for leaf, ticket in self._tickets.items():
+            outcome = ticket.outcome
+            if outcome is None:
+                continue  # waits
+            token = outcome.token
+            if token is not None and ledger.authorise(token, leaf) is None:
+                mine[leaf] = token
+            elif token is None or not ledger.covers(token, leaf):
+                self._returning.add(leaf)
+                again = Request(
+                    owner=POSTURE_OWNER, resources=(leaf,), timeout_s=LONGEST_S
+                )
+                self._tickets[leaf] = ledger.request(again, tick)
+        return mine
+
+    def _next(self, leaf: str, angle: float) -> float:
+        """Return the next set-point of a leaf; one that was away comes slowly.
+
+        A robot that was brought to another state, such as Sit, stays as it is: no
+        straight way leads from there.
+        """
+        if leaf not in self._returning:
+            return angle
+        here, most = self._body.gate.present[leaf], SPEED * self._period_s
+        if self._body.state not in {None, self._state}:
+            return here
+        if abs(angle - here) <= most:
+            self._returning.discard(leaf)
+            return angle
+        return here + float(np.copysign(most, angle - here))

@@ -1,0 +1,177 @@
+"""The operator as an owner: takes, waits, commands by the gate alone, gives back."""
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.requests import Owner, Request
+from experiments.live.operation import (
+    Action,
+    BreakPart,
+    GiveBack,
+    GoTo,
+    Light,
+    MoveJoint,
+    Play,
+    Say,
+    Take,
+    TiltGround,
+    TurnHead,
+)
+from experiments.live.operator import SPEED, groups_of
+from experiments.live.robots import LiveRobot
+from models import Robot
+from tests.experiments.live.test_robots import MakeLive, make_live, run  # noqa: F401
+
+COMMANDS: tuple[Action, ...] = (
+    TurnHead(yaw_deg=10.0, pitch_deg=0.0),
+    MoveJoint(joint="LShoulderPitch", angle_deg=10.0),
+    GoTo(posture="Crouch"),
+    Play(motion="nod"),
+    Light(leds="Left eye", colour="#ff0000"),
+    Say(text="hello"),
+)
+
+
+@pytest.fixture
+def live(make_live: MakeLive) -> LiveRobot:  # noqa: F811
+    one = make_live()
+    run(one, 4)
+    return one
+
+
+def said(live: LiveRobot) -> str:
+    return live.moment().said[-1]
+
+
+def test_groups_are_limbs_all_motors_lights_and_speech(nao: Robot) -> None:
+    assert groups_of(nao) == (
+        *("Head", "Left arm", "Right arm", "Legs", "All motors", "Leds", "TTS"),
+    )
+
+
+@pytest.mark.requirement("JD-23")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: type(one).__name__)
+def test_no_command_goes_past_the_gate(live: LiveRobot, command: Action) -> None:
+    """Of nothing that it has not, and of nothing that it has no more."""
+    sim = live.body.sim
+    before = sim.read().target.copy(), sim.leds.means().copy()
+    take = Take(resource="All motors", priority=9)
+    for has_had in (False, True):
+        if has_had:
+            live.act(take)
+            live.act(GiveBack(resource="All motors"))
+        live.act(command)
+        assert "NO_TOKEN" in said(live)
+        run(live, 10)
+        way = sim.read().target
+        assert abs(way[:2]).max() < 1e-6
+        assert abs(way - before[0]).max() < 0.05
+        np.testing.assert_array_equal(sim.leds.means(), before[1])
+        assert not sim.speaker.utterances
+
+
+def test_what_is_taken_from_the_operator_is_refused_by_the_gate(
+    live: LiveRobot,
+) -> None:
+    live.act(Take(resource="Head"))
+    live.act(TurnHead(yaw_deg=60.0, pitch_deg=0.0))
+    ledger = live.body.ledger
+    ledger.add_owner(Owner(name="thief", priority=9), ledger.tick)
+    ledger.request(Request(owner="thief", resources=("Head",)), ledger.tick)
+    run(live, 3)
+    assert "the gate refused" in said(live)
+    assert "REVOKED" in said(live)
+    stands = live.body.sim.read().target[0]
+    run(live, 10)
+    assert live.body.sim.read().target[0] == stands
+    live.act(TurnHead(yaw_deg=60.0, pitch_deg=0.0))
+    assert "REVOKED; it is of thief" in said(live)
+
+
+def test_a_joint_is_led_at_its_speed_and_stays(live: LiveRobot) -> None:
+    live.act(Take(resource="Left arm"))
+    arm = live.body.sim.robot.joint_index("LShoulderPitch")
+    begin = live.body.sim.read().target[arm]
+    live.act(
+        MoveJoint(joint="LShoulderPitch", angle_deg=float(np.rad2deg(begin)) - 20.0)
+    )
+    run(live, 10)
+    moved = begin - live.body.sim.read().target[arm]
+    assert moved == pytest.approx(10 * 0.01 * SPEED)
+    run(live, 40)
+    assert begin - live.body.sim.read().target[arm] == pytest.approx(np.deg2rad(20.0))
+    live.act(MoveJoint(joint="LShoulderPitch", angle_deg=170.0))
+    assert "accepted: " in said(live)
+    live.act(MoveJoint(joint="HeadYaw", angle_deg=5.0))
+    assert "NO_TOKEN" in said(live)
+
+
+def test_it_waits_for_who_is_in_the_way_and_is_told(live: LiveRobot) -> None:
+    ledger = live.body.ledger
+    ledger.add_owner(Owner(name="dance", priority=8), ledger.tick)
+    ticket = ledger.request(Request(owner="dance", resources=("Head",)), ledger.tick)
+    live.act(Take(resource="Head", timeout_s=2.0))
+    assert "waits for Head for up to 2 s; in the way: dance (priority 8" in said(live)
+    head = next(g for g in live.moment().groups if g.name == "Head")
+    assert head.wait_left_s == pytest.approx(2.0)
+    assert not head.is_mine
+    run(live, 10)
+    ledger.release(ticket.token, ledger.tick)
+    run(live, 2)
+    assert "Head taken" in said(live)
+    assert next(g for g in live.moment().groups if g.name == "Head").is_mine
+    live.act(GiveBack(resource="Head"))
+    live.act(Take(resource="Legs", priority=0, timeout_s=0.1))
+    run(live, 15)
+    assert "timeout (in the way: " in said(live)
+    assert "posture" in said(live)
+
+
+def test_the_body_by_one_token_a_motion_lights_and_a_text(live: LiveRobot) -> None:
+    for name in ("All motors", "Leds", "TTS"):
+        live.act(Take(resource=name))
+        assert f"{name} taken" in said(live)
+    assert len(live.operator._tokens) == 3
+    live.act(Light(leds="Leds", colour="#ffffff"))
+    live.act(Say(text="hello <b>"))
+    live.act(Play(motion="nod"))
+    for _ in range(600):
+        live.slot()
+        if "'nod' done" in " ".join(live.moment().said):
+            break
+    told = " ".join(live.moment().said)
+    for what in ("'nod' done", "'Leds #ffffff' done", "'hello <b>' done"):
+        assert what in told
+    assert live.body.sim.leds.means().min() == pytest.approx(1.0)
+    assert [one.label for one in live.body.sim.speaker.utterances] == ["hello <b>"]
+    live.act(GoTo(posture="Sitt"))
+    assert "Sit" in said(live)
+
+
+def test_a_motor_breaks_and_the_ground_turns(live: LiveRobot) -> None:
+    live.act(BreakPart(part="LElbowRoll"))
+    assert list(live.body.sim.failed_motors) == ["LElbowRoll"]
+    live.act(Take(resource="Left arm", priority=9))
+    assert "frozen (in the way: LElbowRoll: brokenArm;" in said(live)
+    live.act(BreakPart(part="LElbowRoll", is_broken=False))
+    assert not live.body.sim.failed_motors
+    live.act(TiltGround(slope_deg=1.0))
+    run(live, 60)
+    assert live.body.sim.engine.cfg.slope_deg == pytest.approx(1.0)
+
+
+def test_giving_back_lets_the_posture_come_back_slowly(live: LiveRobot) -> None:
+    live.act(Take(resource="Right arm"))
+    arm = live.body.sim.robot.joint_index("RShoulderPitch")
+    stands = live.body.sim.read().target[arm]
+    live.act(MoveJoint(joint="RShoulderPitch", angle_deg=20.0))
+    run(live, 100)
+    live.act(GiveBack(resource="Right arm"))
+    away = live.body.sim.read().target[arm]
+    run(live, 12)
+    here = live.body.sim.read().target[arm]
+    assert 0.0 < abs(here - away) <= 12 * 0.01 * SPEED + 1e-9
+    run(live, 160)
+    assert abs(live.body.sim.read().target[arm] - stands) < 0.2
+    holders = {g.name: g.holders for g in live.moment().groups}
+    assert holders["All motors"] == ("posture",)
