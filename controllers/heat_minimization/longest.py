@@ -39,6 +39,11 @@ As in `minheat`, the least is then sought anew ten times a second, with the torq
 the motors give them: forces that are held for a minute would miss what stuck gears
 carry by then.
 
+**Only where it helps.** The first minute is `minheat`'s, and weights are followed only
+if they promise GAIN times the time that the legs' torques leave as they are. All get
+warm together under a plan; where gears or stops come to bear so much that nothing gets
+hot, that is heat for nothing.
+
 The search is made anew every minute, one programme at a time, so that no step of the
 controller waits for all of it (one takes about 10 ms). Ambient temperatures are those
 of the motors' identification, and copper has its resistance of there. What contact
@@ -83,6 +88,10 @@ CLOSE = 1.01
 """Torque over its bound that is near enough."""
 MOST_WEIGHT = 128.0
 """The last k: there a crouching NAO is within 0.5 % of all bounds."""
+
+
+GAIN = 1.1
+"""A plan has to promise this much more time than the present torques leave."""
 
 
 class MotorTimes:
@@ -251,13 +260,13 @@ class LongestCfg(MinHeatCfg):
 
     name: str = "longest"
     replan_s: Positive = 60.0
-    """Time from one search to the next, in s."""
+    """Time to the first search, and from one to the next, in s."""
 
 
 class Longest(MinHeat):
     """Shifts set-points towards the longest time; all else is `MinHeat`'s.
 
-    Until the first search has ended, some five seconds, it does what `MinHeat` does.
+    Until a search has found weights that promise more, it does what `MinHeat` does.
     """
 
     signal_names = (*MinHeat.signal_names, "minutes_left")
@@ -290,7 +299,7 @@ class Longest(MinHeat):
         self._weights: FloatArray | None = None
         self._n_points = 0
         """Of the contacts for which these were sought."""
-        self._next_search = -inf
+        self._next_search: float | None = None
 
     @property
     def signals(self) -> tuple[float, ...]:
@@ -306,9 +315,12 @@ class Longest(MinHeat):
         problem, temperature = present.problem, observation.temperature
         left = self._times.until_limit(self._effort.value, temperature)
         self._minutes_left = float(left.min()) / 60.0
+        of_legs = float(left[problem.loss > 0.0].min())
         if problem.n_points != self._n_points:  # on other feet
             self._drop_plan()
             self._n_points = problem.n_points
+        if self._next_search is None:
+            self._next_search = observation.time_s + self._longest_cfg.replan_s
         if self._search is None and observation.time_s >= self._next_search:
             self._next_search = observation.time_s + self._longest_cfg.replan_s
             limit = self._limit_of_joint * observation.stiffness
@@ -316,7 +328,8 @@ class Longest(MinHeat):
                 problem, self._times, temperature, limit[self._joint_of_motor]
             )
         if self._search is not None and (found := self._search.step()):
-            self._weights = found.weights
+            if found.time_s > GAIN * of_legs:
+                self._weights = found.weights
             self._search = None
         if self._weights is None:
             return super()._aim(present, observation)
