@@ -39,7 +39,8 @@ class Counting(ConstantStiffness):
 def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
     """One short closed loop of each; long ones are slow tests of the experiments."""
     nao = load_robot()
-    controller = make_controller("constant:0.7" if name == "constant" else name)
+    argument = {"constant": ":0.7", "current": ":0.9"}.get(name, "")
+    controller = make_controller(name + argument)
     sim = SimulatedRobot(nao, SimulationCfg(misalignment_deg=BAD_ANKLE), "PoseInit")
     try:
         height = sim.truth().base_position[2]
@@ -51,7 +52,7 @@ def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
         sim.close()
     assert_allclose(seen.stiffness, loop.limits, atol=1e-12)
     legs = [nao.joint_names.index(f"{s}KneePitch") for s in "LR"]
-    expected = {"fixed": 1.0, "constant": 0.7}.get(name)
+    expected = {"fixed": 1.0, "constant": 0.7, "current": 1.0}.get(name)
     if expected is not None:
         assert_allclose(seen.stiffness, expected, atol=1e-12)
     elif name in {"smart", "smart-full"}:
