@@ -261,6 +261,7 @@ class Body:
         lead, sharing = servo.lead_of_joint, servo.sharing
         engine.apply_position_targets(
             (servo.target[lead] + self._misalignment).tolist(),
+            servo.velocity[lead].tolist(),
             (servo.limit[lead] / sharing).tolist(),
             POSITION_GAIN,
             VELOCITY_GAIN,
@@ -289,6 +290,7 @@ class Body:
             self.q,
             self.v,
             servo.target,
+            servo.velocity,
             servo.limit,
             servo.presliding,
             servo.joint_torque,

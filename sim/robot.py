@@ -248,8 +248,9 @@ class SimulatedRobot:
 
         Raises:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
-                outside the joint's range, a limit of current below 0; LEDs or a sound
-                do not fit the robot's, or a sound begins while the last one is heard.
+                outside the joint's range, a velocity beyond its motor's or without a
+                set-point, a limit of current below 0; LEDs or a sound do not fit the
+                robot's, or a sound begins while the last one is heard.
         """
         check_command(command, self._robot)
         if command.sound is not None:
@@ -257,9 +258,11 @@ class SimulatedRobot:
             self.speaker.play(command.sound, self.time_s)
         if command.leds is not None:
             self.leds.fade(command.leds)
-        if command.target is not None:
-            self._servo.target[:] = command.target[self._servo.lead_of_joint]
         lead = self._servo.lead_of_joint
+        if command.target is not None:
+            self._servo.target[:] = command.target[lead]
+            v = command.velocity
+            self._servo.velocity[:] = 0.0 if v is None else v[lead]
         if command.current_limit is not None:
             self._stiffness.limit_current(command.current_limit[lead])
         if command.stiffness is not None:

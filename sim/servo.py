@@ -4,7 +4,7 @@ For a motor that drives joints j (usually one), with the calibration error δ of
 encoder, the measured angle is θ = mean(q_j - δ_j), counted in steps of the
 motor-side encoder, and with ω = mean(v_j):
 
-    τ  = kp (θ* - θ) - kd ω
+    τ  = kp (θ* - θ) + kd (ω* - ω)
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
     τ  clipped to ± min(stiffness · effort_limit, K I)
 
@@ -89,8 +89,8 @@ SERVOS = ("torque", "pybullet")
 class Servo:
     """State and constants of all motor boards; `step` is called once a tick.
 
-    The arrays `target`, `limit`, `motor_torque`, `joint_torque` and `square_sum` are
-    live: the caller writes the first two and reads the others.
+    The arrays `target`, `velocity` (θ* and ω*), `limit`, `motor_torque`, `joint_torque`
+    and `square_sum` are live: the caller writes the first three and reads the others.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class Servo:
         self.dt = dt
         self.misalignment = misalignment.copy()
         self.target = np.zeros(n)
+        self.velocity = np.zeros(n)
         self.limit = robot.effort_limit.copy()
         self.presliding = np.zeros(n)
         self.joint_torque = np.zeros(n) if joint_torque is None else joint_torque
@@ -152,6 +153,7 @@ class Servo:
             q,
             v,
             self.target,
+            self.velocity,
             self.limit,
             self.misalignment,
             self.presliding,
@@ -207,6 +209,7 @@ def _servo(
     q: FloatArray,
     v: FloatArray,
     target: FloatArray,
+    velocity: FloatArray,
     limit: FloatArray,
     misalignment: FloatArray,
     z: FloatArray,
@@ -239,7 +242,7 @@ def _servo(
             omega = 0.5 * (omega + v[b])
         if step[m] > 0.0:
             theta = np.rint(theta / step[m]) * step[m]
-        tau = kp[m] * (target[a] - theta) - kd[m] * omega
+        tau = kp[m] * (target[a] - theta) + kd[m] * (velocity[a] - omega)
         tau = min(max(tau, -stall[m] - slope[m] * omega), stall[m] - slope[m] * omega)
         tau = min(max(tau, -limit[a]), limit[a])
         motor_torque[m] = tau

@@ -104,6 +104,22 @@ class MotorLimit:
     is that range: no other limit than the stiffness."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MotorTarget:
+    """Set-points of a motor: angle θ* and velocity ω*.
+
+        τ = kp (θ* - θ) + kd (ω* - ω),
+
+    so that a joint on its way does not lag behind by kd ω* / kp [ES2659053T3, claim 1].
+    The velocity holds for one slot: who still moves commands it again.
+    """
+
+    angle: float
+    """In rad, for all joints of the motor."""
+    velocity: float
+    """In rad/s, at most what the motor can."""
+
+
 def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
     copy = as_numbers(values)
     if copy is None:
@@ -251,6 +267,9 @@ class Command:
 
     target: FloatArray | None = None
     """(n_joints,) position set-points, in rad."""
+    velocity: FloatArray | None = None
+    """(n_joints,) velocity set-points that go with them, in rad/s; None beside a
+    target: 0. Without a target it has no place."""
     stiffness: FloatArray | None = None
     """(n_joints,) in [0, 1]."""
     current_limit: FloatArray | None = None
@@ -323,12 +342,19 @@ def check_command(command: Command, robot: Robot) -> None:
 
     Raises:
         BadInput: a value is not finite, a stiffness outside [0, 1], a set-point outside
-            the joint's range, a limit of current below 0, or there is not one value for
-            each joint; LEDs or a sound do not fit the robot's (`check_leds`,
-            `check_sound`).
+            the joint's range, a velocity beyond its motor's or without a target, a
+            limit of current below 0, or there is not one value for each joint; LEDs or
+            a sound do not fit the robot's (`check_leds`, `check_sound`).
     """
     if command.target is not None:
         check_target(command.target, robot)
+    if command.velocity is not None:
+        check_velocity(command.velocity, robot)
+        if command.target is None:
+            raise BadInput(
+                "a command has set-points of velocity without those of position; give "
+                "`target` beside `velocity`."
+            )
     if command.stiffness is not None:
         check_stiffness(command.stiffness, robot)
     if command.current_limit is not None:
@@ -348,6 +374,13 @@ def check_target(target: FloatArray, robot: Robot) -> FloatArray:
     return _check_joint_values(
         "set-point", target, robot, " rad", robot.lower, robot.upper
     )
+
+
+def check_velocity(velocity: FloatArray, robot: Robot) -> FloatArray:
+    """Return set-points of velocity (n_joints,) in rad/s as a checked copy."""
+    most = np.array([joint.max_velocity for joint in robot.joints])
+    what = "set-point of velocity"
+    return _check_joint_values(what, velocity, robot, " rad/s", -most, most)
 
 
 def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:

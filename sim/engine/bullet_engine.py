@@ -367,17 +367,18 @@ class Engine:
     def apply_position_targets(
         self,
         target: Sequence[float],
+        velocity: Sequence[float],
         limit: Sequence[float],
         position_gain: float,
         velocity_gain: float,
     ) -> None:
-        """Set the targets in rad and torque limits in N·m of PyBullet's own motors."""
+        """Set targets (rad, rad/s) and torque limits (N·m) of PyBullet's own motors."""
         p.setJointMotorControlArray(
             self._body,
             self._indices,
             p.POSITION_CONTROL,
             targetPositions=target,
-            targetVelocities=[0.0] * self._n,
+            targetVelocities=velocity,
             forces=limit,
             positionGains=[position_gain] * self._n,
             velocityGains=[velocity_gain] * self._n,

@@ -130,10 +130,11 @@ class Gate:
             token: proof of a reservation that covers the leaf.
             leaf: a motor, a stiffness, LEDs, the loudspeakers, or a leaf without a
                 device.
-            value: for a motor an angle in rad; for a stiffness one number in [0, 1], or
-                an array (n,) in the order of its joints, or a `MotorLimit` with a limit
-                of current as well; for LEDs a `LedSetting`; for loudspeakers a
-                `SoundChunk` of at most one slot; None without a device.
+            value: for a motor an angle in rad, or a `MotorTarget` with a velocity as
+                well; for a stiffness one number in [0, 1], or an array (n,) in the
+                order of its joints, or a `MotorLimit` with a limit of current as well;
+                for LEDs a `LedSetting`; for loudspeakers a `SoundChunk` of at most one
+                slot; None without a device.
 
         Returns:
             None when it is accepted; `flush` may still reject it.

@@ -7,7 +7,8 @@ The set-point of a joint that nobody commands any more: hold where it is.
 a is the lag at which the servo, τ = kp (q* - q), already gives all that stiffness 1
 allows. Clipping to it changes no torque, so a leg that carries weight does not sag. It
 is 1 to 2 degrees on a NAO, so a joint on its way stops near where it is. The set-point
-then stands still: the commanded velocity is zero.
+then stands still: the commanded velocity is zero, as that of every joint that nobody
+gives a velocity in this very slot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,7 @@ class Outputs:
         self.robot = robot
         self.lags = holding_lags(robot)
         self._target = observation.target
+        self._velocity: FloatArray | None = None
         self._stiffness = observation.stiffness
         self._cap = np.ones(len(robot.joints))
         self._current: FloatArray | None = None
@@ -84,6 +86,8 @@ class Outputs:
         place, and another one once a shift changes in this slot."""
         self.target = self._target.copy()
         """(n_joints,) set-points, in rad."""
+        self.velocity: FloatArray | None = None
+        """(n_joints,) those of velocity in rad/s; None: 0."""
         self.stiffness = self._stiffness.copy()
         """(n_joints,) as commanded, before the caps."""
         self.current = self._current
@@ -104,6 +108,12 @@ class Outputs:
     def in_force(self) -> FloatArray:
         """(n_joints,) set-points of the posture, in rad; not to be changed."""
         return self._target
+
+    def set_velocity(self, place: Any, velocity: float) -> None:
+        """Let joints have this set-point of velocity for this slot, in rad/s."""
+        if self.velocity is None:
+            self.velocity = np.zeros(len(self.target))
+        self.velocity[place] = velocity
 
     def limp(self) -> tuple[int, ...]:
         """Return the joints without any stiffness from this slot on."""
@@ -139,11 +149,13 @@ class Outputs:
 
     def command(self) -> Command | None:
         """Return what goes out, None if nothing does."""
-        moves = self.moves or self.shift is not self._shift
+        stops = self._velocity is not None and self.velocity is None
+        moves = self.moves or stops or self.shift is not self._shift
         if not (moves or self.stiffens or self.leds or self.sound):
             return None
         return Command(
             target=self._shifted() if moves else None,
+            velocity=self.velocity,
             stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
             current_limit=None if self.current is self._current else self.current,
             leds=self.leds,
@@ -192,6 +204,7 @@ class Outputs:
     def keep(self) -> None:
         """Note that the command is in force."""
         self._target = self.target
+        self._velocity = self.velocity
         self._shift = self.shift
         self._stiffness = self.stiffness
         self._current = self.current

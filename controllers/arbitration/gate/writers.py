@@ -26,6 +26,7 @@ from controllers.interface.robot_interface import (
     DEVICE_SLOT_S,
     LedSetting,
     MotorLimit,
+    MotorTarget,
     Observation,
     SoundChunk,
     check_leds,
@@ -36,9 +37,9 @@ from models.resources import DeviceKind
 from models.values import as_number, as_numbers, short
 
 FloatArray = NDArray[np.float64]
-Value = float | FloatArray | MotorLimit | LedSetting | SoundChunk
-"""What a leaf takes: an angle, a stiffness, a stiffness with a limit of current, a
-colour of LEDs or a slot of sound."""
+Value = float | FloatArray | MotorTarget | MotorLimit | LedSetting | SoundChunk
+"""What a leaf takes: an angle, or one with a velocity, a stiffness, or one with a limit
+of current, a colour of LEDs or a slot of sound."""
 
 
 class DeviceWriter:
@@ -129,9 +130,14 @@ def _rounded_up(samples: float) -> int:
 
 
 class MotorWriter(DeviceWriter):
-    """Set-point of one motor: an angle in rad for all joints that it drives."""
+    """Set-point of one motor: an angle in rad for all joints that it drives.
 
-    __slots__ = ("_bounds", "_lag", "_name", "_outputs", "_place", "joints")
+    A `MotorTarget` has a velocity beside it, for this slot.
+    """
+
+    __slots__ = (
+        *("_bounds", "_lag", "_max_speed", "_name", "_outputs", "_place", "joints"),
+    )
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
         """Command the joints of a leaf; its motor's leading joint is the first."""
@@ -143,11 +149,16 @@ class MotorWriter(DeviceWriter):
         lower, upper = robot.lower[leaf.joints], robot.upper[leaf.joints]
         self._bounds = float(lower.max()), float(upper.min())
         self._lag = float(outputs.lags[leaf.joints].min())
+        self._max_speed = min(robot.joints[joint].max_velocity for joint in self.joints)
         self._outputs = outputs
 
     def accept(self, value: Value | None) -> Value | None:
         """Accept an angle in rad within the range of every joint of the motor."""
         if type(value) is not float:
+            if type(value) is MotorTarget:
+                angle = self.accept(value.angle)
+                assert isinstance(angle, float)
+                return MotorTarget(angle=angle, velocity=self._speed(value.velocity))
             number = as_number(value)
             if number is None:
                 raise BadInput(
@@ -164,10 +175,23 @@ class MotorWriter(DeviceWriter):
         )
 
     def put(self, value: Any) -> None:
-        """Set the angle of every joint of the motor."""
+        """Set the angle of every joint of the motor, and its velocity if it has one."""
         outputs = self._outputs
+        if type(value) is MotorTarget:
+            outputs.set_velocity(self._place, value.velocity)
+            value = value.angle
         outputs.target[self._place] = value
         outputs.moves = True
+
+    def _speed(self, value: object) -> float:
+        """Return a velocity in rad/s that the motor can have."""
+        number, most = as_number(value), self._max_speed
+        if number is not None and -most <= number <= most:  # false for NaN
+            return number
+        raise BadInput(
+            f"set-point of velocity of {self._name} is {short(value)}; give a number "
+            f"from {-most:g} to {most:g} rad/s."
+        )
 
     def make_safe(self, observation: Observation) -> None:
         """Hold where it is; joints on one motor by the mean of their angles."""

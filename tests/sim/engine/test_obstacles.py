@@ -209,9 +209,9 @@ def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None
         q = nao.posture("Stand").angles
         engine.place(q, np.array([0.0, 0.0, 0.5]), UPRIGHT)
         engine.place(q, np.array([0.0, 0.0, 0.54 - engine.clearance()]), UPRIGHT)
-        limit = [20.0] * len(q)
+        limit, still = [20.0] * len(q), [0.0] * len(q)
         for _ in range(1500):
-            engine.apply_position_targets(q.tolist(), limit, 0.2, 1.0)
+            engine.apply_position_targets(q.tolist(), still, limit, 0.2, 1.0)
             for foot in ("l_ankle", "r_ankle"):  # ahead, against the wall
                 engine.push(foot, np.array([6.0, 0.0, 0.0]), engine.link_com(foot))
             engine.step()

@@ -89,6 +89,7 @@ def test_inside_its_limits_the_motor_is_a_spring_and_damper(
     servo = Servo(nao, ServoCfg(encoder=False), DT, error)
     servo.target[:] = rng.uniform(nao.lower, nao.upper)
     servo.target[right] = servo.target[left]  # the follower's is not looked at
+    servo.velocity[:] = rng.uniform(-0.05, 0.05, len(error))
     q = servo.target + error + rng.uniform(-5e-3, 5e-3, len(error))
     v = rng.uniform(-0.05, 0.05, len(error))
     servo.step(q, v)
@@ -96,9 +97,8 @@ def test_inside_its_limits_the_motor_is_a_spring_and_damper(
         joints = [nao.joint_index(name) for name in motor.joints]
         theta = np.mean(q[joints] - error[joints])
         lead = nao.joints[joints[0]]
-        expected = lead.kp * (servo.target[joints[0]] - theta) - lead.kd * np.mean(
-            v[joints]
-        )
+        behind = servo.velocity[joints[0]] - np.mean(v[joints])
+        expected = lead.kp * (servo.target[joints[0]] - theta) + lead.kd * behind
         assert tau == pytest.approx(expected, abs=1e-9)
 
 
@@ -136,8 +136,8 @@ def test_the_compiled_kernel_is_the_written_one(nao: Robot, seed: int) -> None:
 
 def _arguments(servo: Servo, q: FloatArray, v: FloatArray) -> tuple[object, ...]:
     return (
-        *(q, v, servo.target, servo.limit, servo.misalignment, servo.presliding),
-        *(servo.joint_torque, servo.motor_torque, servo.square_sum),
+        *(q, v, servo.target, servo.velocity, servo.limit, servo.misalignment),
+        *(servo.presliding, servo.joint_torque, servo.motor_torque, servo.square_sum),
         *(servo._lead, servo._follow, servo._kp, servo._kd, servo._step),
         *(servo._stall, servo._slope, servo._friction, servo._gear, servo.dt),
     )
