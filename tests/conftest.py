@@ -4,8 +4,8 @@
 processes, signals, browsers, examples, notebooks. What is slow runs without coverage,
 which doubles the time of a simulation: the lines of a closed loop are run by quick
 tests too, and a hundred thousand ticks of it tell coverage nothing more. Where a slow
-test is alone with its lines, it says `slow(covers=True)`. The library of the NAO, half
-a second of YAML, is read once.
+test is alone with its lines, it says `slow(covers=True)`. The NAO with its library, a
+second of YAML, is read once.
 """
 
 import contextlib
@@ -84,10 +84,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection() -> None:
-    """Read it once; only now, as coverage runs by then."""
-    from tests.library_once import LibraryOnce
+    """Read robots once; only now, as coverage runs by then."""
+    import models.load
+    from tests.robots_once import RobotsOnce
 
-    pytest.MonkeyPatch().setattr("models.load.load_library", LibraryOnce())
+    once = RobotsOnce(models.load._read_robot)
+    pytest.MonkeyPatch().setattr("models.load._read_robot", once)
 
 
 @pytest.fixture(scope="session")

@@ -62,10 +62,15 @@ def load_robot(folder: Path | str | None = None) -> Robot:
             f"Robot folder {str(folder)!r} is not a directory; give a folder that "
             "holds robot.yaml and its tables."
         )
+    return _read_robot(folder)
+
+
+def _read_robot(folder: Path) -> Robot:
+    """Return the robot of a folder that is there."""
     file = read_yaml(folder / ROBOT_FILE, RobotFile)
     settings = file.value
     urdf = read_urdf(urdf_path(folder, settings.urdf))
-    check_urdf(folder, urdf.path)
+    check_urdf(folder, urdf.path, settings.name)
     _check_body(file, urdf)
     joints = _load_joints(folder, urdf)
     motors = load_motors(folder, joints)

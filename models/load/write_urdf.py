@@ -35,27 +35,25 @@ HEADER = """<?xml version="1.0"?>
 """
 
 
-def write_urdf(folder: Path) -> str:
+def write_urdf(folder: Path, name: str) -> str:
     """Return the text of the URDF.
 
     Args:
         folder: a robot folder with `links.csv`, `shapes.csv` and `materials.csv`.
+        name: of the robot.
 
     Raises:
         RobotDataError: a table is wrong.
     """
-    settings = read_yaml(folder / "robot.yaml", RobotFile).value
     links = read_table(folder / "links.csv", LinkRow, "name", "link")
     joints = read_table(folder / "joints.csv", JointRow, "name", "joint")
     materials = read_table(folder / "materials.csv", MaterialRow, "name", "material")
     shapes = read_table(folder / "shapes.csv", ShapeRow, "", "shape")
     all_shapes: list[ShapeRow] = []
     for table in (links, joints, materials):
-        for name in table.rows:
-            if set(name) & set('<>&"'):
-                table.fail(
-                    name, f'{table.kind} {name!r} has one of < > & "; rename it.'
-                )
+        for key in table.rows:
+            if set(key) & set('<>&"'):
+                table.fail(key, f'{table.kind} {key!r} has one of < > & "; rename it.')
     for link in links:
         _check_link(links, link, joints)
     for line, shape in shapes.rows.items():
@@ -69,7 +67,7 @@ def write_urdf(folder: Path) -> str:
         all_shapes.append(shape)
         if shape.mirror == "yes":
             all_shapes.append(mirrored(shape))
-    text = [HEADER.format(folder=folder.name), f'<robot name="{settings.name}">']
+    text = [HEADER.format(folder=folder.name), f'<robot name="{name}">']
     for material in materials:
         rgba = f"{material.red:g} {material.green:g} {material.blue:g} 1"
         text.append(f'  <material name="{material.name}"><color rgba="{rgba}"/>')
@@ -115,7 +113,7 @@ def urdf_path(folder: Path, named: str) -> Path:
     return ours if is_written and not path.exists() and ours.exists() else path
 
 
-def check_urdf(folder: Path, path: Path) -> None:
+def check_urdf(folder: Path, path: Path, name: str) -> None:
     """Refuse a URDF that says anything else than the tables of its folder.
 
     The robot's name, efforts and speeds are left out: nobody reads those of the URDF.
@@ -127,7 +125,7 @@ def check_urdf(folder: Path, path: Path) -> None:
     links = folder / "links.csv"
     if not links.is_file():
         return
-    text = write_urdf(folder)
+    text = write_urdf(folder, name)
     if _body(text) == _body(read_text_of(path)):
         return
     expected, found = parse_xml(path, text), parse_xml(path)
@@ -279,8 +277,9 @@ def write_anew(folder: Path) -> Path:
             f"robot folder {folder} has no links.csv, so its URDF is written by hand; "
             "give a folder with tables."
         )
-    text = write_urdf(folder)
-    path = folder / read_yaml(folder / "robot.yaml", RobotFile).value.urdf
+    settings = read_yaml(folder / "robot.yaml", RobotFile).value
+    text = write_urdf(folder, settings.name)
+    path = folder / settings.urdf
     is_shared = path.resolve().parent == OUR_URDFS and folder.resolve() not in (
         file.parent for file in OUR_URDFS.parent.glob("*/robot.yaml")
     )

@@ -50,7 +50,7 @@ def test_each_sole_has_four_force_sensors_that_are_contact_candidates(
 
 
 def test_urdf_is_what_the_tables_write(nao: Robot) -> None:
-    assert nao.urdf.read_text() == write_urdf(nao.folder), (
+    assert nao.urdf.read_text() == write_urdf(nao.folder, nao.name), (
         "run: python -m models.load.write_urdf models/nao"
     )
 
