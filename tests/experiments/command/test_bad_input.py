@@ -15,6 +15,7 @@ from typer.main import get_command
 from experiments.cli import app
 from experiments.common.options import PlainNumbers
 from tests.experiments.command.helpers import Launch, Run
+from tests.experiments.common.known_names import known_names, without_lists
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 CASES = """\
@@ -135,8 +136,19 @@ def test_bad_input_ends_with_one_message_and_leaves_nothing(
         assert (ran.status, ran.out) == (2, ""), options
         assert ran.err.startswith("error: "), options
         assert tree(files) == before, options
-        said[options] = ran.err
+        said[options] = without_lists(ran.err)
     data_regression.check(said, basename=command)
+
+
+def test_unknown_names_are_answered_with_all_that_are_known(
+    nao_testbed: Run, data_regression: DataRegressionFixture
+) -> None:
+    """The one place that lists them; other snapshots say `all controllers`."""
+    data_regression.check(known_names(), basename="known")
+    for option, names in zip(
+        ("--controllers fixd", "--posture PosInit"), known_names().values(), strict=True
+    ):
+        assert f"Known: {', '.join(names)}.\n" in nao_testbed(f"heat {option}").err
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from experiments.sweep.trial_store import robot_digest
 from models import BadInput, default_robot_folder, load_robot
 from sim.engine.obstacles import Obstacle
 from sim.engine.world import Payload
+from tests.experiments.common.known_names import without_lists
 from tests.experiments.sweep.files import ANKLES, SHORT, TWO_LEG, spec_of
 
 LEAST = "name: least\ncontroller: fixed\n"
@@ -30,7 +31,7 @@ def wrong(folder: Path, text: str) -> str:
     with pytest.raises(BadInput) as refused:
         spec_of(folder, text)
     said = str(refused.value).replace(f"{folder / 'sweep.yaml'}:", "")
-    return said.replace(str(folder), "FOLDER")
+    return without_lists(said.replace(str(folder), "FOLDER"))
 
 
 # -- what it means ------------------------------------------------------------------

@@ -1,0 +1,19 @@
+"""Messages without the lists of names that grow: snapshots ask for the one name.
+
+The lists themselves are in one snapshot, of `command/test_bad_input.py`.
+"""
+
+from controllers.registry import BUILT_IN
+from models import load_robot
+
+
+def known_names() -> dict[str, list[str]]:
+    """Return what kinds of names grow, with those of the installation."""
+    return {"controllers": list(BUILT_IN), "postures": list(load_robot().postures)}
+
+
+def without_lists(said: str) -> str:
+    """Return a message in which each whole list of names is one word."""
+    for kind, names in known_names().items():
+        said = said.replace(f"Known: {', '.join(names)}.", f"Known: all {kind}.")
+    return said
