@@ -193,41 +193,41 @@ def test_a_misaligned_ankle_rises_by_47_kelvin_in_15_minutes() -> None:
     assert heating.temperature[0] - 27.0 == pytest.approx(47.0, abs=0.5)
 
 
-@pytest.mark.parametrize(
-    ("motor", "tau", "power", "ends", "time_to_76"),
-    [
-        (0, 1.0, 0.82, (39, 35), None),
-        (0, 1.5, 1.84, (58, 50), None),
-        (0, 2.0, 3.27, (91, 74), 742),
-        (0, 2.5, 5.12, (145, 115), 249),
-        (0, 3.0, 7.37, (242, 188), 102),
-        (1, 1.0, 0.35, (31, 29), None),
-        (1, 2.0, 1.38, (49, 43), None),
-        (1, 3.0, 3.11, (87, 71), 877),
-        (2, 0.5, 0.65, (40, 36), None),
-        (2, 1.0, 2.61, (99, 81), 346),
-    ],
+CHECK_VALUES = (
+    (0, 1.0, 0.82, (39, 35), None),
+    (0, 1.5, 1.84, (58, 50), None),
+    (0, 2.0, 3.27, (91, 74), 742),
+    (0, 2.5, 5.12, (145, 115), 249),
+    (0, 3.0, 7.37, (242, 188), 102),
+    (1, 1.0, 0.35, (31, 29), None),
+    (1, 2.0, 1.38, (49, 43), None),
+    (1, 3.0, 3.11, (87, 71), 877),
+    (2, 0.5, 0.65, (40, 36), None),
+    (2, 1.0, 2.61, (99, 81), 346),
 )
-def test_two_node_reproduces_the_derived_check_values(
-    motor: int,
-    tau: float,
-    power: float,
-    ends: tuple[float, float],
-    time_to_76: float | None,
-) -> None:
-    """One hour at 25 °C with copper feedback [nao-thermal]."""
-    heating = _heating("two-node", 0.00393)
-    square = np.full(N, tau**2)
-    assert heating.joule_power(square)[motor] == pytest.approx(power, abs=0.006)
-    windings = []
-    for _ in range(3600):
+"""Of an hour at 25 °C: motor, torque in N·m, power in W, temperatures of winding and
+housing in the end in °C, and the second in which the winding has 76 °C."""
+
+
+def test_two_node_reproduces_the_derived_check_values() -> None:
+    """With copper feedback [nao-thermal]; each is a motor of its own."""
+    motors, torques, powers, ends, times = zip(*CHECK_VALUES, strict=True)
+    robot = SimpleNamespace(motors=[MOTORS[motor] for motor in motors])
+    cfg = HeatingCfg(model="two-node", copper_coefficient=0.00393)
+    heating = make_heating(cast(Robot, robot), cfg)
+    square = np.array(torques) ** 2
+    assert_allclose(heating.joule_power(square), powers, rtol=0.0, atol=0.006)
+    windings = np.empty((3600, len(motors)))
+    for row in windings:
         heating.advance(square, 1.0)
-        windings.append(heating.winding[motor])
-    assert (windings[-1], heating.temperature[motor]) == pytest.approx(ends, abs=0.6)
-    reached = 1 + int(np.searchsorted(windings, 76.0))
-    assert (None if reached > 3600 else reached) == (
-        None if time_to_76 is None else pytest.approx(time_to_76, abs=1.5)
-    )
+        row[:] = heating.winding
+    found = np.stack([windings[-1], heating.temperature], axis=1)
+    assert_allclose(found, ends, rtol=0.0, atol=0.6)
+    for winding, time_to_76 in zip(windings.T, times, strict=True):
+        reached = 1 + int(np.searchsorted(winding, 76.0))
+        assert (None if reached > 3600 else reached) == (
+            None if time_to_76 is None else pytest.approx(time_to_76, abs=1.5)
+        )
 
 
 @every_model

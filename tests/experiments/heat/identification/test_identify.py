@@ -33,13 +33,19 @@ def run_folder(recorded: RecordedRuns) -> Path:
     return recorded("bad-ankle", stand_on_a_bad_ankle)
 
 
-def stand_on_a_bad_ankle(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def short_run(recorded: RecordedRuns) -> Path:
+    """A second of it, for who looks at no number."""
+    return recorded("bad-ankle-1s", lambda folder: stand_on_a_bad_ankle(folder, 1.0))
+
+
+def stand_on_a_bad_ankle(folder: Path, seconds: float = 600.0) -> None:
     result = run_trial(
         TrialCfg(
             controller="fixed",
             robot_folder=default_robot_folder(),
             posture="PoseInit",
-            duration_s=600.0,
+            duration_s=seconds,
             simulation=SimulationCfg(misalignment_deg={"LAnklePitch": 1.5}),
             fast_forward=FastForwardCfg(),
             folder=folder,
@@ -71,6 +77,7 @@ def test_a_run_gives_back_the_table_of_the_robot(
         assert fit.ambient.holds(table.ambient_degc)
 
 
+@pytest.mark.slow(covers=True)
 def test_the_command_prints_constants_beside_the_robots(run_folder: Path) -> None:
     joints = " ".join(f"--joint {joint}" for joint in PITCH)
     ran = CliRunner().invoke(app, f"identify {run_folder} {joints} --json -".split())
@@ -120,10 +127,10 @@ def test_a_known_resistance_gives_capacity_and_conductance(nao: Robot) -> None:
     ],
 )
 def test_joints_of_a_run_are_named_rightly(
-    run_folder: Path, nao: Robot, joints: tuple[str, ...], message: str
+    short_run: Path, nao: Robot, joints: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        identify(IdentifyCfg(source=run_folder, joints=joints), nao)
+        identify(IdentifyCfg(source=short_run, joints=joints), nao)
 
 
 def test_a_folder_that_is_no_run_is_not_called_one(nao: Robot, tmp_path: Path) -> None:
@@ -137,8 +144,8 @@ def test_a_resistance_that_is_none_is_told(nao: Robot, value: float) -> None:
         identify(IdentifyCfg(source=SHIPPED, resistance=value), nao)
 
 
-def test_what_is_for_files_is_refused_for_a_run(run_folder: Path, nao: Robot) -> None:
-    cfg = IdentifyCfg(source=run_folder, joints=PITCH)
+def test_what_is_for_files_is_refused_for_a_run(short_run: Path, nao: Robot) -> None:
+    cfg = IdentifyCfg(source=short_run, joints=PITCH)
     for other in ({"gap_s": 3.0}, {"trusts_units": True}):
         with pytest.raises(BadInput, match="which are for CSV files"):
             identify(dataclasses.replace(cfg, **other), nao)
@@ -175,13 +182,13 @@ def test_a_file_holds_one_motor(nao: Robot) -> None:
 
 
 def test_a_run_of_a_crashed_process_is_told(
-    run_folder: Path, nao: Robot, tmp_path: Path
+    short_run: Path, nao: Robot, tmp_path: Path
 ) -> None:
     """No part was complete: there is nothing to learn, and that is said."""
-    (tmp_path / "meta.json").write_bytes((run_folder / "meta.json").read_bytes())
+    (tmp_path / "meta.json").write_bytes((short_run / "meta.json").read_bytes())
     with pytest.raises(BadInput, match="has 0 rows; nothing can be learnt"):
         heat_log_of_run(tmp_path, "LKneePitch", nao)
     with pytest.raises(BadInput, match="is no run folder"):
         heat_log_of_run(tmp_path / "none", "LKneePitch", nao)
     with pytest.raises(UnknownName):
-        heat_log_of_run(run_folder, "Knee", nao)
+        heat_log_of_run(short_run, "Knee", nao)
