@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from controllers.arbitration.requests import HIGHEST
 from controllers.interface.checked import Checked
+from controllers.interface.robot_interface import Observation, Picture
 from models import BadInput, UnknownName
 from models.values import short
 
@@ -157,6 +158,13 @@ class Say(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TakePicture(Wish):
+    """See what a camera sees; the robot is late by the tens of ms that it takes."""
+
+    camera: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stop:
     """End the run; its data are kept."""
 
@@ -175,6 +183,7 @@ Action = (
     | Play
     | Light
     | Say
+    | TakePicture
 )
 ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
 """What may be asked, by the word for it."""
@@ -239,10 +248,10 @@ class Moment:
     """Of the base, x y z w."""
     degc: FloatArray
     """(n_joints,) true temperature of the joints' motors in °C."""
-    fsr: FloatArray
-    """(n_force_sensors,) in N."""
-    sonar: FloatArray
-    """(n_sonars,) in m."""
+    seen: Observation
+    """What the sensors say."""
+    picture: Picture | None = None
+    """That was asked for, in one moment alone."""
     has_fallen: bool
     groups: tuple["Group", ...]
     """What the operator may take, and who has it."""

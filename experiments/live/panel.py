@@ -6,16 +6,22 @@ events, at most one for each `STATE_S`; a wish comes in by POST, is checked
 """
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.image import imsave
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from controllers.interface.robot_interface import (
+    READINGS,
+    Picture,
+)
 from experiments.live.operation import ACTIONS, Action, Moment, action_of
 from experiments.live.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
@@ -54,6 +60,8 @@ class Panel:
         self._about = json.dumps(_describe(robot, names, controllers))
         self._states: list[str | None] = [None for _ in names]
         self._numbers = [0 for _ in names]
+        self._pictures: dict[int, Picture] = {}
+        """The newest of each robot."""
         self.is_closing = False
 
     @property
@@ -62,6 +70,7 @@ class Panel:
         return [
             Route("/about", self._get_about),
             Route("/state", self._get_state),
+            Route("/picture/{i:int}", self._get_picture),
             Route("/do", self._do, methods=["POST"]),
         ]
 
@@ -69,7 +78,10 @@ class Panel:
         """Keep the newest moment of each robot; None leaves it as it is."""
         for i, moment in enumerate(moments):
             if moment is not None:
-                self._states[i] = json.dumps(_state(i, moment))
+                if moment.picture is not None:
+                    self._pictures[i] = moment.picture
+                picture = self._pictures.get(i)
+                self._states[i] = json.dumps(_state(i, moment, picture))
                 self._numbers[i] += 1
 
     async def _get_about(self, request: Request) -> Response:
@@ -79,6 +91,15 @@ class Panel:
     async def _get_state(self, request: Request) -> Response:
         del request
         return EventStream(self._tell())
+
+    async def _get_picture(self, request: Request) -> Response:
+        """Return what a camera of a robot saw when it was asked last, as PNG."""
+        picture = self._pictures.get(request.path_params["i"])
+        if picture is None:
+            return error_response(404, "no picture yet; ask for one by TakePicture.")
+        file = io.BytesIO()
+        imsave(file, picture.rgb, format="png")
+        return Response(file.getvalue(), media_type="image/png")
 
     async def _tell(self) -> AsyncIterator[str]:
         told = [0 for _ in self._names]
@@ -137,6 +158,7 @@ def _describe(
                 "low": round(float(np.rad2deg(joint.lower)), 1),
                 "high": round(float(np.rad2deg(joint.upper)), 1),
                 "group": limb_of.get(leaf_of.get(joint.name, ""), ""),
+                "motor": joint.motor,
             }
             for joint in robot.joints
         ],
@@ -153,12 +175,20 @@ def _describe(
             if node.device is not None and node.device.kind == "leds"
         ],
         "controllers": list(controllers),
-        "force_sensors": [sensor.name for sensor in robot.force_sensors],
-        "sonars": [sonar.name for sonar in robot.sonars],
+        "readings": [
+            {
+                "name": name,
+                "unit": reading.unit,
+                "about": reading.about,
+                "members": list(reading.members(robot)),
+            }
+            for name, reading in READINGS.items()
+        ],
+        "cameras": [camera.name for camera in robot.cameras],
     }
 
 
-def _state(i: int, moment: Moment) -> Mapping[str, Any]:
+def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]:
     return {
         "robot": i,
         "time_s": round(moment.time_s, 2),
@@ -167,8 +197,10 @@ def _state(i: int, moment: Moment) -> Mapping[str, Any]:
         "has_fallen": moment.has_fallen,
         "angle_deg": _rounded(np.rad2deg(moment.q), 2),
         "degc": _rounded(moment.degc, 1),
-        "fsr_n": _rounded(moment.fsr, 1),
-        "sonar_m": _rounded(moment.sonar, 2),
+        "seen": {name: _rounded(getattr(moment.seen, name), 4) for name in READINGS},
+        "picture": None
+        if picture is None
+        else {"camera": picture.camera, "time_s": round(picture.time_s, 2)},
         "groups": [
             {
                 "name": group.name,

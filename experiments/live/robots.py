@@ -18,6 +18,7 @@ from pathlib import Path
 
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
+from controllers.interface.robot_interface import Picture
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
@@ -32,6 +33,7 @@ from experiments.live.operation import (
     PushNow,
     Stop,
     Take,
+    TakePicture,
     TiltGround,
 )
 from experiments.live.operator import Operator, motor_leaves
@@ -123,6 +125,7 @@ class LiveRobot:
         self.controller = self._play.controller
         self.operator = Operator(self.setup)
         self._said: deque[str] = deque(maxlen=KEPT)
+        self._picture: Picture | None = None
 
     def slot(self) -> None:
         """Run one device slot.
@@ -149,10 +152,11 @@ class LiveRobot:
             self._tell(said, "operator", action=repr(action))
 
     def moment(self, late_s: float = 0.0) -> Moment:
-        """Return what there is to see; looking changes nothing."""
+        """Return what there is to see; looking changes nothing of the robot."""
         sim = self.body.sim
         robot = sim.robot
-        truth, seen = sim.truth(), sim.read()
+        truth = sim.truth()
+        picture, self._picture = self._picture, None
         return Moment(
             time_s=sim.time_s,
             late_s=late_s,
@@ -161,8 +165,8 @@ class LiveRobot:
             position=truth.base_position,
             quaternion=truth.base_quaternion,
             degc=truth.temperature[list(robot.motor_of_joint)],
-            fsr=seen.fsr,
-            sonar=seen.sonar,
+            seen=sim.read(),
+            picture=picture,
             has_fallen=truth.has_fallen,
             groups=self.operator.groups(),
             said=tuple(self._said),
@@ -178,6 +182,9 @@ class LiveRobot:
                 return self.operator.take(action)
             case GiveBack():
                 return self.operator.give(action)
+            case TakePicture():
+                self._picture = self.body.sim.look(action.camera)
+                return f"a picture of {action.camera}"
             case (
                 PushNow() | HeatNow() | BreakPart() | TiltGround() | ChangeController()
             ):

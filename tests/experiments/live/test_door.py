@@ -92,7 +92,8 @@ def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state"]
+    "path",
+    ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state", "/picture/0"],
 )
 def test_without_the_key_nothing_is_shown(served: Served, path: str) -> None:
     assert served.get(path).status == 401

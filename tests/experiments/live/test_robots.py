@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.operation import (
@@ -15,6 +16,7 @@ from experiments.live.operation import (
     HeatNow,
     PushNow,
     Take,
+    TakePicture,
     TurnHead,
 )
 from experiments.live.robots import LiveRobot
@@ -57,8 +59,12 @@ def test_who_looks_changes_nothing(make_live: MakeLive) -> None:
             if looks:
                 live.moment()
         ends.append(live.moment())
-    for name in ("q", "position", "degc", "fsr"):
+    for name in ("q", "position", "degc"):
         assert_array_equal(getattr(ends[0], name), getattr(ends[1], name), name)
+    for name in READINGS:
+        assert_array_equal(
+            getattr(ends[0].seen, name), getattr(ends[1].seen, name), name
+        )
 
 
 @pytest.mark.requirement("JD-23")
@@ -83,6 +89,32 @@ def test_the_head_is_moved_by_who_has_it(make_live: MakeLive) -> None:
     run(live, 80)
     assert owner_of(live, "Head") == "posture"
     assert abs(np.rad2deg(live.moment().q[0])) < 2.0
+
+
+@pytest.mark.requirement("JD-23")
+def test_a_moment_tells_all_sensors_and_a_picture_that_was_asked_for(
+    make_live: MakeLive,
+) -> None:
+    live = make_live()
+    run(live, 4)
+    moment, robot = live.moment(), live.body.sim.robot
+    for name, reading in READINGS.items():
+        shown = getattr(moment.seen, name)
+        assert shown.shape == (len(reading.members(robot)),), name
+        assert_array_equal(shown, getattr(live.body.sim.read(), name))
+    assert moment.seen.accelerometer[2] > 8.0
+    assert moment.seen.fsr.sum() > 30.0
+    assert moment.picture is None
+    before = moment.q
+    live.act(TakePicture(camera="CameraTop"))
+    moment = live.moment()
+    assert moment.picture is not None
+    assert moment.picture.rgb.shape == (240, 320, 3)
+    assert moment.picture.rgb.std() > 1.0
+    assert live.moment().picture is None
+    assert_array_equal(live.moment().q, before)
+    live.act(TakePicture(camera="CameraSide"))
+    assert "CameraTop" in live.moment().said[-1]
 
 
 def test_taking_the_head_twice_leaves_it_with_the_operator(make_live: MakeLive) -> None:
