@@ -158,6 +158,33 @@ class Say(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WakeSchema(Wish):
+    """Activate a schema of this installation."""
+
+    schema: str
+    priority: Annotated[int, Field(ge=0, le=HIGHEST, title="priority")] = (
+        OPERATOR_PRIORITY
+    )
+    """Of what it reserves; one that was activated before keeps its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SleepSchema(Wish):
+    """Deactivate a schema, and all below it."""
+
+    schema: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModulateSchema(Wish):
+    """Change a parameter of a schema."""
+
+    path: str
+    parameter: str
+    value: bool | int | float | str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TakePicture(Wish):
     """See what a camera sees; the robot is late by the tens of ms that it takes."""
 
@@ -184,6 +211,9 @@ Action = (
     | Light
     | Say
     | TakePicture
+    | WakeSchema
+    | SleepSchema
+    | ModulateSchema
 )
 ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
 """What may be asked, by the word for it."""
@@ -232,6 +262,19 @@ class Group:
     """Until the operator's request for it times out; None: it waits for nothing."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SchemaView:
+    """An instance of a schema, for who looks."""
+
+    path: str
+    """Names from the root down, with '/' between."""
+    state: str
+    note: str
+    """What it waits for, whether it is done, with what it failed."""
+    parameters: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moment:
     """A robot at one time, for who looks."""
@@ -255,5 +298,6 @@ class Moment:
     has_fallen: bool
     groups: tuple["Group", ...]
     """What the operator may take, and who has it."""
+    schemas: tuple[SchemaView, ...]
     said: tuple[str, ...]
     """What became of the operator's wishes, the newest last."""

@@ -6,6 +6,7 @@ events, at most one for each `STATE_S`; a wish comes in by POST, is checked
 """
 
 import asyncio
+import dataclasses
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from controllers.interface.robot_interface import (
     READINGS,
     Picture,
 )
+from controllers.schemas.registry import schema_names
 from experiments.live.operation import ACTIONS, Action, Moment, action_of
 from experiments.live.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
@@ -175,6 +177,7 @@ def _describe(
             if node.device is not None and node.device.kind == "leds"
         ],
         "controllers": list(controllers),
+        "schemas": list(schema_names()),
         "readings": [
             {
                 "name": name,
@@ -210,6 +213,7 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
             }
             for group in moment.groups
         ],
+        "schemas": [dataclasses.asdict(one) for one in moment.schemas],
         "said": list(moment.said),
     }
 

@@ -29,15 +29,19 @@ from experiments.live.operation import (
     ChangeController,
     GiveBack,
     HeatNow,
+    ModulateSchema,
     Moment,
     PushNow,
+    SleepSchema,
     Stop,
     Take,
     TakePicture,
     TiltGround,
+    WakeSchema,
 )
 from experiments.live.operator import Operator, motor_leaves
 from experiments.live.posture_owner import PostureOwner
+from experiments.live.schemas import change_schema, views_of
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
@@ -169,6 +173,7 @@ class LiveRobot:
             picture=picture,
             has_fallen=truth.has_fallen,
             groups=self.operator.groups(),
+            schemas=tuple(views_of(self.setup.schemas)),
             said=tuple(self._said),
         )
 
@@ -182,6 +187,8 @@ class LiveRobot:
                 return self.operator.take(action)
             case GiveBack():
                 return self.operator.give(action)
+            case WakeSchema() | SleepSchema() | ModulateSchema():
+                return change_schema(self.setup.schemas, action, self.setup.tick)
             case TakePicture():
                 self._picture = self.body.sim.look(action.camera)
                 return f"a picture of {action.camera}"

@@ -104,3 +104,66 @@ def test_a_person_sees_steers_and_ends_it(
         assert run.state == "done"
         assert len(run.frame) > 10
         assert any("Head taken" in str(event) for event in run.events)
+
+
+@pytest.mark.slow(covers=False)
+@pytest.mark.requirement("JD-23", "JD-24")
+def test_two_tabs_of_one_robot_of_which_one_dies(
+    live: Live,
+    browser: "Browser",  # noqa: F811
+) -> None:
+    """What one tab does the other one sees; the 3-D view is left out of both."""
+    context = browser.new_context(viewport={"width": 1024, "height": 900})
+    context.set_default_timeout(WAIT_MS)
+    context.route("**/view/*", lambda route: route.abort())
+    one, two = context.new_page(), context.new_page()
+    for page in (one, two):
+        page.goto(live.url)
+        page.get_by_text("hottest:").first.wait_for()
+    two.locator("#tab-sensors").click()
+    two.locator('tr[data-joint="HeadYaw"]').click()
+    angle = two.locator('tr[data-joint="HeadYaw"] td[data-reading="target"]')
+    assert abs(float(angle.inner_text())) < 5.0
+    degc = two.get_by_text("True temperature").locator("xpath=following-sibling::dd[1]")
+    assert 10.0 < float(degc.inner_text().split()[0]) < 60.0
+
+    one.locator("summary", has_text="Head").click()
+    slider = one.locator('input[data-joint="HeadYaw"]')
+    slider.fill("40")
+    one.get_by_text("NO_TOKEN; it is of posture").first.wait_for()
+    one.get_by_label("priority").first.fill("0")
+    one.get_by_label("Take Head").click()
+    one.get_by_text("in the way: HeadPitch: posture").first.wait_for()
+    one.get_by_label("priority").first.fill("6")
+    one.get_by_label("Take Head").click()
+    two.get_by_text("Head taken from posture").first.wait_for()
+    slider.fill("40")
+    one.get_by_text("HeadYaw to 40").first.wait_for()
+    for _ in range(100):
+        two.wait_for_timeout(200)
+        if float(angle.inner_text()) > 35.0:
+            break
+    assert float(angle.inner_text()) > 35.0
+
+    one.locator("#joint").select_option("HeadYaw")
+    one.get_by_role("button", name="Heat", exact=True).click()
+    two.get_by_text("HeadYaw is 70").first.wait_for()
+    for _ in range(100):
+        two.wait_for_timeout(200)
+        if float(degc.inner_text().split()[0]) > 65.0:
+            break
+    assert float(degc.inner_text().split()[0]) > 65.0
+    two.get_by_text("Picture of CameraTop").click()
+    two.locator("#picture img").wait_for()
+
+    one.close()
+    two.locator("#tab-schemas").click()
+    two.locator("#schema").select_option("hot joint watch")
+    two.locator("#wake").click()
+    two.locator(".schema .state", has_text="winner").wait_for()
+    two.locator(".schema").get_by_role("button", name="Deactivate").click()
+    two.locator(".schema .state", has_text="slept").wait_for()
+    os.killpg(live.process.pid, signal.SIGINT)
+    assert live.process.wait(timeout=180) == 130
+    assert read_run(live.folder / "smart").state == "done"
+    context.close()
