@@ -72,7 +72,7 @@ class Panel:
         return [
             Route("/about", self._get_about),
             Route("/state", self._get_state),
-            Route("/picture/{i:int}", self._get_picture),
+            Route("/picture", self._get_picture),
             Route("/do", self._do, methods=["POST"]),
         ]
 
@@ -96,7 +96,8 @@ class Panel:
 
     async def _get_picture(self, request: Request) -> Response:
         """Return what a camera of a robot saw when it was asked last, as PNG."""
-        picture = self._pictures.get(request.path_params["i"])
+        given = request.query_params.get("robot", "")
+        picture = {str(i): one for i, one in self._pictures.items()}.get(given)
         if picture is None:
             return error_response(404, "no picture yet; ask for one by TakePicture.")
         file = io.BytesIO()

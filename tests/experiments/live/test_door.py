@@ -6,7 +6,7 @@ import secrets
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state", "/picture/0"],
+    ["/", "/view/", "/?key=wrong", "/view/?darkMode", "/about", "/state", "/picture"],
 )
 def test_without_the_key_nothing_is_shown(served: Served, path: str) -> None:
     assert served.get(path).status == 401
@@ -237,6 +237,15 @@ def test_what_is_too_long_or_too_much_is_dropped(served: Served) -> None:
     }
     assert statuses == {202, 429}
     assert len(served.wanted) == MOST
+
+
+@pytest.mark.parametrize("robot", ["0", "-1", "<b>", "999999999999999999999"])
+def test_a_picture_that_nobody_took_is_not_found(served: Served, robot: str) -> None:
+    query = urlencode({"robot": robot})
+    path, cookie = f"/picture?{query}", {"Cookie": served.cookie}
+    answer, text = served.ask("GET", path, None, cookie)
+    assert answer.status == 404
+    assert "TakePicture" in json.loads(text)["error"]
 
 
 def test_names_travel_as_text(served: Served) -> None:
