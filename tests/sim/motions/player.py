@@ -96,6 +96,7 @@ class Player:
         self._recogniser = PostureRecogniser(robot)
         self._state = robot.posture(posture).state
         self._slots = 0
+        self._shift: FloatArray | None = None
         self.tilt_deg = 0.0
         self.highest_foot = 0.0
         self.target = robot.posture(posture).angles.copy()
@@ -136,8 +137,12 @@ class Player:
             seen = sim.read()
             self._state = self._recogniser.step(seen, self._state)
             if self._controller is not None:
-                limits = self._controller.step(seen).stiffness
+                decided = self._controller.step(seen)
+                limits, self._shift = decided.stiffness, decided.shift
         self._slots += 1
+        if self._shift is not None:
+            robot = sim.robot
+            target = np.clip(target + self._shift, robot.lower, robot.upper)
         sim.write(Command(target=target, stiffness=limits))
         sim.step(round(SLOT_S / sim.dt))
         _, R = sim.engine.link_pose(sim.robot.base_link)

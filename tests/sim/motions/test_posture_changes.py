@@ -13,6 +13,7 @@ from controllers.stiffness import SmartStiffness
 from controllers.transmitter.commands.admission import find_way
 from models import Robot, default_robot_folder, load_robot
 from models.library import Transition
+from tests.sim.motions.degree_off import falls
 from tests.sim.motions.player import Outcome, Player, world
 
 ERROR_DEG = 3.0
@@ -112,6 +113,14 @@ def test_the_computed_stiffness_is_enough_for_it(nao: Robot, name: str) -> None:
         player.play(nao.library.motion(name))
         player.rest(1.0)
         check(nao, way, player.outcome())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-2")
+def test_robots_with_every_joint_a_degree_off_stand_up_again(nao: Robot) -> None:
+    """Those that fell before the way up kept the mass ahead of the heels."""
+    assert falls(nao, "smart", (12, 22, 30, 44)) == {}
 
 
 @pytest.mark.slow
