@@ -4,13 +4,15 @@ A limit that leaves a joint what equilibrium needs, and an offset, leaves too li
 catch a push. So somebody watches two numbers that a push changes within a cycle or two
 of 20 ms, long before a fall (0.5 s and more):
 
-    u_ω = |ω| / (ω_0 + κ m),      u_c = |c - c̄| / c_0.
+    u_ω = |ω| / (ω_0 + κ m),      u_c = min(1, F / W) |c - c̄| / c_0.
 
 ω is what the gyroscope says, and m the speed of the fastest set-point: arms that swing
 turn the body by a small share κ of it. c is the centre of pressure, c = Σ f_k p_k / Σ
 f_k with the sensors at p_k, seen from between the feet as they stand at joint angles 0,
-over two cycles; c̄ is its slow mean, which follows slopes and shifts. Where set-points
-move or the soles carry little, c tells nothing, and u_c is 0.
+over two cycles; c̄ is its slow mean, which follows slopes and shifts. Where a robot
+leans on the edges of its soles, which no sensor feels, c may be anywhere: it counts as
+far as F = Σ f_k is the weight W. Where set-points move or the soles carry next to
+nothing, c tells nothing, and u_c is 0.
 
 The alarm is raised where u = max(u_ω, u_c) > 1. Then every joint may use what the user
 allows, for `hold_s` since u was last above 1, and as `release_s` goes by the limit
@@ -158,7 +160,7 @@ class Guard:
         self._lever: FloatArray = dynamics.point_positions[:, :2].copy()
         if len(self._lever):
             self._lever -= self._lever.mean(axis=0)
-        self._least_load = LEAST_ON_FEET * dynamics.mass * GRAVITY
+        self._weight = dynamics.mass * GRAVITY
         # (n_joints, 3), of ω in the frame of the gyroscope
         rotation_imu_to_base = np.array(dynamics.link_rotation(robot.imu.link))
         self._lean = lean_map(robot, dynamics) @ rotation_imu_to_base
@@ -262,12 +264,13 @@ class Guard:
         return fastest
 
     def _pressure(self, observation: Observation, dt: float) -> float:
-        """Return how far the centre of pressure is off its mean, in m.
+        """Return min(1, F / W) |c - c̄| in m.
 
         A mean that begins is that of all cycles since.
         """
         cfg, load, now = self.cfg, observation.fsr.sum(), observation.time_s
-        if load < max(self._least_load, 1e-9) or now == self._moved_at:
+        borne = load / self._weight
+        if borne < LEAST_ON_FEET or now == self._moved_at:
             self._cycles_at_rest = 0
             return 0.0
         cop = observation.fsr @ self._lever / load
@@ -280,7 +283,7 @@ class Guard:
         self._mean = self._mean + gain * off
         if now - self._moved_at <= cfg.motion_s:
             return 0.0
-        return float(np.sqrt(off @ off))
+        return min(1.0, float(borne)) * float(np.sqrt(off @ off))
 
     def _watch_error(self, error: FloatArray, dt: float) -> None:
         """Follow ē, (n_joints,) in rad, while nobody is caught."""

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from controllers.stiffness.flags import StiffnessFlag
+from experiments.common.robot_setting import CONTROL_PERIOD
 from experiments.sweep.spec import Keep, mark_kept
-from experiments.sweep.sweep_trial import SIZE
+from experiments.sweep.sweep_trial import PERIOD, SIZE
 from experiments.sweep.trial_store import (
     JOINT_OUTCOMES,
     LOCK_FILE,
@@ -72,6 +74,9 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
     }
     result = record.result or {}
     row.update({name: result.get(name) for name in OUTCOMES})
+    if record.result is not None:
+        caught = result.get("flags", {}).get(StiffnessFlag.CATCHING.name, 0)
+        row["caught_s"] = caught * float(record.parameters.get(PERIOD, CONTROL_PERIOD))
     joints: Mapping[str, Mapping[str, Any]] = result.get("joints", {})
     if joints:
         hottest = max(joints, key=lambda name: joints[name]["end_degc"])

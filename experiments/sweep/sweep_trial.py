@@ -32,6 +32,7 @@ PAYLOAD = "payload_kg"
 """With a value for each place on a link: columns `payload_kg.torso@-0.08,0,0.05`."""
 OBSTACLES, NO_OBSTACLE = "obstacles", "none"
 """With a box for each name: columns `obstacles.table`; `none` where it is not there."""
+PERIOD = "control_period"
 SETTING = (
     "posture",
     "slope_deg",
@@ -42,7 +43,7 @@ SETTING = (
     "heating",
     "protection",
     "servo",
-    "control_period",
+    PERIOD,
 )
 """Fields of `RobotSetting` that are columns, with one value a trial, in the table's
 order."""

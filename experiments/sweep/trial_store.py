@@ -146,10 +146,11 @@ class _Result(BaseModel):
     sim_s: float | None = None
     physics_s: float | None = None
     wall_s: float | None = None
+    flags: dict[str, int] = {}
     joints: dict[str, _Joint] = {}
 
 
-OUTCOMES = tuple(name for name in _Result.model_fields if name != "joints")
+OUTCOMES = tuple(n for n in _Result.model_fields if n not in ("flags", "joints"))
 """Columns of the table for a trial."""
 JOINT_OUTCOMES = tuple(_Joint.model_fields)
 """Columns of the table for a joint, as `end_degc.LAnklePitch`."""

@@ -108,7 +108,8 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
     robot; `multiple_*` and `with_gears_*`, as in `compared`; `largest_shift_deg`;
     `settled` (trials whose power had settled), `settled_median_s` and `settled_last_s`;
     `hot` (trials in which a joint came to 80 °C), `until_80_degc_median_s` (NaN where
-    no more than half did) and `until_80_degc_first_s`;
+    no more than half did) and `until_80_degc_first_s`; `caught` (trials in which the
+    guard let limits give way) and `caught_share`, that of their physics;
     each `*` is `median`, `low` and `high` of the 90 % band.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
@@ -133,6 +134,7 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
             "settled_median_s": stands["settled_s"].median(),
             "settled_last_s": stands["settled_s"].max(),
             **_until_80_degc(stands),
+            **_caught(stands),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("controller")
 
@@ -149,6 +151,17 @@ def _until_80_degc(stands: "pd.DataFrame") -> dict[str, float]:
         "until_80_degc_median_s": median,
         "until_80_degc_first_s": times[is_hot].min(),
     }
+
+
+def _caught(stands: "pd.DataFrame") -> dict[str, float]:
+    """Return in how many trials the guard gave way, and in which share of all time."""
+    if "caught_s" not in stands:  # of an older version
+        return {"caught": 0, "caught_share": 0.0}
+    caught_s = stands["caught_s"].astype(float)
+    if not caught_s.any():
+        return {"caught": 0, "caught_share": 0.0}
+    share = caught_s.sum() / stands["physics_s"].sum()
+    return {"caught": int((caught_s > 0.0).sum()), "caught_share": share}
 
 
 def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":

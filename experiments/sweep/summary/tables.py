@@ -141,12 +141,24 @@ def _hot(row: TableRow) -> str:
 _HOT = Quantity[TableRow]("a joint at 80 °C: robots, first, median", _hot)
 
 
+def _caught(row: TableRow) -> str:
+    """Return how many robots the guard caught, and for how much of the physics."""
+    stood = row["trials"] - row["fell"] - row["failed"]
+    share = f", {number(100.0 * row['caught_share'], 2)} %" if row["caught"] else ""
+    return f"{row['caught']} of {stood}{share}"
+
+
+_CAUGHT = Quantity[TableRow]("the guard woke: robots, share of the physics", _caught)
+
+
 def summary_table(sweep: Sweep) -> DataTable:
     """A row a controller: heat beside the reference and the least, settling, shift."""
     reference = reference_of(sweep)
     summary = summary_of(sweep)
     told = _of_controllers(reference)
     told += (_HOT,) if summary["hot"].any() else ()
+    is_told = summary["caught"].any() and not is_pushed(sweep)
+    told += (_CAUGHT,) if is_told else ()
     return DataTable(
         caption="Controllers compared on the same robots",
         columns=(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
 from controllers.interface.controller import FixedStiffness, SensorError, SignalSource
 from controllers.stiffness import Guard, GuardCfg, Guarded, SmartStiffnessCfg
+from controllers.stiffness.dynamics import GRAVITY
 from controllers.stiffness.guard import alarms_per_hour, cop_noise, rotation_vector
 from models import BadInput, load_robot
 from tests.controllers.conftest import make_observation
@@ -54,10 +55,11 @@ def quiet(**cfg: Any) -> tuple[Watch, Guard]:
 
 
 def pressed(cop_m: float) -> FloatArray:
-    """Return forces of 48 N with the centre of pressure so much ahead."""
+    """Return forces of the robot's weight, its centre of pressure so much ahead."""
     x = np.array([sensor.position[0] for sensor in NAO.force_sensors])
     reach = x[FRONT].mean() - x[~FRONT].mean()
-    return np.asarray(6.0 + np.where(FRONT, 1.0, -1.0) * 12.0 * cop_m / reach)
+    each = NAO.total_mass * GRAVITY / len(x)
+    return np.asarray(each * (1.0 + np.where(FRONT, 2.0, -2.0) * cop_m / reach))
 
 
 @pytest.mark.parametrize(
@@ -89,15 +91,16 @@ def test_a_step_of_pressure_is_a_push_within_a_tenth_of_a_second(
     [
         {"gyro": np.array((0.0, 0.99 * CFG.gyro_rad_s, 0.0))},
         {"fsr": pressed(0.95 * CFG.cop_m)},
+        {"fsr": 0.4 * pressed(2.0 * CFG.cop_m)},  # the rest on the soles' edges
         {"fsr": np.zeros(len(NAO.force_sensors))},
         {"fsr": np.where(FRONT, 1.0, 0.0)},  # a toe in the hand: no stand
         {"current": np.full(len(NAO.motors), 2.0), "stiffness": np.full(N, 0.1)},
     ],
-    ids=["turn", "pressure", "lifted", "touched", "currents"],
+    ids=["turn", "pressure", "edge", "lifted", "touched", "currents"],
 )
 def test_what_is_no_push_leaves_the_limit(seen: dict[str, Any]) -> None:
     watch, guard = quiet()
-    watch.see(0.04, **seen)
+    watch.see(0.1, **seen)
     assert guard.alarms == 0
 
 

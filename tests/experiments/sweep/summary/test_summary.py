@@ -97,6 +97,24 @@ def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
     assert cells["longest"] == "1 of 5, 14 min"
 
 
+def test_robots_that_the_guard_caught_are_counted(tmp_path: Path) -> None:
+    def rock(trial: SweepTrial) -> TrialOutcome:
+        """Under smart: robot r for r seconds of ten."""
+        cycles = 50 * trial.robot if trial.controller == "smart" else 0
+        flags = {"CATCHING": cycles} if cycles else {}
+        return outcome(trial, flags=flags, physics_s=10.0)
+
+    text = "name: rocks\ncontroller: [smart, fixed]\nrobots: 5\n"
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=rock)
+    assert list(sweep.frame.groupby("controller").caught_s.sum()) == [0.0, 10.0]
+    cells = {line.cells[0]: line.cells[-1] for line in summary_table(sweep).rows}
+    assert cells == {"smart": "4 of 5, 20.00 %", "fixed": "0 of 5"}
+
+
+def test_without_an_alarm_nothing_is_said_of_the_guard(sweep: Sweep) -> None:
+    assert "guard" not in str(summary_table(sweep).columns)
+
+
 def test_without_a_hot_joint_nothing_is_said_of_it(sweep: Sweep) -> None:
     assert "80" not in str(summary_table(sweep).columns)
 
