@@ -25,6 +25,7 @@ from experiments.live.robots import run_live_robot
 from experiments.live.scene import Scene
 from experiments.live.server import PageServer, closed_viser
 from models import TestbedError
+from sim.engine.obstacles import obstacles_of
 
 FRAME_S = 0.04
 """Between two pictures: 25 a second."""
@@ -146,6 +147,7 @@ def run_live_command(
                 robot.posture(arms[0].posture).angles,
                 [arm.controller for arm in arms],
                 slope_deg=cfg.slope_deg,
+                obstacles=obstacles_of(cfg.obstacles),
             )
             print(page.url, flush=True)
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)

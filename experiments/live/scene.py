@@ -15,6 +15,7 @@ from experiments.live.operation import Moment
 from experiments.report.replay_body import clothe
 from experiments.report.replay_scene import APART, Figure, hottest_text, lay_stage
 from models import Robot
+from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -33,6 +34,7 @@ class Scene:
         q: FloatArray,
         names: Sequence[str],
         slope_deg: float = 0.0,
+        obstacles: Sequence[Obstacle] = (),
     ) -> None:
         """Lay the stage.
 
@@ -42,6 +44,7 @@ class Scene:
             q: (n_joints,) of the posture, in which drums are measured.
             names: of the robots.
             slope_deg: of the ground.
+            obstacles: in the way of each.
         """
         self._robot, self._names = robot, tuple(names)
         lay_stage(server, len(names), HEIGHT_M, slope_deg)
@@ -51,6 +54,8 @@ class Scene:
             Figure(server, i, body, name, float(y), HEIGHT_M)
             for i, (name, y) in enumerate(zip(names, places, strict=True))
         ]
+        for figure in self._figures:
+            figure.stand_among(obstacles, slope_deg)
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.minimize()
 

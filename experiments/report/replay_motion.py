@@ -29,10 +29,11 @@ from scipy.spatial.transform import Rotation
 
 from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.replay_body import Body, Poses, Shape, clothe, place_links
-from experiments.report.run_contents import heard_of, texts_at
+from experiments.report.run_contents import heard_of, recorded_boxes, texts_at
 from experiments.report.run_source import RecordedTrial
 from models import BadInput, LedGroup, Robot
 from sim.effectors import colour_names
+from sim.engine.obstacles import Obstacle, obstacles_of
 from sim.recording.channels import AXES
 
 FloatArray = NDArray[np.float64]
@@ -272,6 +273,7 @@ class Motion:
     """(n,) what is said or played, empty in silence."""
     height: float
     """Of its highest point above its lowest one, in m: the most of the run."""
+    obstacles: tuple[Obstacle, ...]
 
 
 def dress(arm: RecordedTrial, robot: Robot) -> Body:
@@ -321,6 +323,7 @@ def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
         lamps=lamps_of(arm, body, rows),
         said=tuple(texts_at(heard_of(arm), grid_s)),
         height=_height(body, rotation, poses),
+        obstacles=obstacles_of(recorded_boxes(_world(arm).get("obstacles"))),
     )
 
 
@@ -360,8 +363,11 @@ def misalignment(arm: RecordedTrial, robot: Robot) -> FloatArray:
 
 def slope_deg(arm: RecordedTrial) -> float:
     """Return the slope of the ground that the settings name, in degrees."""
-    world = cast("Mapping[str, Any]", _simulation(arm).get("world") or {})
-    return float(world.get("slope_deg", 0.0))
+    return float(_world(arm).get("slope_deg", 0.0))
+
+
+def _world(arm: RecordedTrial) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", _simulation(arm).get("world") or {})
 
 
 def _simulation(arm: RecordedTrial) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ from experiments.report.replay_motion import (
 )
 from experiments.report.run_source import RecordedTrial
 from models import BadInput, Robot
+from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import MeshHandle, SceneNodeHandle, ViserServer
@@ -49,6 +50,10 @@ AMBIENT = 1.2
 COLOUR_STEP = 3
 """In 255ths of a colour's part."""
 LAMP_RADIUS_M = 0.009
+WOOD = (194, 166, 128)
+"""Colour of an obstacle."""
+SEEN_THROUGH = 0.4
+"""Opacity of an obstacle: the hand below a table stays in sight."""
 
 
 def build_scene(
@@ -69,7 +74,7 @@ def build_scene(
         n = len(motions)
         places = height * APART * (np.arange(n) - 0.5 * (n - 1))
         actors = [
-            _Actor(server, i, motion, float(y), height)
+            _Actor(server, i, motion, float(y), height, slope_deg)
             for i, (motion, y) in enumerate(zip(motions, places, strict=True))
         ]
         recording: StateSerializer = server.get_scene_serializer()
@@ -106,7 +111,7 @@ class Figure:
             height: of the robot in m.
         """
         robot = body.robot
-        scene = server.scene
+        scene = self._scene = server.scene
         self.root = f"/robot {number + 1}"
         self.paths = {robot.base_link: f"{self.root}/base"}
         scene.add_frame(self.root, show_axes=False, position=(0.0, y, 0.0))
@@ -140,6 +145,27 @@ class Figure:
         self._shown_q = np.full(n, np.inf)
         self._shown_colours = np.full((n, 3), -COLOUR_STEP, dtype=int)
         self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
+
+    def stand_among(self, obstacles: Sequence[Obstacle], slope_deg: float) -> None:
+        """Show what stands in its way.
+
+        Args:
+            obstacles: in the frame of the robot's start.
+            slope_deg: of the ground there.
+        """
+        if not obstacles:
+            return
+        root = f"{self.root}/obstacles"
+        self._scene.add_frame(root, show_axes=False, wxyz=_sloped(slope_deg))
+        for one in obstacles:
+            self._scene.add_box(
+                f"{root}/{_plain(one.name)}",
+                color=WOOD,
+                dimensions=one.size,
+                opacity=SEEN_THROUGH,
+                position=one.position,
+                wxyz=_wxyz(Rotation.from_euler("z", one.yaw_deg, True).as_matrix()),
+            )
 
     def put(
         self,
@@ -186,9 +212,11 @@ class _Actor:
         motion: Motion,
         y: float,
         height: float,
+        slope_deg: float,
     ) -> None:
         scene = server.scene
         figure = Figure(server, number, motion.body, motion.name, y, height)
+        figure.stand_among(motion.obstacles, slope_deg)
         self._lamps = [
             scene.add_icosphere(
                 f"{figure.paths[lamp.link]}/{_plain(lamp.name)}",
@@ -241,16 +269,14 @@ def lay_stage(server: "ViserServer", n: int, height: float, slope_deg: float) ->
     server.scene.configure_environment_map(None)
     server.scene.configure_default_lights(cast_shadow=False)
     server.scene.add_light_ambient("/light", intensity=AMBIENT)
-    slope = np.deg2rad(slope_deg)
     width = height * APART * n
-    half = -slope / 2.0  # nose up: minus about y
     server.scene.add_grid(
         "/ground",
         width=round(2.0 * height, 1),
         height=round(width + height, 1),
         cell_size=0.1,
         section_size=0.5,
-        wxyz=(float(np.cos(half)), 0.0, float(np.sin(half)), 0.0),
+        wxyz=_sloped(slope_deg),
     )
     middle = np.array([0.0, 0.0, 0.5 * height])
     far = max(2.2 * height, 0.8 * width + 0.9 * height)
@@ -292,6 +318,11 @@ def _server() -> "Iterator[ViserServer]":
 def _wxyz(rotation: FloatArray) -> tuple[float, float, float, float]:
     x, y, z, w = np.round(Rotation.from_matrix(rotation).as_quat(), 5).tolist()
     return w, x, y, z
+
+
+def _sloped(slope_deg: float) -> tuple[float, float, float, float]:
+    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
+    return float(np.cos(half)), 0.0, float(np.sin(half)), 0.0
 
 
 def _plain(name: str) -> str:

@@ -425,11 +425,15 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
         loads = [Payload(**load) for load in found.pop("payloads")]
         found["payload_kg"] = {load.place: load.mass_kg for load in loads}
     if "obstacles" in found:
-        boxes = [Obstacle(**box) for box in found["obstacles"]]
-        found["obstacles"] = {one.name: one.box for one in boxes}
+        found["obstacles"] = recorded_boxes(found["obstacles"])
     if "copper" in found:
         found["copper"] = bool(found["copper"])
     return found
+
+
+def recorded_boxes(obstacles: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
+    """Return what stood in a recorded robot's way, name to box as a setting has it."""
+    return {one.name: one.box for one in (Obstacle(**box) for box in obstacles or ())}
 
 
 def _by_motor(

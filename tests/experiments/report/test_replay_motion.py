@@ -1,8 +1,10 @@
 """The replayed robot stands as the recorded one stood."""
 
 from dataclasses import replace
+from unittest.mock import MagicMock
 
 import numpy as np
+import pybullet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,9 +24,10 @@ from experiments.report.replay_motion import (
     pose_robot,
     upward,
 )
-from experiments.report.replay_scene import base_notes
+from experiments.report.replay_scene import Figure, base_notes
 from experiments.report.run_source import RecordedTrial, read_source
 from models import Robot, load_robot
+from sim.engine.obstacles import Obstacle
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, Truth
 
@@ -35,6 +38,8 @@ ATOL_TILT_DEG = 1.5  # the gains of an accelerometer are off by some per cent
 ATOL_HEIGHT_M = 3e-3  # a foot is 0.16 m long: a degree of tilt lifts its end by 2.8 mm
 ATOL_WAY_M = 5e-3
 ATOL_STORED = 1e-6  # rows keep seven digits
+
+SHELF = Obstacle.at("a shelf", "0.2,0.1,0.3@1,0.5,0.15,30")
 
 vectors = arrays(np.float64, 3, elements=st.floats(-1.0, 1.0)).filter(
     lambda v: np.linalg.norm(v) > 0.1
@@ -99,7 +104,8 @@ def on_a_slope(
     """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
     folder = tmp_path_factory.mktemp("slope")
     cfg = SimulationCfg(
-        world=WorldCfg(slope_deg=3.0), misalignment_deg={"LAnklePitch": 2.0}
+        world=WorldCfg(slope_deg=3.0, obstacles=(SHELF,)),
+        misalignment_deg={"LAnklePitch": 2.0},
     )
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
     recording = RunRecording.open(
@@ -128,6 +134,7 @@ def test_the_base_is_where_the_simulator_had_it(
     np.testing.assert_allclose(motion.rotation, true.as_matrix(), atol=ATOL_STORED)
     position = [truth.base_position for truth in truths]
     np.testing.assert_allclose(motion.position, position, atol=ATOL_STORED)
+    assert motion.obstacles == (SHELF,)
     (note,) = base_notes([arm])
     assert "the truth" in note
 
@@ -160,6 +167,24 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
     )
     (note,) = base_notes([arm])
     assert "estimated" in note
+
+
+def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
+    cfg = SimulationCfg(world=WorldCfg(slope_deg=10.0, obstacles=(SHELF,)))
+    sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    (body,) = sim.engine._obstacles
+    p, xyzw = pybullet.getBasePositionAndOrientation(body, sim.engine._client)
+    sim.close()
+    server = MagicMock()
+    figure = Figure(server, 0, clothe(NAO, np.zeros(len(NAO.joints))), "x", 0.0, 0.6)
+    figure.stand_among((SHELF,), 10.0)
+    frame = server.scene.add_frame.call_args.kwargs
+    box = server.scene.add_box.call_args.kwargs
+    ground = Rotation.from_quat(frame["wxyz"], scalar_first=True)
+    turned = ground * Rotation.from_quat(box["wxyz"], scalar_first=True)
+    np.testing.assert_allclose(ground.apply(box["position"]), p, atol=1e-6)
+    assert (turned.inv() * Rotation.from_quat(xyzw)).magnitude() < 1e-4
+    assert box["dimensions"] == SHELF.size
 
 
 def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> None:
