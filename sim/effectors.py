@@ -185,6 +185,11 @@ class SimulatedSpeaker:
         """What was heard so far, in the order of time."""
         return tuple(self._utterances)
 
+    def says(self, time_s: float) -> str:
+        """Return the label of what is heard at a time not before the last chunk's."""
+        last = self._utterances[-1] if self._utterances else None
+        return last.label if last is not None and time_s < last.end_s else ""
+
     def check(self, chunk: SoundChunk, time_s: float) -> None:
         """Check that what was told before is over by now.
 

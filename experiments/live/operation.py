@@ -293,6 +293,10 @@ class Moment:
     """(n_joints,) true temperature of the joints' motors in °C."""
     seen: Observation
     """What the sensors say."""
+    lights: FloatArray
+    """(n,) brightness of LED groups, in the order of `sim.effectors.colour_names`."""
+    says: str
+    """What is heard from its loudspeakers, empty in silence."""
     picture: Picture | None = None
     """That was asked for, in one moment alone."""
     has_fallen: bool

@@ -170,6 +170,8 @@ class LiveRobot:
             quaternion=truth.base_quaternion,
             degc=truth.temperature[list(robot.motor_of_joint)],
             seen=sim.read(),
+            lights=sim.leds.means(),
+            says=sim.speaker.says(sim.time_s),
             picture=picture,
             has_fallen=truth.has_fallen,
             groups=self.operator.groups(),

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from experiments.live.operation import Moment
-from experiments.report.replay_body import clothe
+from experiments.report.replay_body import clothe, lamp_colours, lamp_places
 from experiments.report.replay_scene import APART, Figure, hottest_text, lay_stage
 from models import Robot
+from sim.effectors import colour_names
 from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
@@ -54,8 +55,20 @@ class Scene:
             Figure(server, i, body, name, float(y), HEIGHT_M)
             for i, (name, y) in enumerate(zip(names, places, strict=True))
         ]
+        self._lamps = []
+        for group, place in lamp_places(body):
+            for figure in self._figures:
+                figure.add_lamp(group.name, group.link, place)
+            n = len(colour_names(robot.leds[: robot.leds.index(group)]))
+            self._lamps.append((group, slice(n, n + group.n_channels)))
         for figure in self._figures:
             figure.stand_among(obstacles, slope_deg)
+        sensors = robot.force_sensors
+        self._soles = [
+            (link, np.array([sensor.link == link for sensor in sensors]))
+            for link in dict.fromkeys(sensor.link for sensor in sensors)
+        ]
+        self._places = np.array([sensor.position for sensor in sensors])
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.minimize()
 
@@ -69,4 +82,20 @@ class Scene:
                 name += f" → {moment.controller}"
             text = hottest_text(name, self._robot, moment.degc)
             rotation = Rotation.from_quat(moment.quaternion).as_matrix()
-            self._figures[i].put(rotation, moment.position, moment.q, moment.degc, text)
+            figure = self._figures[i]
+            figure.put(rotation, moment.position, moment.q, moment.degc, text)
+            figure.say(moment.says)
+            for group, part in self._lamps:
+                colour = lamp_colours(group, moment.lights[None, part])[0]
+                figure.shine(group.name, colour)
+            self._press(figure, moment.seen.fsr)
+
+    def _press(self, figure: Figure, fsr: FloatArray) -> None:
+        """Show what the force sensors of each foot feel together, where it acts."""
+        for link, is_on_it in self._soles:
+            force = np.where(is_on_it, fsr, 0.0)
+            newton = float(force.sum())
+            if newton > 0.0:
+                figure.press(link, force @ self._places / newton, newton)
+            else:
+                figure.press(link, np.zeros(3), 0.0)

@@ -5,7 +5,8 @@ the origin as in the URDF; poses in the base frame are products along the tree, 
 recorded moments at once.
 
 Shapes are smooth and grey, with a drum at every joint: those of the still picture
-(`sim.engine.picture_urdf`), read back as meshes.
+(`sim.engine.picture_urdf`), read back as meshes. A lamp is an LED group whose place is
+known, in the mean colour of the group.
 """
 
 import xml.etree.ElementTree as ET
@@ -16,9 +17,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from models import Robot
+from models import LedGroup, Robot
 from sim.engine.picture_urdf import drum_of, write_picture_urdf
 from sim.engine.urdf import rotation_from_rpy
 
@@ -235,3 +237,69 @@ def _grey(visual: ET.Element, greys: dict[str, float]) -> float:
 
 def _grey_of(color: ET.Element) -> float:
     return float(color.attrib["rgba"].split()[0])
+
+
+OFF = 45.0
+"""Of a lamp that is off, each part in 255ths: a dark grey, seen on light parts."""
+PARTS = {"rgb": (0, 1, 2), "blue": (2,), "white": (0, 1, 2)}
+"""Which parts of a colour, of red, green and blue, the channels of a group set."""
+
+
+def lamp_places(body: Body) -> tuple[tuple[LedGroup, FloatArray], ...]:
+    """Return the LED groups whose place is known, and where they are seen.
+
+    Shapes are solid, so a place within those of its link is drawn on the outside:
+    straight ahead of it, or above, or on the side, whichever axis leads most away from
+    the middle of the link.
+
+    Returns:
+        Groups, each with its (3,) place in the link frame, in m.
+    """
+    places = []
+    for group in body.robot.leds:
+        if group.place is None:
+            continue
+        shapes = [s for s in body.shapes if s.link == group.link and s.joint is None]
+        places.append((group, _on_the_outside(np.array(group.place), shapes)))
+    return tuple(places)
+
+
+def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
+    """Return (n, 3) in 255ths: grey gives way as the brightest channel comes up.
+
+    Args:
+        group: of the LEDs.
+        seen: (n, n_channels) mean brightness of the group, in [0, 1].
+    """
+    light = np.zeros((len(seen), 3))
+    light[:, PARTS[group.channels]] = seen
+    off = OFF * (1.0 - light.max(axis=1, keepdims=True))
+    rgb: NDArray[np.intp] = np.rint(off + 255.0 * light).astype(np.intp)
+    return rgb
+
+
+def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
+    hulls = [hull for shape in shapes if (hull := _hull(shape)) is not None]
+    if not hulls:
+        return place
+    points = np.vstack([shape.points for shape in shapes])
+    away = place - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    axis = int(np.abs(away).argmax())
+    way = np.eye(3)[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
+    for _ in hulls:  # out of one it may be in another
+        for normals, offsets in hulls:
+            level = normals @ place + offsets
+            if (level < 0.0).all():
+                rise = normals @ way
+                ahead = rise > 1e-12
+                place = place + way * (-level[ahead] / rise[ahead]).min()
+    return place
+
+
+def _hull(shape: Shape) -> tuple[FloatArray, FloatArray] | None:
+    """Return normals (m, 3) and offsets (m,); None of a flat shape."""
+    try:
+        sides = ConvexHull(shape.points).equations
+    except (QhullError, ValueError):
+        return None
+    return sides[:, :3], sides[:, 3]

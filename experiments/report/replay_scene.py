@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from experiments.common.drawing.page import Replay, duration, number
 from experiments.heat.figures.robot_view import colours_of
-from experiments.report.replay_body import Body, TreeJoint, turns
+from experiments.report.replay_body import OFF, Body, TreeJoint, turns
 from experiments.report.replay_motion import (
     Motion,
     dress,
@@ -34,7 +34,14 @@ from models import BadInput, Robot
 from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
-    from viser import MeshHandle, SceneNodeHandle, ViserServer
+    from viser import (
+        ArrowsHandle,
+        IcosphereHandle,
+        LabelHandle,
+        MeshHandle,
+        SceneNodeHandle,
+        ViserServer,
+    )
     from viser.infra import StateSerializer
 
 
@@ -50,6 +57,9 @@ AMBIENT = 1.2
 COLOUR_STEP = 3
 """In 255ths of a colour's part."""
 LAMP_RADIUS_M = 0.009
+FORCE_RGB = (46, 160, 67)
+METRES_A_NEWTON = 0.005
+"""Length of an arrow: 13 cm below each foot of a NAO that stands."""
 WOOD = (194, 166, 128)
 """Colour of an obstacle."""
 SEEN_THROUGH = 0.4
@@ -138,13 +148,76 @@ class Figure:
             )
             if shape.joint is not None:
                 self._drums[robot.joint_index(shape.joint)] = mesh
+        self._text_height = 1.12 * height
         self._label = scene.add_label(
-            f"{self.root}/name", name, position=(0.0, 0.0, 1.12 * height)
+            f"{self.root}/name", name, position=(0.0, 0.0, self._text_height)
         )
+        self._lamps: dict[str, IcosphereHandle] = {}
+        self._arrows: dict[str, ArrowsHandle] = {}
+        self._said: LabelHandle | None = None
         n = len(robot.joints)
         self._shown_q = np.full(n, np.inf)
         self._shown_colours = np.full((n, 3), -COLOUR_STEP, dtype=int)
         self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
+
+    def add_lamp(self, name: str, link: str, position: FloatArray) -> None:
+        """Let a lamp be seen, dark at first.
+
+        Args:
+            name: of the LED group.
+            link: that carries it.
+            position: (3,) in the link frame, in m.
+        """
+        self._lamps[name] = self._scene.add_icosphere(
+            f"{self.paths[link]}/{_plain(name)}",
+            LAMP_RADIUS_M,
+            (round(OFF),) * 3,
+            subdivisions=2,
+            position=tuple(position.tolist()),
+        )
+
+    def shine(self, name: str, rgb: NDArray[np.intp]) -> None:
+        """Give a lamp its colour, (3,) in 255ths."""
+        colour = tuple(rgb.tolist())
+        if self._lamps[name].color != colour:
+            self._lamps[name].color = colour
+
+    def press(self, link: str, p: FloatArray, newton: float) -> None:
+        """Draw the ground's force on a link, an arrow that ends at its centre.
+
+        Args:
+            link: a foot.
+            p: (3,) centre of pressure in the link frame, in m.
+            newton: of the force along the link's z; 0: no arrow.
+        """
+        arrow = self._arrows.get(link)
+        if arrow is None:
+            arrow = self._arrows[link] = self._scene.add_arrows(
+                f"{self.paths[link]}/force",
+                np.zeros((1, 2, 3), dtype=np.float32),
+                FORCE_RGB,
+                shaft_radius=0.004,
+                head_radius=0.01,
+                head_length=0.02,
+                visible=False,
+            )
+        if arrow.visible != (newton > 0.0):
+            arrow.visible = newton > 0.0
+        begin = p - np.array([0.0, 0.0, METRES_A_NEWTON * newton])
+        points = np.stack([begin, p])[None].astype(np.float32)
+        if np.abs(points - arrow.points).max() > WAY_STEP_M:
+            arrow.points = points
+
+    def say(self, text: str) -> None:
+        """Write what is said above the robot; empty in silence."""
+        if self._said is None:
+            if not text:
+                return
+            self._said = self._scene.add_label(
+                f"{self.root}/said", "", position=(0.0, 0.0, 1.1 * self._text_height)
+            )
+        if self._said.text != text:
+            self._said.text, self._said.visible = text, bool(text)
 
     def stand_among(self, obstacles: Sequence[Obstacle], slope_deg: float) -> None:
         """Show what stands in its way.
@@ -214,46 +287,22 @@ class _Actor:
         height: float,
         slope_deg: float,
     ) -> None:
-        scene = server.scene
         figure = Figure(server, number, motion.body, motion.name, y, height)
         figure.stand_among(motion.obstacles, slope_deg)
-        self._lamps = [
-            scene.add_icosphere(
-                f"{figure.paths[lamp.link]}/{_plain(lamp.name)}",
-                LAMP_RADIUS_M,
-                tuple(lamp.rgb[0].tolist()),
-                subdivisions=2,
-                position=tuple(lamp.position.tolist()),
-            )
-            for lamp in motion.lamps
-        ]
-        self._shown_rgb = [lamp.rgb[0] for lamp in motion.lamps]
-        self._said = (
-            scene.add_label(
-                f"{figure.root}/said",
-                "",
-                position=(0.0, 0.0, 1.22 * height),
-                visible=False,
-            )
-            if any(motion.said)
-            else None
-        )
+        for lamp in motion.lamps:
+            figure.add_lamp(lamp.name, lamp.link, lamp.position)
         self._figure, self._motion = figure, motion
 
     def show(self, i: int) -> None:
         """Tell what has changed since the last call so much that it can be seen."""
-        motion = self._motion
+        motion, figure = self._motion, self._figure
         text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
-        self._figure.put(
+        figure.put(
             motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i], text
         )
-        for k, (lamp, ball) in enumerate(zip(motion.lamps, self._lamps, strict=True)):
-            if (lamp.rgb[i] != self._shown_rgb[k]).any():
-                ball.color = tuple(lamp.rgb[i].tolist())
-                self._shown_rgb[k] = lamp.rgb[i]
-        if self._said is not None and self._said.text != motion.said[i]:
-            self._said.text = motion.said[i]
-            self._said.visible = bool(motion.said[i])
+        for lamp in motion.lamps:
+            figure.shine(lamp.name, lamp.rgb[i])
+        figure.say(motion.said[i])
 
 
 def hottest_text(name: str, robot: Robot, degc: FloatArray) -> str:

@@ -1,0 +1,57 @@
+"""The robots in 3-D show what a moment holds."""
+
+import dataclasses
+import secrets
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+
+from experiments.live.scene import Scene
+from experiments.live.server import closed_viser
+from experiments.report.replay_scene import METRES_A_NEWTON
+from tests.experiments.live.test_robots import MakeLive, make_live, run
+
+__all__ = ["make_live"]
+
+
+@pytest.mark.requirement("JD-23")
+def test_forces_lights_and_what_is_said_are_those_of_the_moment(
+    make_live: MakeLive,
+) -> None:
+    live = make_live()
+    run(live, 4)
+    moment, robot = live.moment(), live.body.sim.robot
+    assert moment.says == ""
+    links = np.array([sensor.link for sensor in robot.force_sensors])
+    left = links == "l_ankle"
+    fsr = np.where(left, 0.0, 1.0)
+    fsr[np.flatnonzero(left)[2]] = 12.0  # the left foot stands on one sensor
+    lights = np.zeros_like(moment.lights)
+    lights[-1] = 1.0
+    moment = dataclasses.replace(
+        moment,
+        seen=dataclasses.replace(moment.seen, fsr=fsr),
+        lights=lights,
+        says="hello",
+    )
+    with closed_viser(secrets.token_urlsafe(8)) as viser:
+        scene = Scene(viser, robot, moment.q, ["fixed"])
+        scene.show([moment])
+        (figure,) = scene._figures
+        arrow = figure._arrows["l_ankle"]
+        (((*_, low), tip),) = arrow.points
+        place = robot.force_sensors[int(np.flatnonzero(left)[2])].position
+        np.testing.assert_allclose(tip, place, atol=1e-6)
+        assert tip[2] - low == pytest.approx(12.0 * METRES_A_NEWTON, abs=1e-6)
+        assert figure._arrows["r_ankle"].visible
+        assert figure._said is not None
+        assert figure._said.text == "hello"
+        shining = [n for n, lamp in figure._lamps.items() if max(lamp.color) > 200]
+        placed = [group.name for group in robot.leds if group.place is not None]
+        assert shining == [placed[-1]]
+        in_the_air = dataclasses.replace(moment.seen, fsr=np.zeros(len(fsr)))
+        scene.show([dataclasses.replace(moment, seen=in_the_air, says="")])
+        assert not arrow.visible
+        assert not figure._said.visible
