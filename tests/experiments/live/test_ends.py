@@ -1,0 +1,145 @@
+"""However it ends: the run folder opens, the port is free, no process is left."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from sim.recording.run_folder import read_run
+
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+if not sys.platform.startswith("linux"):
+    pytest.skip("processes are counted in /proc", allow_module_level=True)
+
+LATEST_S = 120.0
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = pytest.mark.slow(covers=False)
+
+
+class Session:
+    """A command and all processes that it started."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def left(self) -> set[int]:
+        """Return the processes of it that have not ended."""
+        found = set()
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                after_name = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has just ended
+            state, session = after_name[0], int(after_name[3])
+            if session == self.process.pid and state != "Z":
+                found.add(int(folder.name))
+        return found
+
+    def kill(self) -> None:
+        """End what is left of it, at once."""
+        for pid in self.left():
+            os.kill(pid, signal.SIGKILL)
+        self.process.communicate()
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    end = time.monotonic() + LATEST_S
+    while not is_so():
+        assert time.monotonic() < end, is_so
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
+    """A robot on a page, and the address that was said; it has run for a second."""
+    words = "live --no-browser --controllers smart --port 0 --out"
+    session = Session(
+        sys.executable, "-m", "experiments.cli", *words.split(), str(tmp_path / "live")
+    )
+    try:
+        assert session.process.stdout is not None
+        url = session.process.stdout.readline().strip()
+        wait_until(lambda: "time_s" in first_state(url))
+        time.sleep(1.0)
+        yield session, url
+    finally:
+        session.kill()
+
+
+def first_state(url: str) -> str:
+    """Return what the page is told first of a robot."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    opener.open(url, timeout=LATEST_S).read()
+    base = url.partition("/?")[0]
+    with opener.open(f"{base}/state", timeout=LATEST_S) as stream:
+        for line in stream:
+            if line.startswith(b"data:"):
+                return str(line.decode())
+    return ""
+
+
+def is_free(url: str) -> bool:
+    with socket.socket() as found:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind(("127.0.0.1", urlsplit(url).port or 0))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
+    live: tuple[Session, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    session, url = live
+    assert len(session.left()) >= 2, "the server and its robot"
+    os.kill(session.process.pid, number)
+    status = session.process.wait(timeout=LATEST_S)
+    assert status == (-9 if number == signal.SIGKILL else 128 + number)
+    wait_until(lambda: not session.left())
+    assert is_free(url)
+    run = read_run(tmp_path / "live" / "smart")
+    assert run.state == "done"
+    assert run.frame.index[-1] > 0.5
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+def test_a_browser_that_is_killed_changes_nothing(
+    live: tuple[Session, str], tmp_path: Path
+) -> None:
+    session, url = live
+    browser = Session(
+        str(CHROMIUM),
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--remote-debugging-port=0",
+        url,
+    )
+    try:
+        wait_until(lambda: len(browser.left()) > 3)
+        time.sleep(5.0)  # it is looking
+    finally:
+        browser.kill()
+    assert not browser.left()
+    time.sleep(1.0)
+    assert session.process.poll() is None
+    assert "time_s" in first_state(url)
+    os.kill(session.process.pid, signal.SIGINT)
+    assert session.process.wait(timeout=LATEST_S) == 130
+    wait_until(lambda: not session.left())
+    assert read_run(tmp_path / "live" / "smart").state == "done"
