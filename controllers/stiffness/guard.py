@@ -47,7 +47,8 @@ never ends. A robot whose legs move is shifted by neither.
 
 A robot that is let down yields a little, which would raise the alarm again, and so on
 for ever: while it is let down, and as long after, u has to be above `release_factor`,
-as it has when the robot has just been put down; the very first cycle tells nothing.
+as it has for as long after the start, when nothing has held it; the very first cycle
+tells nothing.
 
 Thresholds. White noise alone crosses n times its standard deviation, in a year of
 cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since
@@ -239,6 +240,7 @@ class Guard:
     def _threshold(self, since: float) -> float:
         """Return what u has to be above, so long after the limit gave way."""
         cfg = self.cfg
+        since = min(since, (self._time or 0.0) - self._begun_at)
         return cfg.release_factor if since <= 2.0 * cfg.release_s else 1.0
 
     def _hold(self, duration_s: float) -> None:

@@ -41,15 +41,15 @@ class Watch:
                 STILL, time_s=self.time_s, **changes
             )
             self.answer = self.watched.step(seen)
-            self.time_s += DT
+            self.time_s = round(self.time_s + DT, 9)
         return self.answer
 
 
 def quiet(**cfg: Any) -> tuple[Watch, Guard]:
-    """Return a guard that has seen a robot stand for 2 s."""
+    """Return a guard that has seen a robot stand for 2.1 s: it is awake."""
     guard = Guard(NAO, GuardCfg(**cfg))
     watch = Watch(guard)
-    watch.see(2.0)
+    watch.see(2.1)
     assert guard.lift == 0.0
     return watch, guard
 
@@ -273,11 +273,11 @@ def test_arms_that_swing_may_turn_the_body_a_little(arm_rad_s: float) -> None:
 
 
 def test_a_robot_that_is_put_down_is_not_pushed() -> None:
-    """Its first cycle tells nothing, the first second little."""
+    """Its first cycle tells nothing, the first two seconds little."""
     guard = Guard(NAO, CFG)
     watch = Watch(guard)
     watch.see(gyro=np.array((0.0, 1.0, 0.0)))
-    watch.see(0.9 * CFG.release_s, **PUSHED)
+    watch.see(1.9 * CFG.release_s, **PUSHED)
     assert guard.alarms == 0
     watch.see(0.2, **PUSHED)
     assert guard.alarms == 1
@@ -309,7 +309,7 @@ def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
 
 def test_who_was_pushed_and_then_moves_its_legs_goes_where_it_is_told() -> None:
     watch, guard = quiet()
-    watch.see(2.0, **sagging(2.0))
+    watch.see(2.1, **sagging(2.0))
     watch.see(**sagging(2.0) | PUSHED)
     shifts = [guard.shift]
     for k in range(10):
@@ -358,7 +358,7 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
     """s takes from the error what the limit had taken from the torque."""
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.0, **sagging(2.0))
+    watch.see(2.1, **sagging(2.0))
     assert guard.lift == 0.0
     watch.see(**sagging(2.0) | PUSHED)
     assert guard.lift == 1.0
@@ -373,7 +373,7 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
 def test_one_reading_is_not_a_sag() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.0, **sagging(0.0))
+    watch.see(2.1, **sagging(0.0))
     watch.see(**sagging(5.0))
     watch.see(**sagging(5.0) | PUSHED)
     assert guard.shift is not None
@@ -383,7 +383,7 @@ def test_one_reading_is_not_a_sag() -> None:
 def test_the_shift_goes_as_the_limit_comes_back() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.0, **sagging(2.0))
+    watch.see(2.1, **sagging(2.0))
     watch.see(**sagging(2.0) | PUSHED)
     assert guard.shift is not None
     first = guard.shift[KNEE]
@@ -405,7 +405,7 @@ def test_a_shift_is_bounded_and_may_be_left_out() -> None:
     for bound in (0.0, np.deg2rad(1.0)):
         guard = Guard(NAO, GuardCfg(bound_rad=bound))
         watch = Watch(guard)
-        watch.see(2.0, **sagging(5.0))
+        watch.see(2.1, **sagging(5.0))
         watch.see(**sagging(5.0), gyro=np.array((0.0, 2.0, 0.0)))
         assert guard.shift is not None
         assert_allclose(np.abs(guard.shift).max(), bound, atol=1e-12)
@@ -443,7 +443,7 @@ def test_reset_forgets() -> None:
 def test_a_robot_without_force_sensors_is_guarded_by_its_gyroscope() -> None:
     blind = dataclasses.replace(NAO, force_sensors=())
     watch = Watch(Guard(blind, CFG))
-    assert watch.see(2.0, fsr=np.zeros(0)) == 0.0
+    assert watch.see(2.1, fsr=np.zeros(0)) == 0.0
     assert watch.see(fsr=np.zeros(0), **PUSHED) == 1.0
 
 
@@ -468,7 +468,7 @@ def test_choices_out_of_their_range_are_refused(wrong: dict[str, float]) -> None
 def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
     document = Watch(smart(NAO))
-    assert_array_equal(watch.see(1.0).stiffness, document.see(1.0).stiffness)
+    assert_array_equal(watch.see(2.1).stiffness, document.see(2.1).stiffness)
     assert watch.answer.shift is None
     user = np.linspace(0.0, 1.0, N)
     controller.user_stiffness = user
@@ -487,8 +487,8 @@ def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> Non
 
 def test_switched_off_nobody_is_caught() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
-    watch.see(1.0)
-    watch.see(**PUSHED)
+    watch.see(2.1)
+    assert watch.see(**PUSHED).is_urgent
     controller.enabled = False
     controller.user_stiffness = 0.4
     off = watch.see(**PUSHED)
@@ -502,7 +502,7 @@ def test_switched_off_nobody_is_caught() -> None:
 
 def test_the_document_has_no_guard() -> None:
     watch = Watch(controller := smart(NAO))
-    watch.see(1.0)
+    watch.see(2.1)
     after = watch.see(**PUSHED)
     assert after.stiffness.max() < 0.5
     assert after.shift is None
@@ -522,7 +522,7 @@ def test_minheat_holds_its_shift_while_it_catches() -> None:
             watch.see(target=target, current=current, **changes)
         return controller.shift
 
-    see(1.5)
+    see(2.1)
     before = see(DT)
     assert before[KNEE] != 0.0
     counts = controller.flag_counts["catching"]
@@ -553,7 +553,7 @@ def test_any_controller_is_guarded() -> None:
     soft = FixedStiffness()
     soft.value = 0.3
     watch = Watch(guarded(soft, most=0.8))
-    assert watch.see(1.0).stiffness.tolist() == [0.3] * N
+    assert watch.see(2.1).stiffness.tolist() == [0.3] * N
     assert_allclose(watch.see(**PUSHED).stiffness, 0.8)
     assert watch.answer.shift is not None
     assert watch.answer.is_urgent
@@ -567,8 +567,8 @@ def test_shifts_of_both_are_added() -> None:
     plain.reset(NAO)
     alone = Watch(plain)
     current = np.full(len(NAO.motors), 0.5)
-    alone.see(2.0, current=current)
-    watch.see(2.0, current=current)
+    alone.see(2.1, current=current)
+    watch.see(2.1, current=current)
     assert_array_equal(watch.answer.shift, alone.answer.shift)
     alone.see(current=current, **PUSHED)
     watch.see(current=current, **PUSHED)
