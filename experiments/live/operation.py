@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,8 +219,12 @@ ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Act
 """What may be asked, by the word for it."""
 
 
-def action_of(data: object) -> Action:
+def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
     """Return what a page asks for: `{"do": "PushNow", "force_n": 5, ...}`.
+
+    Args:
+        data: that came.
+        actions: what may be asked, by the word for it.
 
     Raises:
         UnknownName: there is no such action.
@@ -229,11 +233,11 @@ def action_of(data: object) -> Action:
     if not isinstance(data, Mapping):
         raise BadInput(f"what is wanted is {short(data)}; give an object with `do`.")
     word = data.get("do")
-    if not isinstance(word, str) or word not in ACTIONS:
-        raise UnknownName("Action", str(word)[:60], ACTIONS, "what a page may ask for")
+    if not isinstance(word, str) or word not in actions:
+        raise UnknownName("Action", str(word)[:60], actions, "what a page may ask for")
     given = {str(name): value for name, value in data.items() if name != "do"}
     try:
-        return _reader(word).validate_json(json.dumps(given))
+        return _reader(actions[word]).validate_json(json.dumps(given))
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"]))[:60]
@@ -245,8 +249,8 @@ def action_of(data: object) -> Action:
 
 
 @cache
-def _reader(word: str) -> "TypeAdapter[Action]":
-    return TypeAdapter(ACTIONS[word])
+def _reader(action: type) -> "TypeAdapter[Any]":
+    return TypeAdapter(action)
 
 
 @dataclass(frozen=True, kw_only=True)

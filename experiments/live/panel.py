@@ -24,7 +24,7 @@ from controllers.interface.robot_interface import (
     Picture,
 )
 from controllers.schemas.registry import schema_names
-from experiments.live.operation import ACTIONS, Action, Moment, action_of
+from experiments.live.operation import ACTIONS, Moment, action_of
 from experiments.live.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
     EventStream,
@@ -36,7 +36,7 @@ from models import BadInput, Robot, TestbedError
 STATE_S = 0.2
 """Between two states that a page is told."""
 
-Send = Callable[[int, Action], bool]
+Send = Callable[[int, Any], bool]
 """Given the number of a robot and what is wanted of it; False: too much at once."""
 
 
@@ -49,6 +49,8 @@ class Panel:
         names: Sequence[str],
         controllers: Sequence[str],
         send: Send,
+        actions: Mapping[str, type] = ACTIONS,
+        replay: Mapping[str, Any] | None = None,
     ) -> None:
         """Describe them.
 
@@ -57,9 +59,13 @@ class Panel:
             names: of the robots.
             controllers: that may be chosen.
             send: takes actions to robots.
+            actions: what may be asked, by the word for it.
+            replay: of a recording, what its scrubber is made of.
         """
         self._robot, self._names, self._send = robot, tuple(names), send
-        self._about = json.dumps(_describe(robot, names, controllers))
+        self._actions = actions
+        about = _describe(robot, names, controllers)
+        self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
         self._states: list[str | None] = [None for _ in names]
         self._numbers = [0 for _ in names]
         self._pictures: dict[int, Picture] = {}
@@ -76,14 +82,21 @@ class Panel:
             Route("/do", self._do, methods=["POST"]),
         ]
 
-    def put(self, moments: Sequence[Moment | None]) -> None:
-        """Keep the newest moment of each robot; None leaves it as it is."""
+    def put(self, moments: Sequence[Moment | None], speed: float = 1.0) -> None:
+        """Keep the newest moment of each robot; None leaves it as it is.
+
+        Args:
+            moments: one a robot.
+            speed: in times of real time; 0: in a pause.
+        """
         for i, moment in enumerate(moments):
             if moment is not None:
                 if moment.picture is not None:
                     self._pictures[i] = moment.picture
                 picture = self._pictures.get(i)
-                self._states[i] = json.dumps(_state(i, moment, picture))
+                self._states[i] = json.dumps(
+                    {**_state(i, moment, picture), "speed": speed}
+                )
                 self._numbers[i] += 1
 
     async def _get_about(self, request: Request) -> Response:
@@ -122,7 +135,7 @@ class Panel:
             if not isinstance(data, dict):
                 raise BadInput("a wish is an object with `robot` and `do`.")
             whom = self._whom(data.pop("robot", None))
-            action = action_of(data)
+            action = action_of(data, self._actions)
         except (ValueError, RecursionError):
             return error_response(400, "the body is no JSON.")
         except TestbedError as error:
@@ -153,7 +166,6 @@ def _describe(
     library = robot.library
     return {
         "robots": list(names),
-        "actions": list(ACTIONS),
         "groups": list(groups_of(robot)),
         "joints": [
             {

@@ -12,6 +12,7 @@ it never leaves a step out.
 import signal
 import time
 from collections import deque
+from collections.abc import Iterator
 from math import cos, radians, sin
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +20,8 @@ from pathlib import Path
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.waking import Waking, parameters_as_text
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
@@ -32,6 +35,7 @@ from experiments.live.operation import (
     ModulateSchema,
     Moment,
     PushNow,
+    SchemaView,
     SleepSchema,
     Stop,
     Take,
@@ -41,7 +45,6 @@ from experiments.live.operation import (
 )
 from experiments.live.operator import Operator, motor_leaves
 from experiments.live.posture_owner import PostureOwner
-from experiments.live.schemas import change_schema, views_of
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
@@ -55,6 +58,7 @@ LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
 
 
+SchemaWish = WakeSchema | SleepSchema | ModulateSchema
 Change = PushNow | HeatNow | BreakPart | TiltGround | ChangeController
 
 
@@ -238,6 +242,52 @@ class LiveRobot:
         time_s = self.body.time_s
         self._said.append(f"{time_s:.1f} s  {text}")
         self.recording.event(kind, time_s, said=text, **data)
+
+
+def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
+    """Do what an operator wants of a schema; return what to tell.
+
+    A schema is a behaviour of its own: what it needs it reserves at the priority with
+    which it was first woken, and so it may wait for the operator as for anybody.
+
+    Raises:
+        UnknownName: there is no such schema, instance or parameter.
+        BadInput: the schema cannot be woken alone, or a value does not fit.
+    """
+    match wish:
+        case WakeSchema(schema=name, priority=priority):
+            if name not in runtime.instances.roots:
+                runtime.add(Waking(schema=name, priority=priority))
+            runtime.wake(name, tick)
+            return f"schema {name} activated"
+        case SleepSchema(schema=name):
+            runtime.sleep(name, tick)
+            return f"schema {name} deactivated"
+        case ModulateSchema(path=path, parameter=parameter, value=value):
+            runtime.modulate(path, {parameter: value}, tick)
+            return f"{parameter} of schema {path} is {value}"
+
+
+def views_of(runtime: SchemaRuntime) -> Iterator[SchemaView]:
+    """Yield every instance that there ever was, parents before their children."""
+    for path in runtime.paths:
+        one = runtime.view(path)
+        notes = {
+            "waits for its resources": one.is_waiting,
+            "done": one.is_done,
+            f"failed: {one.error}": bool(one.error),
+        }
+        outputs = runtime.instances.find(path).info.outputs
+        yield SchemaView(
+            path=path,
+            state=one.state,
+            note="; ".join(note for note, holds in notes.items() if holds),
+            parameters=parameters_as_text(one.parameters),
+            outputs={
+                output.name: str(runtime.value(path, output.name))[:200]
+                for output in outputs
+            },
+        )
 
 
 def run_live_robot(cfg: TrialCfg, link: Connection, folder: Path | None) -> None:

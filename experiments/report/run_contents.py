@@ -52,7 +52,16 @@ if TYPE_CHECKING:
 MOST_EVENTS = 100
 """Rows of the table; the run folder has them all."""
 FAST_FORWARD = "fast-forward"
-SHOWN = frozenset({"protection", "reached 80 °C", "controller flags", "scenario event"})
+SHOWN = frozenset(
+    {
+        "protection",
+        "reached 80 °C",
+        "controller flags",
+        "scenario event",
+        "operator",
+        "refused",
+    }
+)
 """Kinds of events that are shown one by one; of others the number is told."""
 
 
@@ -68,7 +77,7 @@ def event_tables(
     found: list[tuple[float, str, str]] = []
     counts: list[Row] = []
     for arm in arms:
-        found += [(time_s, arm.name, what) for time_s, what in _of_trial(arm)]
+        found += [(time_s, arm.name, what) for time_s, what in events_of(arm)]
         counts += _counts(arm)
     scenario = arms[0].name if arms else ""
     found += [(float(m["time_s"]), scenario, str(m["what"])) for m in mishaps]
@@ -97,7 +106,8 @@ def event_tables(
     return tuple(table for table in (happened, counted) if table.rows)
 
 
-def _of_trial(arm: RecordedTrial) -> list[tuple[float, str]]:
+def events_of(arm: RecordedTrial) -> list[tuple[float, str]]:
+    """Return time in s and words of what is shown one by one, in no order."""
     config = cast("Mapping[str, Any]", arm.run.meta.config)
     events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
     events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in SHOWN]
@@ -114,6 +124,8 @@ def _words(event: Event) -> str:
             f"protection: {data.get('motor')} from status {data.get('before')} to "
             f"{data.get('status')}"
         )
+    if "said" in data:
+        return str(data["said"])
     details = ", ".join(f"{key} {value}" for key, value in data.items())
     return f"{event.kind}: {details}" if details else event.kind
 

@@ -238,7 +238,7 @@ def read_source(folder: Path) -> RunSource:
     )
 
 
-def _check_one_run(folder: Path, arms: list[RecordedTrial]) -> None:
+def check_one_run(folder: Path, arms: list[RecordedTrial]) -> None:
     """Look whether the robots stood in one experiment.
 
     Raises:
@@ -280,7 +280,7 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
         except BadInput as error:
             warnings.append(f"{path.name} is left out: {error}")
     if not (folder / HEAT_FILE).exists():
-        _check_one_run(folder, arms)
+        check_one_run(folder, arms)
     shared = Counter(arm.name for arm in arms)
     arms = [
         replace(arm, name=f"{arm.name} ({arm.run.folder.name})")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ import pytest
 
 from sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
+from tests.experiments.live.test_replay import record
+from tests.experiments.live.test_robots import MakeLive, make_live  # noqa: F401
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -36,10 +39,16 @@ class Live:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
-    folder = tmp_path / "live"
-    words = "live --no-browser --controllers smart --port 0 --out"
+    with run_live("--controllers", "smart", "--out", folder=tmp_path / "live") as found:
+        yield found
+
+
+@contextmanager
+def run_live(*words: str, folder: Path) -> Iterator[Live]:
+    """Run the command with `folder` as its last word; it is ended afterwards."""
+    known = (sys.executable, "-m", "experiments.cli", "live", "--no-browser")
     process = subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *words.split(), str(folder)],
+        [*known, "--port", "0", *words, str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -167,3 +176,38 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
     assert live.process.wait(timeout=180) == 130
     assert read_run(live.folder / "smart").state == "done"
     context.close()
+
+
+@pytest.mark.slow(covers=False)
+@pytest.mark.requirement("JD-23")
+def test_a_recording_is_scrubbed_to_an_event(
+    make_live: MakeLive,  # noqa: F811
+    browser: "Browser",  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """A joint was heated after 0.4 s of 0.8; the 3-D view is left out."""
+    with run_live("--replay", folder=record(make_live, tmp_path)) as shown:
+        page = browser.new_page(viewport={"width": 1024, "height": 900})
+        page.set_default_timeout(WAIT_MS)
+        page.route("**/view/*", lambda route: route.abort())
+        page.goto(shown.url)
+        page.get_by_text("hottest:").first.wait_for()
+        page.locator('tr[data-joint="HeadYaw"]').click()
+        title = page.get_by_text("True temperature")
+        degc = title.locator("xpath=following-sibling::dd[1]")
+        assert float(degc.inner_text().split()[0]) < 35.0
+        page.get_by_role("button", name="HeadYaw is 70").click()
+        page.locator("#clock", has_text="0.4 of 0.8 s").wait_for()
+        page.get_by_label("forward 1 s").click()
+        page.locator("#clock", has_text="0.8 of 0.8 s").wait_for()
+        assert float(degc.inner_text().split()[0]) > 60.0
+        page.get_by_role("button", name="HeadYaw is 70").click()
+        page.locator("#clock", has_text="0.4 of 0.8 s").wait_for()
+        scrubber = page.get_by_label("time", exact=True)
+        scrubber.fill("0")
+        page.locator("#clock", has_text="0.0 of 0.8 s").wait_for()
+        assert float(degc.inner_text().split()[0]) < 35.0
+        assert not page.locator("#tab-steer").is_visible()
+        page.close()
+        os.kill(shown.process.pid, signal.SIGINT)
+        assert shown.process.wait(timeout=180) == 130

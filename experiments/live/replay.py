@@ -1,0 +1,359 @@
+"""`nao-testbed live --replay RUN`: a recorded run on the page, with a scrubber.
+
+    read_recording -> Recording.moments(time_s) -> scene and page, as of live robots
+    Player: where the recording is, and how fast it goes on
+
+Nothing can be steered: the page may only ask for a time, for a speed, and for a pause.
+"""
+
+import secrets
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy.spatial.transform import Rotation
+
+from controllers.interface.robot_interface import READINGS, Observation
+from experiments.common.signals import exit_status, why_stopped
+from experiments.live.operation import Moment, Wish
+from experiments.live.panel import Panel
+from experiments.live.scene import Scene
+from experiments.live.server import PageServer, closed_viser
+from experiments.report.replay_motion import Motion, dress, pose_robot, slope_deg
+from experiments.report.replay_scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
+from experiments.report.run_contents import events_of
+from experiments.report.run_source import (
+    RecordedTrial,
+    check_one_run,
+    read_source,
+    runs_in,
+)
+from models import BadInput, Robot
+from sim.effectors import colour_names
+from sim.recording.run_meta import recorded_robot
+
+FRAME_S = 0.04
+"""Between two pictures: 25 a second."""
+MOST_EVENTS = 500
+"""That the page lists."""
+SPEEDS = (0.5, 1.0, 4.0, 16.0, 64.0)
+"""That the page offers."""
+KEPT = 8
+"""Events that a moment repeats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seek(Wish):
+    """Go to a time; beyond the end: to the end."""
+
+    time_s: Annotated[float, Field(ge=0.0, title="time")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoOn(Wish):
+    """Play, at so many times real time; from the end: from the begin."""
+
+    speed: Annotated[float, Field(ge=SPEEDS[0], le=SPEEDS[-1], title="speed")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause(Wish):
+    """Stay."""
+
+
+PlayerWish = Seek | GoOn | Pause
+PLAYER_WISHES = {one.__name__: one for one in get_args(PlayerWish)}
+
+
+class Player:
+    """Where a recording is; safe to use from several threads."""
+
+    def __init__(self, end_s: float) -> None:
+        """Stay at the begin of a recording that ends at `end_s`."""
+        self._end_s, self._time_s, self._speed = end_s, 0.0, 0.0
+        self._lock = threading.Lock()
+
+    def act(self, wish: PlayerWish) -> None:
+        """Do what the page asks for."""
+        with self._lock:
+            match wish:
+                case Seek():
+                    self._time_s = min(wish.time_s, self._end_s)
+                case GoOn():
+                    self._speed = wish.speed
+                    if self._time_s >= self._end_s:
+                        self._time_s = 0.0
+                case Pause():
+                    self._speed = 0.0
+
+    def step(self, wall_s: float) -> tuple[float, float]:
+        """Let time pass on the wall; return time in s and speed, 0 in a pause."""
+        with self._lock:
+            self._time_s = min(self._time_s + self._speed * wall_s, self._end_s)
+            if self._time_s >= self._end_s:
+                self._speed = 0.0
+            return self._time_s, self._speed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Part:
+    """One recorded robot at the times of the grid."""
+
+    motion: Motion
+    seen: dict[str, NDArray[np.float64]]
+    lights: NDArray[np.float64]
+    events: list[tuple[float, str]]
+
+
+class Recording:
+    """The robots of a run, at the times of a grid that all events are on."""
+
+    def __init__(self, arms: Sequence[RecordedTrial]) -> None:
+        """Read their rows.
+
+        Raises:
+            BadInput: they are of several robots, or rows lack what is shown.
+        """
+        self.robot = recorded_robot(arms[0].run.meta)
+        if len({arm.run.meta.robot for arm in arms}) > 1:
+            raise BadInput(
+                "the run holds robots of several descriptions; give the folder of one."
+            )
+        self.end_s = max(float(arm.frame.index[-1]) for arm in arms)
+        step_s = max(SHORTEST_STEP_S, self.end_s / MOST_STEPS)
+        told = [
+            [
+                (t, text)
+                for t, text in sorted([*events_of(arm), *_shared(arm)])
+                if 0.0 <= t <= self.end_s
+            ]
+            for arm in arms
+        ]
+        times = [t for events in told for t, _ in events]
+        steps = np.arange(0.0, self.end_s, step_s)
+        self._grid_s = np.unique(np.concatenate([steps, times, [self.end_s]]))
+        body = dress(arms[0], self.robot)
+        self._parts = [
+            _Part(
+                motion=pose_robot(arm, body, self._grid_s),
+                seen=_readings(arm, self.robot, self._grid_s),
+                lights=_lights(arm, self.robot, self._grid_s),
+                events=events,
+            )
+            for arm, events in zip(arms, told, strict=True)
+        ]
+        self.names = [arm.name for arm in arms]
+        self.slope_deg = slope_deg(arms[0])
+        self.notes = base_notes(arms)
+
+    @property
+    def motions(self) -> list[Motion]:
+        """How the robots moved."""
+        return [part.motion for part in self._parts]
+
+    def about(self) -> dict[str, Any]:
+        """Return what the page's scrubber is made of."""
+        events = sorted(
+            (t, f"{name}: {text}")
+            for name, part in zip(self.names, self._parts, strict=True)
+            for t, text in part.events
+        )
+        return {
+            "end_s": self.end_s,
+            "speeds": SPEEDS,
+            "notes": self.notes,
+            "events": [{"time_s": t, "what": what} for t, what in events[:MOST_EVENTS]],
+            "left_out": max(len(events) - MOST_EVENTS, 0),
+        }
+
+    def moments(self, time_s: float) -> list[Moment]:
+        """Return each robot as the last row of the grid up to a time has it."""
+        i = max(int(np.searchsorted(self._grid_s, time_s + 1e-9)) - 1, 0)
+        moments = []
+        for name, part in zip(self.names, self._parts, strict=True):
+            motion = part.motion
+            before = [f"{t:.1f} s  {text}" for t, text in part.events if t <= time_s]
+            moments.append(
+                Moment(
+                    time_s=time_s,
+                    late_s=0.0,
+                    controller=name,
+                    q=motion.q[i],
+                    position=motion.position[i],
+                    quaternion=Rotation.from_matrix(motion.rotation[i]).as_quat(),
+                    degc=motion.degc[i],
+                    seen=Observation(
+                        time_s=time_s, **{n: part.seen[n][i] for n in part.seen}
+                    ),
+                    lights=part.lights[i],
+                    says=motion.said[i],
+                    has_fallen=False,
+                    groups=(),
+                    schemas=(),
+                    said=tuple(before[-KEPT:]),
+                )
+            )
+        return moments
+
+
+def read_recording(folder: Path) -> Recording:
+    """Read a heat run, a scenario's, a live one, or one robot of them.
+
+    Raises:
+        BadInput: it is no run, several runs, or has no rows.
+    """
+    arms = [arm for run in runs_in(folder) for arm in read_source(run).arms]
+    check_one_run(folder, arms)
+    arms = [arm for arm in arms if len(arm.frame)]
+    if not arms:
+        raise BadInput(f"{folder} has no rows to show; give the folder of another run.")
+    return Recording(arms)
+
+
+def _shared(arm: RecordedTrial) -> list[tuple[float, str]]:
+    """Return who got and lost what, and what began: what behaviours share a robot by.
+
+    All that is granted at 0 s stood before the run.
+    """
+    found = []
+    for event in arm.run.events:
+        data = event.data
+        match event.kind:
+            case "Granted" if event.time_s > 0.0:
+                text = f"{data['owner']} gets {_some(data['shares'])}"
+            case "Failed":
+                text = f"{data['owner']} gets nothing: {data['kind']}"
+            case "Revoked":
+                text = f"{data['owner']} loses {_some(data['lost'])} to {data['by']}"
+            case "StateChanged" if event.time_s > 0.0:
+                text = f"state {data['active']}"
+            case "StreamStarted" | "GroupStarted":
+                text = f"{data.get('label') or data.get('group')} begins"
+            case "SchemaStarted":
+                text = f"schema {data['path']} starts"
+            case "SchemaStopped":
+                text = f"schema {data['path']} stops: {data['why']}"
+            case _:
+                continue
+        found.append((event.time_s, text))
+    return found
+
+
+def _some(names: object) -> str:
+    """Return up to three names of a list, and how many more there are."""
+    listed = [str(name) for name in cast("Iterable[object]", names)]
+    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
+    return ", ".join(listed[:3]) + more
+
+
+def _rows(
+    arm: RecordedTrial, columns: list[str], grid_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the last row before each time; NaN in what was not recorded."""
+    time_s = arm.frame.index.to_numpy(float)
+    rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
+    values: NDArray[np.float64] = arm.frame.reindex(columns=columns).to_numpy(float)[
+        rows
+    ]
+    return values
+
+
+def _readings(
+    arm: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    return {
+        name: _rows(arm, [f"{name}.{one}" for one in reading.members(robot)], grid_s)
+        for name, reading in READINGS.items()
+    }
+
+
+def _lights(
+    arm: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    columns = [f"leds.{name}" for name in colour_names(robot.leds)]
+    return np.clip(np.nan_to_num(_rows(arm, columns, grid_s)), 0.0, 1.0)
+
+
+def run_replay_command(
+    folder: Path, port: int, seconds: float | None, *, opens: bool
+) -> int:
+    """Show a recorded run until Ctrl-C; return the exit status.
+
+    Args:
+        folder: of the run; nothing is written into it.
+        port: of the page; 0 takes a free one.
+        seconds: of wall time until it ends by itself; None: never.
+        opens: open a browser.
+
+    Raises:
+        BadInput: the folder is no run, or the port is taken.
+    """
+    recording = read_recording(folder)
+    player = Player(recording.end_s)
+    secret = secrets.token_urlsafe(24)
+
+    def send(number: int, wish: PlayerWish) -> bool:
+        del number  # all robots of a run have one time
+        player.act(wish)
+        return True
+
+    panel = Panel(
+        recording.robot,
+        recording.names,
+        (),
+        send,
+        actions=PLAYER_WISHES,
+        replay=recording.about(),
+    )
+    try:
+        with (
+            closed_viser(secret) as viser,
+            PageServer(viser, secret, port, panel) as page,
+        ):
+            motions = recording.motions
+            scene = Scene(
+                viser,
+                recording.robot,
+                motions[0].q[0],
+                recording.names,
+                slope_deg=recording.slope_deg,
+                obstacles=motions[0].obstacles,
+            )
+            print(page.url, flush=True)
+            print(f"Showing {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
+            if opens:
+                webbrowser.open(page.url)
+            _watch(recording, player, scene, panel, seconds)
+    except KeyboardInterrupt as stop:
+        print(f"{why_stopped(stop)}.", file=sys.stderr)
+        return exit_status(stop)
+    return 0
+
+
+def _watch(
+    recording: Recording,
+    player: Player,
+    scene: Scene,
+    panel: Panel,
+    seconds: float | None,
+) -> None:
+    begin = last = time.monotonic()
+    shown = None
+    while seconds is None or time.monotonic() < begin + seconds:
+        now = time.monotonic()
+        where = player.step(now - last)
+        last = now
+        if where != shown:
+            shown = where
+            moments = recording.moments(where[0])
+            scene.show(moments)
+            panel.put(moments, speed=where[1])
+        time.sleep(FRAME_S)

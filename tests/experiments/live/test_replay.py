@@ -1,0 +1,97 @@
+"""A recording on the page: its player, and what it shows at a time."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+
+from experiments.live.operation import HeatNow, action_of
+from experiments.live.replay import (
+    PLAYER_WISHES,
+    GoOn,
+    Pause,
+    Player,
+    Seek,
+    read_recording,
+)
+from models import BadInput, UnknownName
+from sim.recording.run_folder import read_run
+from tests.experiments.live.test_robots import MakeLive, make_live, run
+
+__all__ = ["make_live"]
+
+
+def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
+    player = Player(10.0)
+    assert player.step(1.0) == (0.0, 0.0)
+    player.act(GoOn(speed=4.0))
+    assert player.step(0.5) == (2.0, 4.0)
+    player.act(Pause())
+    assert player.step(5.0) == (2.0, 0.0)
+    player.act(Seek(time_s=1e9))
+    assert player.step(1.0) == (10.0, 0.0)
+    player.act(GoOn(speed=0.5))
+    assert player.step(1.0) == (0.5, 0.5)
+    player.act(Seek(time_s=9.9))
+    assert player.step(1.0) == (10.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        '{"do": "Seek", "time_s": -1}',
+        '{"do": "Seek", "time_s": NaN}',
+        '{"do": "Seek", "time_s": Infinity}',
+        '{"do": "Seek", "time_s": "3"}',
+        '{"do": "Seek"}',
+        '{"do": "GoOn", "speed": 0}',
+        '{"do": "GoOn", "speed": 1e9}',
+        '{"do": "Pause", "speed": 1}',
+    ],
+)
+def test_what_is_no_time_and_no_speed_is_refused(wish: str) -> None:
+    with pytest.raises(BadInput):
+        action_of(json.loads(wish), PLAYER_WISHES)
+
+
+def test_a_recording_cannot_be_steered() -> None:
+    heat = {"do": "HeatNow", "joint": "HeadYaw", "degc": 70}
+    assert isinstance(action_of(heat), HeatNow)
+    with pytest.raises(UnknownName):
+        action_of(heat, PLAYER_WISHES)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is empty"):
+        read_recording(tmp_path)
+
+
+def record(make_live: MakeLive, folder: Path) -> Path:
+    """Heat a joint in a live run after 0.4 s; return its folder."""
+    live = make_live(folder=folder)
+    run(live, 40)
+    live.act(HeatNow(joint="HeadYaw", degc=70.0))
+    run(live, 40)
+    live.close("done")
+    return folder
+
+
+@pytest.mark.requirement("JD-23")
+def test_a_moment_is_what_was_recorded_then(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    folder = record(make_live, tmp_path)
+    recording = read_recording(folder)
+    (event,) = recording.about()["events"]
+    assert "HeadYaw is 70" in event["what"]
+    head = recording.robot.joint_index("HeadYaw")
+    frame = read_run(folder).frame
+    (first,), (last,) = recording.moments(0.0), recording.moments(recording.end_s)
+    assert first.degc[head] < 60.0 < last.degc[head]
+    assert (first.said, len(last.said)) == ((), 1)
+    for moment, row in ((first, frame.iloc[0]), (last, frame.iloc[-1])):
+        names = [f"q.{name}" for name in recording.robot.joint_names]
+        np.testing.assert_allclose(moment.seen.q, row[names].to_numpy(float))
