@@ -37,6 +37,7 @@ from experiments.report.run_source import (
     runs_in,
 )
 from models import BadInput, Robot
+from sim.body import FALL_TILT
 from sim.effectors import colour_names
 from sim.recording.run_meta import recorded_robot
 
@@ -180,6 +181,7 @@ class Recording:
         moments = []
         for name, part in zip(self.names, self._parts, strict=True):
             motion = part.motion
+            up = motion.rotation[:, 2]  # in the base frame
             before = [f"{t:.1f} s  {text}" for t, text in part.events if t <= time_s]
             moments.append(
                 Moment(
@@ -195,7 +197,7 @@ class Recording:
                     ),
                     lights=part.lights[i],
                     says=motion.said[i],
-                    has_fallen=False,
+                    has_fallen=bool(up[i] @ up[0] < FALL_TILT),
                     groups=(),
                     schemas=(),
                     said=tuple(before[-KEPT:]),

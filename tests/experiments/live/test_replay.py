@@ -1,6 +1,7 @@
 """A recording on the page: its player, and what it shows at a time."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +9,18 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
+from experiments.closed_loop.recording import BASE_QUATERNION
 from experiments.live.operation import HeatNow, action_of
 from experiments.live.replay import (
     PLAYER_WISHES,
     GoOn,
     Pause,
     Player,
+    Recording,
     Seek,
     read_recording,
 )
+from experiments.report.run_source import read_source
 from models import BadInput, UnknownName
 from sim.recording.run_folder import read_run
 from tests.experiments.live.test_robots import MakeLive, make_live, run
@@ -95,3 +99,16 @@ def test_a_moment_is_what_was_recorded_then(
     for moment, row in ((first, frame.iloc[0]), (last, frame.iloc[-1])):
         names = [f"q.{name}" for name in recording.robot.joint_names]
         np.testing.assert_allclose(moment.seen.q, row[names].to_numpy(float))
+
+
+def test_who_lies_has_fallen(make_live: MakeLive, tmp_path: Path) -> None:
+    """The base turns by 60 degrees about y in the last row of one that stood."""
+    (arm,) = read_source(record(make_live, tmp_path)).arms
+    frame = arm.frame.copy()
+    lies = np.array([0.0, np.sin(np.pi / 6.0), 0.0, np.cos(np.pi / 6.0)])
+    columns = [f"{BASE_QUATERNION}.{part}" for part in "xyzw"]
+    for name, value in zip(columns, lies, strict=True):
+        frame[name] = [*frame[name].iloc[:-1], value]
+    recording = Recording([replace(arm, frame=frame)])
+    assert not recording.moments(0.0)[0].has_fallen
+    assert recording.moments(recording.end_s)[0].has_fallen
