@@ -1,7 +1,7 @@
 """Robots live on a page: seen while they run, disturbed and steered by a person.
 
-    robot (a process each, real time, recorded) <-> scene (viser) <-> door <-> browser
+    robot (a process each, real time, recorded) <-> page (viser, door) <-> browser
 
-`robots` runs a robot and obeys an operator, who is an owner like others; `scene` shows
-and asks; `server` is the only way in.
+`robot` runs one and obeys an operator, who is an owner like others; `page` shows and
+asks, and its server is the only way in; `replay` shows a recording in their place.
 """

@@ -23,10 +23,10 @@ from scipy.spatial.transform import Rotation
 
 from controllers.interface.robot_interface import READINGS, Observation
 from experiments.common.signals import exit_status, why_stopped
-from experiments.live.operation import Moment, Wish
-from experiments.live.panel import Panel
-from experiments.live.scene import Scene
-from experiments.live.server import PageServer, closed_viser
+from experiments.live.page.page_api import PageApi
+from experiments.live.page.scene import Scene
+from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.robot.operation import Moment, Wish
 from experiments.report.replay_motion import Motion, dress, pose_robot, slope_deg
 from experiments.report.replay_scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
 from experiments.report.run_contents import events_of
@@ -307,7 +307,7 @@ def run_replay_command(
         player.act(wish)
         return True
 
-    panel = Panel(
+    api = PageApi(
         recording.robot,
         recording.names,
         (),
@@ -318,7 +318,7 @@ def run_replay_command(
     try:
         with (
             closed_viser(secret) as viser,
-            PageServer(viser, secret, port, panel) as page,
+            PageServer(viser, secret, port, api) as page,
         ):
             motions = recording.motions
             scene = Scene(
@@ -333,7 +333,7 @@ def run_replay_command(
             print(f"Showing {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
-            _watch(recording, player, scene, panel, seconds)
+            _watch(recording, player, scene, api, seconds)
     except KeyboardInterrupt as stop:
         print(f"{why_stopped(stop)}.", file=sys.stderr)
         return exit_status(stop)
@@ -344,7 +344,7 @@ def _watch(
     recording: Recording,
     player: Player,
     scene: Scene,
-    panel: Panel,
+    api: PageApi,
     seconds: float | None,
 ) -> None:
     begin = last = time.monotonic()
@@ -357,5 +357,5 @@ def _watch(
             shown = where
             moments = recording.moments(where[0])
             scene.show(moments)
-            panel.put(moments, speed=where[1])
+            api.put(moments, speed=where[1])
         time.sleep(FRAME_S)

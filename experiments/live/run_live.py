@@ -19,11 +19,11 @@ from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
-from experiments.live.operation import Action, Moment, Stop
-from experiments.live.panel import Panel
-from experiments.live.robots import run_live_robot
-from experiments.live.scene import Scene
-from experiments.live.server import PageServer, closed_viser
+from experiments.live.page.page_api import PageApi
+from experiments.live.page.scene import Scene
+from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.robot.live_robot import run_live_robot
+from experiments.live.robot.operation import Action, Moment, Stop
 from models import TestbedError
 from sim.engine.obstacles import obstacles_of
 
@@ -127,7 +127,7 @@ def run_live_command(
     robot = arms[0].load_robot()
     secret = secrets.token_urlsafe(24)
     links: list[RobotLink] = []
-    panel = Panel(
+    api = PageApi(
         robot,
         [arm.controller for arm in arms],
         [n for n in controller_names() if n != "constant"],
@@ -135,7 +135,7 @@ def run_live_command(
     )
     with (
         closed_viser(secret) as viser,
-        PageServer(viser, secret, port, panel) as page,
+        PageServer(viser, secret, port, api) as page,
     ):
         say_if_it_compiles()
         folder, arms = record_trials(arms, out)
@@ -153,7 +153,7 @@ def run_live_command(
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
-            _watch(links, scene, panel, seconds)
+            _watch(links, scene, api, seconds)
         except KeyboardInterrupt as stop:
             status = exit_status(stop)
             why = why_stopped(stop)
@@ -169,11 +169,11 @@ def run_live_command(
 
 
 def _watch(
-    links: Sequence[RobotLink], scene: Scene, panel: Panel, seconds: float | None
+    links: Sequence[RobotLink], scene: Scene, api: PageApi, seconds: float | None
 ) -> None:
     begin = time.monotonic()
     while seconds is None or time.monotonic() < begin + seconds:
         moments = [link.look() for link in links]
         scene.show(moments)
-        panel.put(moments)
+        api.put(moments)
         time.sleep(FRAME_S)

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from experiments.closed_loop.recording import BASE_QUATERNION
-from experiments.live.operation import HeatNow, action_of
 from experiments.live.replay import (
     PLAYER_WISHES,
     GoOn,
@@ -20,10 +19,11 @@ from experiments.live.replay import (
     Seek,
     read_recording,
 )
+from experiments.live.robot.operation import HeatNow, action_of
 from experiments.report.run_source import read_source
 from models import BadInput, UnknownName
 from sim.recording.run_folder import read_run
-from tests.experiments.live.test_robots import MakeLive, make_live, run
+from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
 
 __all__ = ["make_live"]
 

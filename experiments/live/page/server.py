@@ -1,6 +1,6 @@
 """The only way in: a page, viser's client and its messages, behind the same checks.
 
-    browser ── door (Host, Origin, key) ── guard ── page, panel, client
+    browser ── door (Host, Origin, key) ── guard ── page, API, client
                                       └── websocket ── viser (takes nobody else)
 
 viser itself asks nobody who they are. It listens on a port of the loopback interface
@@ -31,7 +31,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from experiments.live.panel import Panel
+from experiments.live.page.page_api import PageApi
 from experiments.server.server import ServerCfg, listen
 from experiments.server.service.connections import (
     LOOPBACK_NAMES,
@@ -171,7 +171,7 @@ class PageServer:
     """Serves the page of one viser; a context that serves in a thread."""
 
     def __init__(
-        self, viser: "ViserServer", secret: str, port: int, panel: Panel
+        self, viser: "ViserServer", secret: str, port: int, api: PageApi
     ) -> None:
         """Take the address.
 
@@ -179,20 +179,20 @@ class PageServer:
             viser: from `closed_viser`.
             secret: that it answers to.
             port: 0 takes a free one.
-            panel: what the page is told and may ask.
+            api: what the page is told and may ask.
 
         Raises:
             BadInput: the port cannot be had.
         """
         self._viser_port, self._secret = viser.get_port(), secret
-        self._panel = panel
+        self._api = api
         cfg = ServerCfg(port=port, max_connections=100)
         self._socket = listen(cfg)
         bound = self._socket.getsockname()[1]
         key = secrets.token_urlsafe(24)
         self.url = f"http://127.0.0.1:{bound}/?key={key}"
         """For the browser of who started it."""
-        self._page = files("experiments.live").joinpath("page.html").read_text("utf-8")
+        self._page = _read_page()
         client = files("viser").joinpath("client", "build", "index.html")
         self._client = client.read_bytes()
         app = Starlette(
@@ -200,7 +200,7 @@ class PageServer:
                 Route("/", self._get_page),
                 Route("/view/", self._get_client),
                 WebSocketRoute("/view", self._carry),
-                *panel.routes,
+                *api.routes,
             ]
         )
         guard = Guard(
@@ -235,7 +235,7 @@ class PageServer:
 
     def __exit__(self, *error: object) -> None:
         """End it."""
-        self._panel.is_closing = True
+        self._api.is_closing = True
         self._server.should_exit = True
         self._thread.join()
 
@@ -300,3 +300,12 @@ class PageServer:
             await asyncio.gather(*tasks, return_exceptions=True)
         with contextlib.suppress(RuntimeError):  # the browser may have closed it
             await outside.close()
+
+
+def _read_page() -> str:
+    """Return the page with its style and its script in it; a nonce is still to come."""
+    html, style, script = (
+        files("experiments.live.page").joinpath(f"page.{kind}").read_text("utf-8")
+        for kind in ("html", "css", "js")
+    )
+    return html.replace("STYLE", style).replace("SCRIPT", script)

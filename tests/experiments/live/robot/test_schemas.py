@@ -2,7 +2,8 @@
 
 import pytest
 
-from experiments.live.operation import (
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.operation import (
     ModulateSchema,
     SchemaView,
     SleepSchema,
@@ -10,9 +11,8 @@ from experiments.live.operation import (
     WakeSchema,
     action_of,
 )
-from experiments.live.robots import LiveRobot
 from models import BadInput
-from tests.experiments.live.test_robots import (  # noqa: F401
+from tests.experiments.live.robot.test_live_robot import (  # noqa: F401
     MakeLive,
     make_live,
     owner_of,

@@ -18,7 +18,7 @@ from controllers.arbitration.tokens import Loss, Token
 from controllers.interface.robot_interface import Observation, check_target
 from controllers.schemas.library.common import leaves_under, resources_of_all
 from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from experiments.live.operation import (
+from experiments.live.robot.operation import (
     OPERATOR_PRIORITY,
     GiveBack,
     GoTo,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from controllers.arbitration.requests import Owner, Request
-from experiments.live.operation import (
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.operation import (
     Action,
     BreakPart,
     GiveBack,
@@ -17,10 +18,9 @@ from experiments.live.operation import (
     TiltGround,
     TurnHead,
 )
-from experiments.live.operator import SPEED, groups_of
-from experiments.live.robots import LiveRobot
+from experiments.live.robot.operator import SPEED, groups_of
 from models import Robot
-from tests.experiments.live.test_robots import MakeLive, make_live, run  # noqa: F401
+from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run  # noqa: F401
 
 COMMANDS: tuple[Action, ...] = (
     TurnHead(yaw_deg=10.0, pitch_deg=0.0),

@@ -26,7 +26,7 @@ from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial import TrialCfg
-from experiments.live.operation import (
+from experiments.live.robot.operation import (
     Action,
     BreakPart,
     ChangeController,
@@ -43,8 +43,8 @@ from experiments.live.operation import (
     TiltGround,
     WakeSchema,
 )
-from experiments.live.operator import Operator, motor_leaves
-from experiments.live.posture_owner import PostureOwner
+from experiments.live.robot.operator import Operator, motor_leaves
+from experiments.live.robot.posture_owner import PostureOwner
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged

@@ -18,8 +18,8 @@ import pytest
 
 from sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
+from tests.experiments.live.robot.test_live_robot import MakeLive, make_live  # noqa: F401
 from tests.experiments.live.test_replay import record
-from tests.experiments.live.test_robots import MakeLive, make_live  # noqa: F401
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

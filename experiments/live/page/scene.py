@@ -1,7 +1,7 @@
 """The robots in 3-D, made with viser: it shows, and asks nothing.
 
 No control is in the scene, so that nothing that a browser sends to viser moves a robot:
-what is wanted comes by the page (`experiments.live.panel`).
+what is wanted comes by the page (`experiments.live.page.page_api`).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.live.operation import Moment
+from experiments.live.robot.operation import Moment
 from experiments.report.replay_body import clothe, lamp_colours, lamp_places
 from experiments.report.replay_scene import APART, Figure, hottest_text, lay_stage
 from models import Robot

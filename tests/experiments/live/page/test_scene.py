@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from experiments.live.scene import Scene
-from experiments.live.server import closed_viser
+from experiments.live.page.scene import Scene
+from experiments.live.page.server import closed_viser
 from experiments.report.replay_scene import METRES_A_NEWTON
-from tests.experiments.live.test_robots import MakeLive, make_live, run
+from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
 
 __all__ = ["make_live"]
 

@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.operation import (
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.operation import (
     ChangeController,
     GiveBack,
     HeatNow,
@@ -19,7 +20,6 @@ from experiments.live.operation import (
     TakePicture,
     TurnHead,
 )
-from experiments.live.robots import LiveRobot
 from models import BadInput
 from sim.recording.run_folder import read_run
 

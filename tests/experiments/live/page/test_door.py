@@ -15,9 +15,9 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from experiments.live.operation import Action, PushNow
-from experiments.live.panel import Panel
-from experiments.live.server import PageServer, closed_viser
+from experiments.live.page.page_api import PageApi
+from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.robot.operation import Action, PushNow
 from models import load_robot
 
 PROTOCOL = "viser-v1.1.1"
@@ -68,8 +68,8 @@ def served() -> Iterator[Served]:
         wanted.append((i, action))
         return True
 
-    panel = Panel(load_robot(), ["fixed", "<img src=x>"], ["fixed"], send)
-    with closed_viser(secret) as viser, PageServer(viser, secret, 0, panel) as page:
+    api = PageApi(load_robot(), ["fixed", "<img src=x>"], ["fixed"], send)
+    with closed_viser(secret) as viser, PageServer(viser, secret, 0, api) as page:
         url = urlsplit(page.url)
         assert url.hostname == "127.0.0.1"
         assert url.port is not None

@@ -24,8 +24,8 @@ from controllers.interface.robot_interface import (
     Picture,
 )
 from controllers.schemas.registry import schema_names
-from experiments.live.operation import ACTIONS, Moment, action_of
-from experiments.live.operator import groups_of, limbs_of, motor_leaves
+from experiments.live.robot.operation import ACTIONS, Moment, action_of
+from experiments.live.robot.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
     EventStream,
     as_event,
@@ -40,7 +40,7 @@ Send = Callable[[int, Any], bool]
 """Given the number of a robot and what is wanted of it; False: too much at once."""
 
 
-class Panel:
+class PageApi:
     """The robots as the page sees them; `put` the newest moments again and again."""
 
     def __init__(

@@ -1,0 +1,1 @@
+"""A robot in real time, in a process of its own, and the operator who acts on it."""
