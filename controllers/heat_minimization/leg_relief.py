@@ -157,7 +157,8 @@ class LegRelief:
         self._robot = robot
         self._friction = friction
         self._dynamics = Dynamics(robot, points)
-        self._foot_of_point = np.array([robot.feet.index(p.effector) for p in points])
+        self.foot_of_point = np.array([robot.feet.index(p.effector) for p in points])
+        """(n_points,) the foot of each corner of a sole."""
         self._loss = joule_loss(robot)
         self.counts: BoolArray = self._loss > 0.0
         """(n_motors,) those of the legs."""
@@ -181,7 +182,7 @@ class LegRelief:
             up: (3,) unit vector against gravity, in the base frame.
         """
         self._dynamics.update(q)
-        (points,) = np.nonzero(is_pressed[self._foot_of_point])
+        (points,) = np.nonzero(is_pressed[self.foot_of_point])
         corners = self._dynamics.point_positions[points]
         model = build_standing_problem(
             self._dynamics,
@@ -190,6 +191,6 @@ class LegRelief:
             points,
             loss=self._loss,
             friction=self._friction,
-            normals=sole_normals(corners, self._foot_of_point[points], up),
+            normals=sole_normals(corners, self.foot_of_point[points], up),
         )
         return find_present_forces(model, effort)

@@ -32,11 +32,22 @@ from controllers.heat_minimization.standing_problem import FRICTION
 from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
 from controllers.interface.checked import Checked, Fraction
 from controllers.interface.controller import Limits, require_finite, require_robot
+from controllers.interface.panel import (
+    Line,
+    Panel,
+    Plot,
+    Row,
+    Setting,
+    SettingValue,
+)
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
 from controllers.stiffness.kernels import BoolArray
 from models import Robot
 from models.values import FloatArray, NotNegative, Positive
+
+WAYS = ("ahead", "to the left", "normal")
+"""Of a force at a sole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +89,11 @@ class MinHeatState:
     """(n_joints,) in rad."""
     feet: tuple[str, ...]
     """Those that carry."""
+    forces: FloatArray
+    """(n_feet, 3) of the ground on each of them now, as the currents tell it, in N:
+    ahead and to the left along the sole, and along its normal."""
+    least_forces: FloatArray
+    """(n_feet, 3) those of the least loss."""
 
     @property
     def above_least_w(self) -> float:
@@ -167,12 +183,20 @@ class MinHeat:
             problem = present.problem
             T = problem.motor_effort(problem.effort(present.forces))
             feet = require_robot(self._robot).feet
+            least = solve_least_loss(problem)
+            foot_of_point = self._relief.foot_of_point
+            corners = foot_of_point[pressed[foot_of_point]]
+            carry = [i for i in range(len(feet)) if pressed[i]]
+            on_foot = np.array([corners == i for i in carry], dtype=np.float64)
+            on_foot = on_foot.reshape(len(carry), len(corners))
             self._state = MinHeatState(
                 time_s=time_s,
                 loss_w=float(problem.loss @ (T * T)),
-                least_w=solve_least_loss(problem).loss_w,
+                least_w=least.loss_w,
                 shift=shift,
-                feet=tuple(f for f, on in zip(feet, pressed, strict=True) if on),
+                feet=tuple(feet[i] for i in carry),
+                forces=on_foot @ present.forces,
+                least_forces=on_foot @ least.forces,
             )
         return self._state
 
@@ -181,6 +205,65 @@ class MinHeat:
         """Joule loss of the legs and the least possible, in W; NaN before the first."""
         state = self.state
         return (state.loss_w, state.least_w) if state else (np.nan, np.nan)
+
+    def panel(self) -> Panel:
+        """Return present and least forces of the soles, and the heat of both."""
+        state, cfg = self.state, self.cfg
+        rows: list[Row] = []
+        if state is not None:
+            for foot, now, least in zip(
+                state.feet, state.forces, state.least_forces, strict=True
+            ):
+                for way, a, b in zip(WAYS, now, least, strict=True):
+                    values = (round(float(a), 1), round(float(b), 1))
+                    rows.append(Row(name=f"{foot}, {way}", values=values))
+        loss_w, least_w = self.signals
+        return Panel(
+            columns=("present N", "least N"),
+            rows=tuple(rows),
+            settings=(
+                Setting(name="enabled", value=self.enabled, about="Shifts and limits."),
+                Setting(
+                    name="calm_s",
+                    value=cfg.calm_s,
+                    low=0.0,
+                    high=60.0,
+                    unit="s",
+                    about="Time without motion before the shift goes on.",
+                ),
+                Setting(
+                    name="least_on_feet",
+                    value=cfg.least_on_feet,
+                    low=0.0,
+                    high=1.0,
+                    about="Share of the weight that the soles must feel.",
+                ),
+            ),
+            plot=Plot(
+                title="Joule loss of the legs",
+                unit="W",
+                lines=(
+                    Line(name="present", value=loss_w),
+                    Line(name="least", value=least_w),
+                ),
+            ),
+        )
+
+    def change_setting(self, name: str, value: SettingValue) -> None:
+        """Take over a setting of the panel.
+
+        Raises:
+            BadInput: the value is out of its range.
+            UnknownName: there is no such setting.
+        """
+        value = self.panel().setting(name).accept(value)
+        match name:
+            case "enabled":
+                self.enabled = bool(value)
+            case "calm_s":
+                self.cfg = replace(self.cfg, calm_s=float(value))
+            case "least_on_feet":
+                self.cfg = replace(self.cfg, least_on_feet=float(value))
 
     def step(self, observation: Observation) -> Limits:
         """Return the limit and the shift that hold until the next call.

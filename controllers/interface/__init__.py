@@ -4,4 +4,5 @@ robot_interface   observation, command, LEDs and sound, the robot behind them, a
                   check of every command
 controller        what a controller is and decides, what it asks for before it computes,
                   and the two plainest ones
+panel             what a controller or a schema shows of itself on a page
 """

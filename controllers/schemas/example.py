@@ -11,6 +11,7 @@ of your package and it can be woken by its name:
 from dataclasses import dataclass
 from math import pi, sin
 
+from controllers.interface.panel import Line, Panel, Plot
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.schema import ActuationSchema
 from models import BadInput
@@ -56,6 +57,13 @@ class Example(ActuationSchema[ExampleParameters]):
         """Whether the head yields to what it is told: its motor has some stiffness."""
         joint = self.robot.joint_index("HeadYaw")
         return bool(self.observation.stiffness[joint] > 0.0)
+
+    def panel(self) -> Panel:
+        """Return what a screen shows of it; a schema without this shows nothing."""
+        yaw = float(self.observation.q[self.robot.joint_index("HeadYaw")])
+        return Panel(
+            plot=Plot(title="HeadYaw", unit="rad", lines=(Line(name="yaw", value=yaw),))
+        )
 
     def start(self) -> None:
         """Begin from the middle."""

@@ -200,6 +200,7 @@ class Recording:
                     has_fallen=bool(up[i] @ up[0] < FALL_TILT),
                     groups=(),
                     schemas=(),
+                    panels=(),
                     said=tuple(before[-KEPT:]),
                 )
             )

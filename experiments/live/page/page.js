@@ -1,4 +1,3 @@
-"use strict";
 const $ = id => document.getElementById(id);
 const states = [];
 let about = null, touched = 0;
@@ -90,7 +89,7 @@ function goOn() { want("GoOn", {speed: number("speed")}); }
 function buildReplay() {
   const r = about.replay;
   document.querySelector("h1").textContent = "nao-testbed live: a recording";
-  for (const id of ["tab-steer", "tab-schemas", "said", "cameras"]) $(id).hidden = true;
+  for (const id of ["tab-steer", "tab-schemas", "tab-panels", "said", "cameras"]) $(id).hidden = true;
   $("cameras").previousElementSibling.hidden = true;
   $("controller").parentElement.hidden = true;
   $("tab-sensors").click();
@@ -277,6 +276,7 @@ function draw() {
   if (yaw >= 0 && pitch >= 0) { spot.setAttribute("cx", -s.angle_deg[yaw]); spot.setAttribute("cy", s.angle_deg[pitch]); }
   if (!$("sensors").hidden) drawSensors(s);
   if (!$("schemas").hidden) drawSchemas(s);
+  if (!$("panels").hidden) drawPanels(s);
   if (performance.now() > touched && !about.replay) $("controller").value = s.controller;
   const lines = states.flatMap((state, i) => (state ? state.said : []).map(text => [i, text]));
   const key = JSON.stringify(lines);
@@ -319,6 +319,7 @@ function listen() {
   source.addEventListener("state", event => {
     const state = JSON.parse(event.data);
     states[state.robot] = state;
+    keepPlots(state);
     draw();
   });
   source.onerror = () => {

@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,7 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
             for group in moment.groups
         ],
         "schemas": [dataclasses.asdict(one) for one in moment.schemas],
+        "panels": [_without_nan(dataclasses.asdict(one)) for one in moment.panels],
         "said": list(moment.said),
     }
 
@@ -237,3 +239,12 @@ def _rounded(values: NDArray[np.float64], digits: int) -> list[float | None]:
         round(value, digits) if np.isfinite(value) else None
         for value in values.tolist()
     ]
+
+
+def _without_nan(value: Any) -> Any:
+    """Return plain data as JSON has it: a number that is none is null."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

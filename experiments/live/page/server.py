@@ -48,6 +48,8 @@ LARGEST_MESSAGE = 256 * 1024
 """Of a browser, in bytes."""
 LARGEST_WISH = 4096
 """Body of a request, in bytes."""
+SCRIPTS = ("panels.js", "page.js")
+"""In this order; the last one begins."""
 VIEW_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
@@ -303,9 +305,12 @@ class PageServer:
 
 
 def _read_page() -> str:
-    """Return the page with its style and its script in it; a nonce is still to come."""
-    html, style, script = (
-        files("experiments.live.page").joinpath(f"page.{kind}").read_text("utf-8")
-        for kind in ("html", "css", "js")
-    )
-    return html.replace("STYLE", style).replace("SCRIPT", script)
+    """Return the page with style and scripts in it; a nonce is still to come."""
+    folder = files("experiments.live.page")
+
+    def text(name: str) -> str:
+        return folder.joinpath(name).read_text("utf-8")
+
+    scripts = "".join(text(name) for name in SCRIPTS)
+    page = text("page.html").replace("STYLE", text("page.css"))
+    return page.replace("SCRIPT", scripts)

@@ -30,10 +30,12 @@ from experiments.live.robot.operation import (
     Action,
     BreakPart,
     ChangeController,
+    ChangeSetting,
     GiveBack,
     HeatNow,
     ModulateSchema,
     Moment,
+    PanelView,
     PushNow,
     SchemaView,
     SleepSchema,
@@ -44,6 +46,7 @@ from experiments.live.robot.operation import (
     WakeSchema,
 )
 from experiments.live.robot.operator import Operator, motor_leaves
+from experiments.live.robot.panels import Panels
 from experiments.live.robot.posture_owner import PostureOwner
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
@@ -54,12 +57,14 @@ KEPT = 8
 """Sentences that a moment repeats."""
 MOMENT_SLOTS = 4
 """Slots between two moments: 25 a second."""
+PANEL_SLOTS = 20
+"""Slots between two looks at panels, at least."""
 LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
 
 
 SchemaWish = WakeSchema | SleepSchema | ModulateSchema
-Change = PushNow | HeatNow | BreakPart | TiltGround | ChangeController
+Change = PushNow | HeatNow | BreakPart | TiltGround | ChangeController | ChangeSetting
 
 
 class Standing:
@@ -132,6 +137,9 @@ class LiveRobot:
         self.body, self.stiffness = self.setup.body, self.setup.stiffness
         self.controller = self._play.controller
         self.operator = Operator(self.setup)
+        self._panels = Panels(self.setup)
+        self._panels_at = -PANEL_SLOTS
+        self._shown: tuple[PanelView, ...] = ()
         self._said: deque[str] = deque(maxlen=KEPT)
         self._picture: Picture | None = None
 
@@ -165,6 +173,9 @@ class LiveRobot:
         robot = sim.robot
         truth = sim.truth()
         picture, self._picture = self._picture, None
+        if self.body.tick >= self._panels_at + PANEL_SLOTS:
+            self._panels_at = self.body.tick
+            self._shown = self._panels.look()
         return Moment(
             time_s=sim.time_s,
             late_s=late_s,
@@ -180,6 +191,7 @@ class LiveRobot:
             has_fallen=truth.has_fallen,
             groups=self.operator.groups(),
             schemas=tuple(views_of(self.setup.schemas)),
+            panels=self._shown,
             said=tuple(self._said),
         )
 
@@ -199,7 +211,12 @@ class LiveRobot:
                 self._picture = self.body.sim.look(action.camera)
                 return f"a picture of {action.camera}"
             case (
-                PushNow() | HeatNow() | BreakPart() | TiltGround() | ChangeController()
+                PushNow()
+                | HeatNow()
+                | BreakPart()
+                | TiltGround()
+                | ChangeController()
+                | ChangeSetting()
             ):
                 return self._change(action)
         return self.operator.command(action)
@@ -226,6 +243,8 @@ class LiveRobot:
                 setup.use_controller(action.controller)
                 self.controller = action.controller
                 return f"controller {action.controller}"
+            case ChangeSetting():
+                return self._panels.change(action)
 
     def _push(self, push: PushNow) -> str:
         angle = radians(push.direction_deg)

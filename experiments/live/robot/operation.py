@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from controllers.arbitration.requests import HIGHEST
 from controllers.interface.checked import Checked
+from controllers.interface.panel import Panel
 from controllers.interface.robot_interface import Observation, Picture
 from models import BadInput, UnknownName
 from models.values import short
@@ -185,6 +186,14 @@ class ModulateSchema(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChangeSetting(Wish):
+    """Change a setting of the controller's own panel."""
+
+    setting: str
+    value: bool | int | float | str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TakePicture(Wish):
     """See what a camera sees; the robot is late by the tens of ms that it takes."""
 
@@ -214,6 +223,7 @@ Action = (
     | WakeSchema
     | SleepSchema
     | ModulateSchema
+    | ChangeSetting
 )
 ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
 """What may be asked, by the word for it."""
@@ -279,6 +289,18 @@ class SchemaView:
     outputs: Mapping[str, str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PanelView:
+    """What a controller or a schema shows of itself, or why it does not."""
+
+    kind: str
+    """`controller` or `schema`."""
+    name: str
+    """Of the controller, or the schema's path."""
+    panel: Panel | None = None
+    fault: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moment:
     """A robot at one time, for who looks."""
@@ -307,5 +329,6 @@ class Moment:
     groups: tuple["Group", ...]
     """What the operator may take, and who has it."""
     schemas: tuple[SchemaView, ...]
+    panels: tuple[PanelView, ...]
     said: tuple[str, ...]
     """What became of the operator's wishes, the newest last."""

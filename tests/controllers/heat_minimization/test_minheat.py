@@ -17,7 +17,8 @@ from controllers.heat_minimization.leg_relief import find_present_forces
 from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
 from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
 from controllers.heat_minimization.standing_problem import joule_loss
-from models import load_robot
+from controllers.interface.panel import check_panel
+from models import BadInput, UnknownName, load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.heat_minimization.standing import SpringRobot, standing_problem
 
@@ -100,6 +101,56 @@ def test_its_state_tells_the_distance_to_the_limit() -> None:
     assert last is not None
     assert 0.0 <= last.above_least_w < 0.02 * least.loss_w
     assert_array_equal(last.shift, run.shift)
+
+
+@pytest.mark.requirement("JD-25")
+def test_its_panel_shows_present_and_least_forces_of_the_soles() -> None:
+    """Forces of the reference solver, foot by foot, in one plane; they carry it."""
+    robot = misaligned(1)
+    controller = minheat(shift=NO_GEAR)
+    assert controller.panel().rows == ()
+    Run(robot, controller).run(0.52)
+    state, problem = controller.state, robot.problem
+    assert state is not None
+    T = robot.motor_effort(np.zeros(len(NAO.joints)))
+    present = find_present_forces(problem, T)
+    now = present.forces.reshape(2, 4, 3).sum(axis=1)
+    assert_allclose(state.forces, now, atol=1e-6)
+    least = solve_least_loss_reference(present.problem).forces
+    least = least.reshape(2, 4, 3).sum(axis=1)
+    assert_allclose(state.least_forces, least, atol=0.01)
+    assert abs(now - least).max() > 2.0, "no fight: the test shows nothing"
+    panel = check_panel(controller.panel())
+    assert [row.name for row in panel.rows[2:4]] == ["LFoot, normal", "RFoot, ahead"]
+    shown = np.array([row.values for row in panel.rows]).reshape(2, 3, 2)
+    assert_allclose(shown[:, :, 0], state.forces, atol=0.05)
+    assert_allclose(shown[:, :, 1], state.least_forces, atol=0.05)
+    assert shown[:, 2].sum(axis=0) == pytest.approx(problem.weight[2], rel=0.03)
+    assert panel.plot is not None
+    assert [line.value for line in panel.plot.lines] == list(controller.signals)
+
+
+@pytest.mark.requirement("JD-25")
+def test_settings_of_its_panel_are_taken_over() -> None:
+    run = Run(misaligned(1), minheat(shift=NO_GEAR))
+    run.controller.change_setting("calm_s", 5)
+    assert run.controller.cfg.calm_s == 5.0
+    run.run(2.0)
+    assert not run.shift.any()
+    run.controller.change_setting("calm_s", 0.5)
+    run.run(2.0)
+    assert run.shift.any()
+    run.controller.change_setting("enabled", False)
+    run.run(20.0)
+    assert not run.shift.any()
+    assert not run.controller.limits.enabled
+    run.controller.change_setting("least_on_feet", 0.9)
+    assert run.controller.cfg.least_on_feet == 0.9
+    for name, value in (("calm_s", -1.0), ("enabled", 1), ("least_on_feet", 1.01)):
+        with pytest.raises(BadInput, match=name):
+            run.controller.change_setting(name, value)
+    with pytest.raises(UnknownName, match="calm_s"):
+        run.controller.change_setting("calm", 1.0)
 
 
 def test_joints_of_the_arms_are_not_shifted() -> None:

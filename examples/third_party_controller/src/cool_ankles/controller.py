@@ -3,6 +3,14 @@
 import numpy as np
 
 from controllers import Limits, Observation
+from controllers.interface.panel import (
+    Line,
+    Panel,
+    Plot,
+    Row,
+    Setting,
+    SettingValue,
+)
 from models import BadInput, Robot
 
 ANKLES = ("LAnklePitch", "LAnkleRoll", "RAnklePitch", "RAnkleRoll")
@@ -32,6 +40,7 @@ class CoolAnkles:
         self._ankles = [robot.joint_index(name) for name in ANKLES]
         self._motors = robot.motor_of_joint[self._ankles]
         self._stiffness = np.ones(len(robot.joints))
+        self._degc = np.full(len(ANKLES), np.nan)
         self._time_s: float | None = None
 
     def step(self, observation: Observation) -> Limits:
@@ -39,8 +48,9 @@ class CoolAnkles:
         before = self._time_s
         passed_s = 0.0 if before is None else observation.time_s - before
         self._time_s = observation.time_s
+        self._degc = observation.temperature[self._motors]
         goal = np.interp(
-            observation.temperature[self._motors],
+            self._degc,
             [WARM_DEGC, HOT_DEGC],
             [1.0, self._least],
         )
@@ -48,6 +58,30 @@ class CoolAnkles:
         now = self._stiffness[self._ankles]
         self._stiffness[self._ankles] = now + np.clip(goal - now, -most, most)
         return Limits(stiffness=self._stiffness.copy())
+
+    def panel(self) -> Panel:
+        """Return what the page `nao-testbed live` shows of it; optional."""
+        stiffness = self._stiffness[self._ankles]
+        return Panel(
+            columns=("°C", "stiffness"),
+            rows=tuple(
+                Row(name=name, values=(round(float(degc), 1), round(float(s), 2)))
+                for name, degc, s in zip(ANKLES, self._degc, stiffness, strict=True)
+            ),
+            settings=(Setting(name="least", value=self._least, low=0.0, high=1.0),),
+            plot=Plot(
+                title="Stiffness of the ankles",
+                lines=tuple(
+                    Line(name=name, value=float(s))
+                    for name, s in zip(ANKLES, stiffness, strict=True)
+                ),
+            ),
+        )
+
+    def change_setting(self, name: str, value: SettingValue) -> None:
+        """Take over what a person set on the panel, which has checked it."""
+        assert name == "least"
+        self._least = float(value)
 
 
 def make_controller(argument: str | None) -> CoolAnkles:

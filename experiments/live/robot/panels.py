@@ -1,0 +1,111 @@
+"""Panels of a robot's controller and schemas, asked for with care.
+
+Whoever's code it is: what raises, or takes too long again and again, is not asked any
+more, and its card on the page says why. The robot goes on.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from controllers.interface.panel import (
+    Adjustable,
+    Panel,
+    PanelSource,
+    check_panel,
+)
+from experiments.live.robot.operation import ChangeSetting, PanelView
+from experiments.scenarios.vocabulary.setup import Setup
+from models import BadInput, TestbedError
+
+MOST_S, MOST_WAITING_S = 0.005, 0.05
+"""Computing, half a slot: what takes longer makes a robot late; and waiting, which on a
+busy machine also the innocent do."""
+MOST_SLOW = 3
+"""Times that a panel may be slow."""
+
+
+class Panels:
+    """Asks those that there are; `look` now and then, `change` at a person's wish."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Begin with none given up.
+
+        Args:
+            setup: of the robot.
+        """
+        self._setup = setup
+        self._given_up: dict[int, tuple[object, str]] = {}
+        """By identity, kept with what it is of: an identity is used again."""
+        self._slow: dict[int, int] = {}
+
+    def look(self) -> tuple[PanelView, ...]:
+        """Return the panels of the controller and of every schema that is awake."""
+        return tuple(self._look())
+
+    def change(self, wish: ChangeSetting) -> str:
+        """Change a setting of the controller; return what to tell.
+
+        Raises:
+            UnknownName: its panel has no such setting.
+            BadInput: it has no settings, the value does not fit, or its code fails.
+        """
+        controller = self._setup.stiffness.controller
+        name = controller.name
+        if not isinstance(controller, PanelSource) or not isinstance(
+            controller, Adjustable
+        ):
+            raise BadInput(f"controller {name} has no settings; choose another one.")
+        try:
+            setting = check_panel(controller.panel()).setting(wish.setting)
+            value = setting.accept(wish.value)
+            controller.change_setting(setting.name, value)
+        except TestbedError:
+            raise
+        except Exception as error:  # whatever foreign code raises
+            raise BadInput(
+                f"controller {name} did not take {wish.setting}: {_said(error)}"
+            ) from error
+        return f"{setting.name} of controller {name} is {value}"
+
+    def _look(self) -> Iterator[PanelView]:
+        setup = self._setup
+        controller = setup.stiffness.controller
+        if isinstance(controller, PanelSource):
+            yield self._ask("controller", controller.name, controller)
+        for path in setup.schemas.paths:
+            one = setup.schemas.instances.find(path)
+            if one.is_awake and isinstance(one.schema, PanelSource):
+                yield self._ask("schema", path, one.schema)
+
+    def _ask(self, kind: str, name: str, source: PanelSource) -> PanelView:
+        if id(source) in self._given_up:
+            return PanelView(kind=kind, name=name, fault=self._given_up[id(source)][1])
+        begin, computed = time.perf_counter(), time.thread_time()
+        panel: Panel | None = None
+        fault = ""
+        try:
+            panel = check_panel(source.panel())
+        except Exception as error:  # noqa: BLE001  # whatever foreign code raises
+            fault = _said(error)
+        computed = time.thread_time() - computed
+        took = time.perf_counter() - begin
+        if computed > MOST_S or took > MOST_WAITING_S:
+            self._slow[id(source)] = self._slow.get(id(source), 0) + 1
+            if self._slow[id(source)] >= MOST_SLOW:
+                panel = None
+                fault = (
+                    f"its panel computes for {1e3 * computed:.0f} ms and takes "
+                    f"{1e3 * took:.0f} ms, and such {MOST_SLOW} times; at most "
+                    f"{1e3 * MOST_S:.0f} and {1e3 * MOST_WAITING_S:.0f} ms."
+                )
+        if fault:
+            self._given_up[id(source)] = source, fault
+        return PanelView(kind=kind, name=name, panel=panel, fault=fault)
+
+
+def _said(error: Exception) -> str:
+    text = ""
+    with suppress(Exception):  # foreign errors may fail even in saying what they are
+        text = str(error)[:200]
+    return f"{type(error).__name__}: {text}"

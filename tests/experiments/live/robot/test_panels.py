@@ -1,0 +1,204 @@
+"""Panels of a live robot: shown with care, set in their range, no door to joints."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from controllers.interface.controller import FixedStiffness
+from controllers.interface.panel import Line, Panel, Plot, Setting, SettingValue
+from controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
+from controllers.schemas import registry as schema_registry
+from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
+from experiments.live.robot.operation import (
+    ChangeController,
+    ChangeSetting,
+    PanelView,
+    WakeSchema,
+)
+from tests.experiments.live.robot.test_live_robot import (  # noqa: F401
+    MakeLive,
+    make_live,
+    run,
+)
+
+PANEL = Panel(
+    settings=(Setting(name="gain", value=0.5, low=0.0, high=1.0),),
+    plot=Plot(title="t", lines=(Line(name="a", value=1.0),)),
+)
+
+
+class Foreign(FixedStiffness):
+    """A controller of another package, whose panel does what it likes."""
+
+    def __init__(self, panel: Callable[[], object]) -> None:
+        super().__init__()
+        self.name = "foreign"
+        self._panel = panel
+        self.asked = 0
+        self.got: list[tuple[str, SettingValue]] = []
+
+    def panel(self) -> Panel:
+        self.asked += 1
+        return self._panel()  # type: ignore[return-value]  # wrong on purpose
+
+    def change_setting(self, name: str, value: SettingValue) -> None:
+        if value == 1.0:
+            raise RuntimeError("not that one")
+        self.got.append((name, value))
+
+
+def look(live: LiveRobot) -> dict[str, PanelView]:
+    run(live, PANEL_SLOTS)
+    return {f"{one.kind} {one.name}": one for one in live.moment().panels}
+
+
+@pytest.mark.requirement("JD-25")
+def test_minheat_and_a_schema_show_their_own(make_live: MakeLive) -> None:  # noqa: F811
+    live = make_live("minheat")
+    run(live, 120)
+    assert list(look(live)) == ["controller minheat"]
+    live.act(WakeSchema(schema="example"))
+    panels = look(live)
+    assert list(panels) == ["controller minheat", "schema example"]
+    assert not any(one.fault for one in panels.values())
+    panel = panels["controller minheat"].panel
+    assert panel is not None
+    assert [row.name for row in panel.rows][:3] == [
+        "LFoot, ahead",
+        "LFoot, to the left",
+        "LFoot, normal",
+    ]
+    live.act(ChangeSetting(setting="calm_s", value=3))
+    assert live.moment().said[-1].endswith("calm_s of controller minheat is 3.0")
+    live.act(ChangeController(controller="fixed"))
+    assert list(look(live)) == ["schema example"]
+    live.act(ChangeSetting(setting="calm_s", value=3.0))
+    assert "controller fixed has no settings" in live.moment().said[-1]
+
+
+@pytest.mark.requirement("JD-25")
+def test_who_looks_at_a_panel_changes_nothing(make_live: MakeLive) -> None:  # noqa: F811
+    ends = []
+    for looks in (True, False):
+        live = make_live("minheat")
+        for _ in range(100):
+            live.slot()
+            if looks:
+                live.moment()
+        ends.append(live.moment())
+    assert_array_equal(ends[0].q, ends[1].q)
+    assert_array_equal(ends[0].seen.stiffness, ends[1].seen.stiffness)
+
+
+def fail() -> Panel:
+    raise KeyError("LKneePich")
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("nor this")
+
+
+def fail_twice() -> Panel:
+    raise Unspeakable
+
+
+def sleep() -> Panel:
+    time.sleep(0.06)
+    return PANEL
+
+
+def compute() -> Panel:
+    begin = time.thread_time()
+    while time.thread_time() < begin + 0.006:
+        pass
+    return PANEL
+
+
+@pytest.mark.requirement("JD-25")
+@pytest.mark.parametrize(
+    ("panel", "asked", "fault"),
+    [
+        (fail, 1, "KeyError: 'LKneePich'"),
+        (fail_twice, 1, "Unspeakable: "),
+        (lambda: 3, 1, "its panel() returned 3"),
+        (lambda: Panel(rows=(3,)), 1, "rows.0 of its panel is 3"),  # type: ignore[arg-type]
+        (sleep, 3, "its panel computes for 0 ms and takes 6"),
+        (compute, 3, "its panel computes for "),
+    ],
+)
+def test_a_bad_panel_is_told_and_asked_no_more(
+    make_live: MakeLive,  # noqa: F811
+    panel: Callable[[], object],
+    asked: int,
+    fault: str,
+) -> None:
+    live, controller = make_live(), Foreign(panel)
+    live.stiffness.change(controller)
+    for _ in range(4):
+        look(live)
+    shown = look(live)["controller foreign"]
+    assert controller.asked == asked
+    assert shown.panel is None
+    assert fault in shown.fault
+    assert not live.moment().has_fallen
+
+
+@pytest.mark.requirement("JD-25")
+def test_a_setting_is_looked_at_before_the_controller_gets_it(
+    make_live: MakeLive,  # noqa: F811
+) -> None:
+    live, controller = make_live(), Foreign(lambda: PANEL)
+    live.stiffness.change(controller)
+    run(live, 4)
+    for setting, value, said in (
+        ("gain", 1.5, "gain = 1.5; give a number, at least 0, at most 1."),
+        ("gain", "0.5", "gain = '0.5'"),
+        ("gian", 0.5, "gain"),
+        ("gain", 1.0, "did not take gain: RuntimeError: not that one"),
+    ):
+        live.act(ChangeSetting(setting=setting, value=value))
+        assert said in live.moment().said[-1]
+        assert "refused" in live.moment().said[-1]
+    assert controller.got == []
+    live.act(ChangeSetting(setting="gain", value=0))
+    assert controller.got == [("gain", 0.0)]
+    live.stiffness.change(Foreign(fail))
+    live.act(ChangeSetting(setting="gain", value=0))
+    assert "did not take gain: KeyError" in live.moment().said[-1]
+    run(live, 4)
+
+
+class Grabber(ActuationSchema[NoParameters]):
+    """Tries to move the head and to wake others when its panel is looked at."""
+
+    info = SchemaInfo(
+        name="grabber", about="Grabs.", needs=("HeadPitch",), period_s=0.02
+    )
+    answers: tuple[object, ...] = ()
+
+    def panel(self) -> Panel:
+        self.answers = (self.submit("HeadYaw", 1.0), self.wake("wave"))
+        return Panel()
+
+
+@pytest.mark.requirement("JD-25")
+def test_a_panel_is_no_door_to_joints(
+    make_live: MakeLive,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = {**schema_registry.BUILT_IN, "grabber": f"{__name__}:Grabber"}
+    monkeypatch.setattr(schema_registry, "BUILT_IN", ours)
+    live = make_live()
+    live.act(WakeSchema(schema="grabber"))
+    assert "activated" in live.moment().said[-1]
+    for _ in range(2):
+        look(live)
+    view = look(live)["schema grabber"]
+    run(live, 60)
+    assert view.fault == ""
+    assert abs(np.rad2deg(live.moment().q[0])) < 1.0
+    assert [one.path for one in live.moment().schemas] == ["grabber"]
