@@ -45,7 +45,7 @@ def bench_command(
     json_file: JsonOption = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="PART", help="Only heat, or only scenario."),
+        typer.Option(metavar="PART", help="Only heat, scenario or live."),
     ] = None,
     controllers: Annotated[
         str | None, controllers_option("smart, smart-full, minheat; their steps")

@@ -17,8 +17,10 @@ from rich.table import Table
 
 from controllers.registry import check_controllers
 from experiments.bench.figures import Figure
+from experiments.bench.live import measure_live
 from experiments.bench.loop import (
     CONTROLLERS,
+    POSTURE,
     measure_controllers,
     measure_loop,
     measure_servos,
@@ -43,6 +45,8 @@ class Part(StrEnum):
     """The loop, the controllers, whole arms and fast-forward."""
     SCENARIO = "scenario"
     """Ten behaviours on one robot."""
+    LIVE = "live"
+    """A robot on a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,8 @@ class BenchCfg:
     two minutes for five seconds."""
     scenario_seconds: float | None = None
     """Simulated time of the scenario in s; None is 12 times `seconds`."""
+    live_seconds: float | None = None
+    """Simulated time of a live robot, each way, in s; None is twice `seconds`."""
     only: Part | None = None
     """None measures everything."""
     robot_folder: Path = field(default_factory=default_robot_folder)
@@ -140,6 +146,14 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
         with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
             scenario_s = cfg.scenario_seconds or 12.0 * cfg.seconds
             figures += measure_scenario(Path(name), seconds=scenario_s)
+    if cfg.only in {None, Part.LIVE}:
+        on_stage("live")
+        figures += measure_live(
+            cfg.robot_folder,
+            seconds=cfg.live_seconds or 2.0 * cfg.seconds,
+            controller="smart",
+            posture=POSTURE,
+        )
     return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
 
 

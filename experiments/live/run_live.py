@@ -29,6 +29,8 @@ from sim.engine.obstacles import obstacles_of
 
 FRAME_S = 0.04
 """Between two pictures: 25 a second."""
+IDLE_S = 1.0
+"""And while nobody looks: a robot answers when the last moment was taken."""
 MOST_WAITING = 50
 """Actions that a robot has not taken yet; more are dropped."""
 STOP_S = 10.0
@@ -171,9 +173,12 @@ def run_live_command(
 def _watch(
     links: Sequence[RobotLink], scene: Scene, api: PageApi, seconds: float | None
 ) -> None:
-    begin = time.monotonic()
+    begin, idle = time.monotonic(), -IDLE_S
     while seconds is None or time.monotonic() < begin + seconds:
-        moments = [link.look() for link in links]
-        scene.show(moments)
-        api.put(moments)
+        now = time.monotonic()
+        if api.viewers or now >= idle + IDLE_S:
+            idle = now
+            moments = [link.look() for link in links]
+            scene.show(moments)
+            api.put(moments)
         time.sleep(FRAME_S)

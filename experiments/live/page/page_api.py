@@ -72,6 +72,8 @@ class PageApi:
         self._pictures: dict[int, Picture] = {}
         """The newest of each robot."""
         self.is_closing = False
+        self.viewers = 0
+        """Open streams and 3-D views: while there are none, moments may be rare."""
 
     @property
     def routes(self) -> list[BaseRoute]:
@@ -106,7 +108,11 @@ class PageApi:
 
     async def _get_state(self, request: Request) -> Response:
         del request
-        return EventStream(self._tell())
+        self.viewers += 1
+        return EventStream(self._tell(), self._leave)
+
+    def _leave(self) -> None:
+        self.viewers -= 1
 
     async def _get_picture(self, request: Request) -> Response:
         """Return what a camera of a robot saw when it was asked last, as PNG."""

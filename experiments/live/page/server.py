@@ -280,28 +280,35 @@ class PageServer:
             return
         async with inside:
             await outside.accept(subprotocol=inside.subprotocol)
-
-            async def to_browser() -> None:
-                async for message in inside:
-                    if isinstance(message, bytes):
-                        await outside.send_bytes(message)
-                    else:
-                        await outside.send_text(message)
-
-            async def to_viser() -> None:
-                while (message := await outside.receive())["type"] != (
-                    "websocket.disconnect"
-                ):
-                    data = message.get("bytes")
-                    await inside.send(message["text"] if data is None else data)
-
-            tasks = [asyncio.create_task(one()) for one in (to_browser, to_viser)]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            self._api.viewers += 1
+            try:
+                await _pass_on(outside, inside)
+            finally:
+                self._api.viewers -= 1
         with contextlib.suppress(RuntimeError):  # the browser may have closed it
             await outside.close()
+
+
+async def _pass_on(outside: WebSocket, inside: Any) -> None:
+    """Pass messages on in both ways until one side ends."""
+
+    async def to_browser() -> None:
+        async for message in inside:
+            if isinstance(message, bytes):
+                await outside.send_bytes(message)
+            else:
+                await outside.send_text(message)
+
+    async def to_viser() -> None:
+        while (message := await outside.receive())["type"] != "websocket.disconnect":
+            data = message.get("bytes")
+            await inside.send(message["text"] if data is None else data)
+
+    tasks = [asyncio.create_task(one()) for one in (to_browser, to_viser)]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _read_page() -> str:

@@ -37,6 +37,7 @@ TINY = BenchCfg(
     arm_seconds=0.1,
     fast_forward_seconds=0.1,
     scenario_seconds=0.5,
+    live_seconds=1.0,
 )
 RATIOS = {
     "loop_over_bare",
@@ -47,6 +48,8 @@ RATIOS = {
     "two_over_one",
     "full_over_fast_forward",
     "scenario_over_bare",
+    "live_watched",
+    "live_idle",
 }
 OTHERS = {
     "loop_us",
@@ -70,6 +73,7 @@ OTHERS = {
     "fast_forward_s",
     "fast_forward_difference_k",
     "scenario_real_time",
+    "live_slot_ms",
 }
 NOTHING = {"fast_forward_difference_k"}
 """Where 0 is right: no time to jump."""
@@ -79,7 +83,7 @@ NOTHING = {"fast_forward_difference_k"}
 def result() -> BenchResult:
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 6
+    assert len(stages) == 7
     return found
 
 
@@ -114,6 +118,8 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
         "smart_us": 150.0,
         "minheat_p99_us": 2000.0,
         "scenario_real_time": 8.0,
+        "live_watched": 1.15,
+        "live_idle": 1.02,
     }
     assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
         "scenario_real_time",

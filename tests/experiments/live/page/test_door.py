@@ -4,6 +4,7 @@ import http.client
 import json
 import secrets
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
@@ -31,6 +32,7 @@ class Served:
     viser_port: int
     wanted: list[tuple[int, Action]]
     """What was passed on to the robots."""
+    api: PageApi
 
     @property
     def cookie(self) -> str:
@@ -48,6 +50,13 @@ class Served:
         text = answer.read().decode()
         connection.close()
         return answer, text
+
+    def has_viewers(self, count: int) -> bool:
+        """Whether so many look, within a while."""
+        end = time.monotonic() + 20.0
+        while self.api.viewers != count and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.api.viewers == count
 
     def want(self, body: str, **changed: str) -> tuple[int, str]:
         """Post a wish as our page does, but for some headers; empty: without it."""
@@ -73,7 +82,8 @@ def served() -> Iterator[Served]:
         url = urlsplit(page.url)
         assert url.hostname == "127.0.0.1"
         assert url.port is not None
-        yield Served(url.port, url.query.removeprefix("key="), viser.get_port(), wanted)
+        key = url.query.removeprefix("key=")
+        yield Served(url.port, key, viser.get_port(), wanted, api)
 
 
 def test_the_key_opens_and_the_cookie_keeps_it(served: Served) -> None:
@@ -115,6 +125,24 @@ def test_a_page_of_ours_reaches_viser(served: Served) -> None:
     ) as messages:
         assert messages.subprotocol == PROTOCOL
         assert isinstance(messages.recv(timeout=20), bytes)
+        assert served.has_viewers(1)
+    assert served.has_viewers(0)
+
+
+def test_who_looks_is_counted_until_it_leaves(served: Served) -> None:
+    """While nobody does, robots tell of themselves once a second."""
+    tabs = []
+    for count in (1, 2):
+        tab = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+        tab.request("GET", "/state", headers={"Cookie": served.cookie})
+        answer = tab.getresponse()
+        tabs.append((tab, answer))
+        assert answer.status == 200
+        assert served.has_viewers(count)
+    for tab, answer in tabs:
+        answer.close()
+        tab.close()
+    assert served.has_viewers(0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,90 @@
+"""What it costs a live robot that somebody looks at it, and that nobody does.
+
+Two robots of one setting step in turn, a second each: one as its recording alone would
+have it, the other telling a page of itself. Both do the same, bit for bit.
+"""
+
+import os
+from contextlib import ExitStack
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import process_time
+
+from experiments.bench.figures import Figure, figure, ratio
+from experiments.closed_loop.trial import TrialCfg
+from experiments.live.robot.live_robot import MOMENT_SLOTS, LiveRobot, Standing
+from experiments.live.run_live import IDLE_S
+from sim.robot import SimulationCfg
+
+BLOCK_SLOTS = 100
+"""Slots of 10 ms in a block."""
+SETTLE_SLOTS = 100
+
+
+def measure_live(
+    robot_folder: Path, *, seconds: float, controller: str, posture: str
+) -> list[Figure]:
+    """Measure a slot without a page, and with one that is watched, and is not.
+
+    A moment is made, pickled and written; where it goes it is thrown away.
+
+    Args:
+        robot_folder: of the robot.
+        seconds: simulated time of each of the three, in s.
+        controller: of both robots.
+        posture: in which they stand.
+    """
+    cfg = TrialCfg(
+        controller=controller,
+        robot_folder=robot_folder,
+        posture=posture,
+        duration_s=seconds,
+        fast_forward=None,
+        simulation=SimulationCfg(misalignment_deg={"LAnklePitch": 2.0}),
+    )
+    alone: list[float] = []
+    watched: list[float] = []
+    idle: list[float] = []
+    with ExitStack() as stack:
+        sink = Connection(os.open(os.devnull, os.O_WRONLY), readable=False)
+        stack.callback(sink.close)
+        plain = Standing(cfg)
+        stack.callback(plain.close, "done")
+        live = LiveRobot(cfg)
+        stack.callback(live.close, "done")
+        for _ in range(SETTLE_SLOTS):
+            plain.slot()
+            live.slot()
+        for _ in range(max(round(seconds), 1)):
+            alone.append(_alone(plain))
+            watched.append(_told(live, sink, MOMENT_SLOTS))
+            alone.append(_alone(plain))
+            idle.append(_told(live, sink, round(100 * IDLE_S)))
+    return [
+        figure(
+            "live_slot_ms",
+            f"a live slot of 10 ms, {controller}, no page",
+            "ms",
+            [1e3 * block / BLOCK_SLOTS for block in alone],
+        ),
+        ratio("live_watched", "with a page / without", watched, alone[0::2], 1.15),
+        ratio("live_idle", "a page that nobody opened", idle, alone[1::2], 1.02),
+    ]
+
+
+def _alone(robot: Standing) -> float:
+    """Return the processor time of a block of slots in s."""
+    begin = process_time()
+    for _ in range(BLOCK_SLOTS):
+        robot.slot()
+    return process_time() - begin
+
+
+def _told(live: LiveRobot, sink: Connection, every: int) -> float:
+    """Return the processor time of a block of slots with a moment every so many."""
+    begin = process_time()
+    for slot in range(BLOCK_SLOTS):
+        live.slot()
+        if slot % every == 0:
+            sink.send(live.moment())
+    return process_time() - begin
