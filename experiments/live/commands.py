@@ -4,7 +4,7 @@ import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,10 @@ from experiments.common.options import (
 )
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import heed_stop_signals
-from models import BadInput
+from models import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from controllers.arbitration.tokens import Preemption
 
 OUT = Path("runs/live")
 NEEDED = ("starlette", "trimesh", "uvicorn", "viser", "websockets")
@@ -24,8 +27,15 @@ NEEDED = ("starlette", "trimesh", "uvicorn", "viser", "websockets")
 
 @setting_options
 def live_command(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help="Play one, a file or a name of `scenario list`; else robots stand.",
+        ),
+    ] = None,
     controllers: Annotated[
-        str | None, controllers_option("fixed,smart; one robot each")
+        str | None, controllers_option("fixed,smart, or the scenario's; one robot each")
     ] = None,
     preset: Annotated[
         str, typer.Option(help="Named setting that lies below the rest.")
@@ -47,9 +57,17 @@ def live_command(
             metavar="RUN", help="Show a recorded run instead, with a scrubber."
         ),
     ] = None,
+    preemption: Annotated[
+        str | None,
+        typer.Option(
+            metavar="off|by_priority",
+            help="Of a scenario: whether a priority takes what is held. Default: the "
+            "file's.",
+        ),
+    ] = None,
     **setting: Any,
 ) -> None:
-    """Let robots stand in real time and show them on a page; disturb and steer them."""
+    """Show robots on a page in real time; disturb and steer them."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise BadInput(
@@ -58,29 +76,68 @@ def live_command(
         )
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")
+    usual = {one.name: one.default for one in dataclasses.fields(RobotSetting)}
+    asked = [name for name, value in setting.items() if value != usual[name]]
+    is_plain = not robot and preset == "document"
+    if preemption is not None and scenario is None:
+        raise BadInput("--preemption is that of a scenario; name one.")
     if replay is not None:
-        usual = {one.name: one.default for one in dataclasses.fields(RobotSetting)}
-        asked = [name for name, value in setting.items() if value != usual[name]]
-        if controllers or robot or asked or (preset, out) != ("document", OUT):
+        if scenario or controllers or asked or not is_plain or out != OUT:
             raise BadInput(
-                "--replay shows a run as it was and writes nothing; leave "
-                "--controllers, --preset, --robot, --out and the options of the "
-                "setting out."
+                "--replay shows a run as it was and writes nothing; leave the "
+                "scenario, --controllers, --preset, --robot, --out and the options of "
+                "the setting out."
             )
         from experiments.live.replay import run_replay_command  # noqa: PLC0415  # heavy
 
         heed_stop_signals()
         raise typer.Exit(run_replay_command(replay, port, seconds, opens=browser))
     from experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
-    from experiments.live.run_live import run_live_command  # noqa: PLC0415  # heavy
-
-    if robot is not None:
-        setting["robot"] = robot
-    cfg = HeatCfg(
-        controllers=names_in(controllers) or ("fixed", "smart"),
-        preset=preset or None,
-        command=tuple(sys.argv),
-        **setting,
+    from experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
+    from experiments.live.run_live import (  # noqa: PLC0415  # heavy
+        plan_scenario,
+        plan_standing,
+        run_live_command,
     )
+
+    names = names_in(controllers)
+    if scenario is not None:
+        if set(asked) - {"seed"} or not is_plain:
+            raise BadInput(
+                f"scenario {scenario} says what its robot is like; leave --preset, "
+                "--robot and the options of the setting but --seed out, or change "
+                "the file."
+            )
+        plan = plan_scenario(
+            ScenarioCfg(
+                scenario=scenario,
+                seed=setting["seed"] if "seed" in asked else None,
+                preemption=_preemption(preemption),
+                command=tuple(sys.argv),
+            ),
+            names,
+        )
+    else:
+        if robot is not None:
+            setting["robot"] = robot
+        plan = plan_standing(
+            HeatCfg(
+                controllers=names or ("fixed", "smart"),
+                preset=preset or None,
+                command=tuple(sys.argv),
+                **setting,
+            )
+        )
     heed_stop_signals()
-    raise typer.Exit(run_live_command(cfg, out, port, seconds, opens=browser))
+    raise typer.Exit(run_live_command(plan, out, port, seconds, opens=browser))
+
+
+def _preemption(given: str | None) -> "Preemption | None":
+    from controllers.arbitration.tokens import Preemption  # noqa: PLC0415  # heavy
+
+    if given is None:
+        return None
+    known = [one.value for one in Preemption]
+    if given not in known:
+        raise UnknownName("Preemption", given, known, "a ledger")
+    return Preemption(given)

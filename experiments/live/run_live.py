@@ -11,21 +11,24 @@ import threading
 import time
 import webbrowser
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from controllers.registry import controller_names
+from controllers.registry import check_controllers, controller_names
 from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, why_stopped
-from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import Scene
 from experiments.live.page.server import PageServer, closed_viser
 from experiments.live.robot.live_robot import run_live_robot
 from experiments.live.robot.operation import Action, Moment, Stop
-from models import TestbedError
-from sim.engine.obstacles import obstacles_of
+from experiments.live.robot.scenario_play import ScenarioCfg
+from models import Robot, TestbedError
+from sim.engine.obstacles import Obstacle, obstacles_of
+from sim.recording.run_folder import create_run_folder, plain_name
 
 FRAME_S = 0.04
 """Between two pictures: 25 a second."""
@@ -39,7 +42,7 @@ STOP_S = 10.0
 class RobotLink:
     """One robot in a process of its own, seen from here."""
 
-    def __init__(self, cfg: TrialCfg) -> None:
+    def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
         """Start it."""
         context = mp.get_context("spawn")
         self._link, theirs = context.Pipe()
@@ -109,13 +112,70 @@ def _drain(link: Connection) -> None:
         pass
 
 
+@dataclass(frozen=True, kw_only=True)
+class LivePlan:
+    """Robots that are to be shown side by side."""
+
+    arms: tuple[TrialCfg | ScenarioCfg, ...]
+    """A robot each; where they are recorded is still to come."""
+    controllers: tuple[str, ...]
+    """One a robot."""
+    robot: Robot
+    """That all of them are."""
+    posture: str
+    """In which they begin."""
+    slope_deg: float
+    """Of the ground."""
+    obstacles: tuple[Obstacle, ...]
+    """In the way of each."""
+
+
+def plan_standing(cfg: HeatCfg) -> LivePlan:
+    """Return robots that stand, one a controller.
+
+    Raises:
+        BadInput: a value cannot be used.
+    """
+    arms = plan_trials(cfg)
+    return LivePlan(
+        arms=tuple(arms),
+        controllers=tuple(arm.controller for arm in arms),
+        robot=arms[0].load_robot(),
+        posture=arms[0].posture,
+        slope_deg=cfg.slope_deg,
+        obstacles=tuple(obstacles_of(cfg.obstacles)),
+    )
+
+
+def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
+    """Return robots that play one scenario, one a controller; none: the file's.
+
+    Raises:
+        FileErrors: all that is wrong in the file.
+        BadInput: there is no such file or controller.
+    """
+    scenario = cfg.load()
+    if controllers:
+        check_controllers(controllers, scenario.robot)
+    names = tuple(controllers) or (scenario.controller,)
+    world = scenario.simulation.world
+    return LivePlan(
+        arms=tuple(replace(cfg, controller=name) for name in names),
+        controllers=names,
+        robot=scenario.robot,
+        posture=scenario.posture,
+        slope_deg=world.slope_deg,
+        obstacles=world.obstacles,
+    )
+
+
 def run_live_command(
-    cfg: HeatCfg, out: Path, port: int, seconds: float | None, *, opens: bool
+    plan: LivePlan, out: Path, port: int, seconds: float | None, *, opens: bool
 ) -> int:
     """Run robots and their page until Ctrl-C; return the exit status.
 
     Args:
-        cfg: the robots, one a controller.
+        plan: the robots.
         out: run folder.
         port: of the page; 0 takes a free one.
         seconds: of wall time until it ends by itself; None: never.
@@ -125,14 +185,13 @@ def run_live_command(
         BadInput: a value cannot be used, or the port is taken.
         TestbedError: a robot ended by itself.
     """
-    arms = plan_trials(cfg)
-    robot = arms[0].load_robot()
+    robot = plan.robot
     secret = secrets.token_urlsafe(24)
     links: list[RobotLink] = []
     api = PageApi(
         robot,
-        [arm.controller for arm in arms],
-        [n for n in controller_names() if n != "constant"],
+        plan.controllers,
+        [n for n in controller_names() if n not in {"constant", "current"}],
         lambda i, action: i < len(links) and links[i].send(action),
     )
     with (
@@ -140,16 +199,18 @@ def run_live_command(
         PageServer(viser, secret, port, api) as page,
     ):
         say_if_it_compiles()
-        folder, arms = record_trials(arms, out)
+        folder = create_run_folder(out.parent, out.name)
         try:
-            links += [RobotLink(arm) for arm in arms]
+            for arm, name in zip(plan.arms, plan.controllers, strict=True):
+                kept = create_run_folder(folder, plain_name(name))
+                links.append(RobotLink(replace(arm, folder=kept)))
             scene = Scene(
                 viser,
                 robot,
-                robot.posture(arms[0].posture).angles,
-                [arm.controller for arm in arms],
-                slope_deg=cfg.slope_deg,
-                obstacles=obstacles_of(cfg.obstacles),
+                robot.posture(plan.posture).angles,
+                plan.controllers,
+                slope_deg=plan.slope_deg,
+                obstacles=plan.obstacles,
             )
             print(page.url, flush=True)
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)

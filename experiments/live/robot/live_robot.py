@@ -48,6 +48,7 @@ from experiments.live.robot.operation import (
 from experiments.live.robot.operator import Operator, motor_leaves
 from experiments.live.robot.panels import Panels
 from experiments.live.robot.posture_owner import PostureOwner
+from experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
@@ -78,6 +79,8 @@ class Standing:
         """
         robot = cfg.load_robot()
         self.controller = cfg.controller
+        self.news: list[str] = []
+        """To be told: it has none."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -130,9 +133,11 @@ class Standing:
 class LiveRobot:
     """One robot and its operator; `act`, `slot`, `moment`, `close`."""
 
-    def __init__(self, cfg: TrialCfg) -> None:
-        """Place it; errors as of `Standing`."""
-        self._play = Standing(cfg)
+    def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
+        """Place it; errors as of `Standing` and `ScenarioPlay`."""
+        self._play: Standing | ScenarioPlay = (
+            ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else Standing(cfg)
+        )
         self.setup, self.recording = self._play.setup, self._play.recording
         self.body, self.stiffness = self.setup.body, self.setup.stiffness
         self.controller = self._play.controller
@@ -153,10 +158,13 @@ class LiveRobot:
             self._play.slot()
         except SlotsFailed as failed:
             self._tell(str(failed), "failed")
-        if self.operator.news:
-            for text in self.operator.news:
-                self._tell(text, "operator")
-            self.operator.news.clear()
+        for kind, news in (
+            ("operator", self.operator.news),
+            ("scenario", self._play.news),
+        ):
+            for text in news:
+                self._tell(text, kind)
+            news.clear()
 
     def act(self, action: Action) -> None:
         """Do what the operator wants, or say why not."""
@@ -309,7 +317,9 @@ def views_of(runtime: SchemaRuntime) -> Iterator[SchemaView]:
         )
 
 
-def run_live_robot(cfg: TrialCfg, link: Connection, folder: Path | None) -> None:
+def run_live_robot(
+    cfg: TrialCfg | ScenarioCfg, link: Connection, folder: Path | None
+) -> None:
     """Run a robot until it is told to stop, or whoever looks is gone.
 
     Args:

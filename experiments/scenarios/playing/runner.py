@@ -30,6 +30,7 @@ from experiments.scenarios.playing.triggers import FactFinder, Triggers
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
 from experiments.scenarios.vocabulary.facts import Facts
+from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
 from sim.effectors import SOUND_FILE, write_wav
@@ -148,17 +149,16 @@ class ScenarioRunner:
                 with noted_signals(PATIENCE_S) as check:
                     self._play_slots(on_time, check)
             except SimulationDiverged as error:
-                self._fail(str(error))
+                self.fail(str(error))
                 self._recording.save_last_second(self._setup.body.sim)
             except KeyboardInterrupt as stop:
                 stopped = stop
-                self._fail(why_stopped(stop))
-            self._sample()
+                self.fail(why_stopped(stop))
+            run = self.judge(folder, time.perf_counter() - begin)
             self._recording.close(
                 f"failed: {self._failure}" if self._failure else "done"
             )
-            self._save_sound(folder)
-            run = self._result(folder, time.perf_counter() - begin)
+            self.save_sound(folder)
         finally:
             self.close()
         if stopped is not None:
@@ -172,7 +172,6 @@ class ScenarioRunner:
         for tick in range(self._plan.duration_ticks):
             check()
             self.slot(tick)
-            self._slots = tick + 1
             now = time.perf_counter()
             if on_time is not None and now - reported > PROGRESS_S:
                 reported = now
@@ -183,11 +182,21 @@ class ScenarioRunner:
         self._setup.close()
 
     @property
+    def setup(self) -> Setup:
+        """All that acts in the run."""
+        return self._setup
+
+    @property
+    def failure(self) -> str | None:
+        """What failed first, None so far."""
+        return self._failure
+
+    @property
     def body(self) -> RobotWithLedger:
         """The robot that the scenario is played on."""
         return self._setup.body
 
-    def _save_sound(self, folder: Path | None) -> None:
+    def save_sound(self, folder: Path | None) -> None:
         """Write what was heard, if anything was."""
         speaker = self._setup.body.sim.speaker
         if folder is not None and speaker.utterances:
@@ -198,10 +207,26 @@ class ScenarioRunner:
         """Let the events of a slot take place, run it, and look at it."""
         setup, facts = self._setup, self._facts
         facts.clear(tick)
+        self._slots = tick + 1
         for name in self._starts.get(tick, ()):
             setup.schemas.wake(name, tick)
         for event in self._triggers.due(tick):
             self._happen(event, tick)
+        self._run_slot(tick)
+        self._finder.find(facts)
+        self._triggers.look(facts)
+        for judge in self._judges:
+            judge.look(facts, setup)
+        self._fell = self._fell or facts.has_fallen
+        self._record(tick)
+
+    def go_on(self, tick: int) -> None:
+        """Run a slot after the scenario's end: recorded, but not judged."""
+        self._run_slot(tick)
+        self._record(tick)
+
+    def _run_slot(self, tick: int) -> None:
+        setup = self._setup
         setup.disturbance.begin(tick)
         try:
             setup.body.slot()
@@ -209,13 +234,10 @@ class ScenarioRunner:
             for failure in error.failures:
                 if isinstance(failure.error, ControllerFailed):
                     self._recording.keep_traceback(failure.error)
-            self._fail(str(SlotsFailed(error.failures, error.count)))
-        self._finder.find(facts)
-        self._triggers.look(facts)
-        for judge in self._judges:
-            judge.look(facts, setup)
-        self._fell = self._fell or facts.has_fallen
-        if tick % setup.control_ticks == 0:
+            self.fail(str(SlotsFailed(error.failures, error.count)))
+
+    def _record(self, tick: int) -> None:
+        if tick % self._setup.control_ticks == 0:
             self._row()
         if tick % SAMPLE_TICKS == 0:
             self._sample()
@@ -237,11 +259,11 @@ class ScenarioRunner:
         try:
             event.action.act(self._setup)
         except TestbedError as error:
-            self._fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
+            self.fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
         if is_heat:
             self._sample()
 
-    def _fail(self, why: str) -> None:
+    def fail(self, why: str) -> None:
         """Keep the first failure; the run goes on where it can."""
         self._recording.event("failed", self._setup.body.time_s, why=why)
         self._failure = self._failure or why
@@ -274,7 +296,14 @@ class ScenarioRunner:
         np.maximum(self._highest, degc, out=self._highest)
         self._samples.append((self._setup.body.time_s, degc.copy()))
 
-    def _result(self, folder: Path | None, wall_s: float) -> ScenarioRun:
+    def judge(self, folder: Path | None, wall_s: float) -> ScenarioRun:
+        """Return what came of the run so far, its verdicts among it.
+
+        Args:
+            folder: of the run, None: it was not recorded.
+            wall_s: how long it took.
+        """
+        self._sample()
         plan, setup = self._plan, self._setup
         judged = zip(plan.expectations, self._judges, strict=True)
         verdicts = [one.verdict(judge) for one, judge in judged]
@@ -324,6 +353,31 @@ class _Config:
     """The whole file."""
 
 
+def open_recording(
+    scenario: Scenario,
+    folder: Path | None,
+    *,
+    proves: bool,
+    command: Sequence[str] = (),
+) -> tuple[Scenario, RunRecording]:
+    """Return the scenario as it is run, and its recording; arguments as of a run."""
+    counts = any(one.means.counts_commands for one in scenario.expectations)
+    ledger = replace(scenario.ledger, tells_commands=proves or counts)
+    plan = replace(scenario, ledger=ledger)
+    return plan, RunRecording.open(
+        folder,
+        plan.robot,
+        seed=plan.seed,
+        config=_Config(
+            controller=plan.controller, file=str(plan.path), scenario=plan.text
+        ),
+        command=command,
+        experiment="scenario",
+        exact=True,
+        with_leds=True,
+    )
+
+
 def run_scenario(
     scenario: Scenario,
     folder: Path | None = None,
@@ -347,21 +401,7 @@ def run_scenario(
         BadInput: a value of the scenario cannot be used; nothing was started.
         RunStopped: by Ctrl-C or a signal, after the run folder was closed.
     """
-    counts = any(one.means.counts_commands for one in scenario.expectations)
-    ledger = replace(scenario.ledger, tells_commands=proves or counts)
-    plan = replace(scenario, ledger=ledger)
-    recording = RunRecording.open(
-        folder,
-        plan.robot,
-        seed=plan.seed,
-        config=_Config(
-            controller=plan.controller, file=str(plan.path), scenario=plan.text
-        ),
-        command=command,
-        experiment="scenario",
-        exact=True,
-        with_leds=True,
-    )
+    plan, recording = open_recording(scenario, folder, proves=proves, command=command)
     whole = TraceFile(folder) if proves and folder is not None else None
     try:
         with recording.told_if_broken_off():

@@ -211,3 +211,51 @@ def test_a_recording_is_scrubbed_to_an_event(
         page.close()
         os.kill(shown.process.pid, signal.SIGINT)
         assert shown.process.wait(timeout=180) == 130
+
+
+SCENARIO = """
+name: looking
+about: One looks around.
+duration_s: 600
+posture: Stand
+reservations: {preemption: by_priority}
+behaviours:
+  - {name: Looker, schema: look around, with: {for_s: 500.0}, policy: lock}
+expect:
+  - {never: {fallen: true}}
+"""
+
+
+@pytest.mark.slow(covers=False)
+@pytest.mark.requirement("JD-23")
+def test_a_scenario_holds_the_head_until_a_priority_takes_it(
+    browser: "Browser",  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Who is refused reads the holder's name; the 3-D view is left out."""
+    file = tmp_path / "looking.yaml"
+    file.write_text(SCENARIO)
+    with run_live(str(file), "--out", folder=tmp_path / "live") as live:
+        page = browser.new_page(viewport={"width": 1024, "height": 900})
+        page.set_default_timeout(WAIT_MS)
+        page.route("**/view/*", lambda route: route.abort())
+        page.goto(live.url)
+        page.get_by_text("scenario looking: 600 s").first.wait_for()
+        head = page.locator('.group[data-name="Head"]')
+        head.get_by_text("Looker").wait_for()
+        pad = page.get_by_label("head pad")
+        pad.click(position={"x": 60, "y": 60})
+        page.get_by_text("NO_TOKEN; it is of Looker").first.wait_for()
+        page.get_by_label("priority").first.fill("0")
+        page.get_by_label("Take Head").click()
+        page.get_by_text("in the way: HeadPitch: Looker").first.wait_for()
+        page.get_by_label("priority").first.fill("9")
+        page.get_by_label("Take Head").click()
+        page.get_by_text("Head taken from Looker").first.wait_for()
+        head.get_by_text("you", exact=True).wait_for()
+        page.close()
+        os.kill(live.process.pid, signal.SIGINT)
+        assert live.process.wait(timeout=180) == 130
+        assert live.process.stderr is not None
+        assert "ended early: stopped at" in live.process.stderr.read()
+    assert (live.folder / "fixed" / "scenario.json").exists()

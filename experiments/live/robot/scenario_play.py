@@ -1,0 +1,132 @@
+"""A scenario in real time: its behaviours act, a person looks and may take over.
+
+The scenario is the one of `nao-testbed scenario run`, slot for slot, as long as nobody
+touches it. At its end its expectations are judged, and the robot goes on as it is.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from controllers.arbitration.tokens import Preemption
+from experiments.common.options import json_text
+from experiments.live.robot.operator import OPERATOR
+from experiments.scenarios.playing.runner import ScenarioRunner, open_recording
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from experiments.scenarios.scenario import Scenario
+from experiments.scenarios.tables import verdict_table
+from models import BadInput
+from models.files import write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioCfg:
+    """A scenario as it is asked for, to be read again in the robot's own process."""
+
+    scenario: str
+    """A file, or the name of one that ships."""
+    controller: str | None = None
+    """In the place of the file's."""
+    seed: int | None = None
+    """Of all noise; None: the file's."""
+    preemption: Preemption | None = None
+    """Whether a priority takes what is held; None: as the file says."""
+    folder: Path | None = None
+    """Of the run."""
+    command: Sequence[str] = ()
+
+    def load(self) -> Scenario:
+        """Return the scenario with what was asked for in it.
+
+        Raises:
+            FileErrors: all that is wrong in the file.
+            BadInput: there is no such file, or somebody in it has the operator's name.
+        """
+        plan = load_scenario(SCENARIOS.find(self.scenario))
+        if any(one.path == OPERATOR for one in plan.walk()):
+            raise BadInput(
+                f"scenario {self.scenario} has a behaviour {OPERATOR!r}, which is who "
+                "steers on the page; rename it."
+            )
+        seed = plan.seed if self.seed is None else self.seed
+        preemption = self.preemption or plan.ledger.preemption
+        return replace(
+            plan,
+            controller=self.controller or plan.controller,
+            seed=seed,
+            simulation=replace(plan.simulation, seed=seed),
+            ledger=replace(plan.ledger, preemption=preemption),
+        )
+
+
+class ScenarioPlay:
+    """A scenario slot by slot; recorded, judged at its end."""
+
+    def __init__(self, cfg: ScenarioCfg) -> None:
+        """Set it up and begin its recording; errors as of `ScenarioCfg.load`."""
+        plan = cfg.load()
+        self._folder = cfg.folder
+        self._plan, self.recording = open_recording(
+            plan, cfg.folder, proves=False, command=cfg.command
+        )
+        self._runner = ScenarioRunner(self._plan, self.recording, None)
+        self._begin = time.perf_counter()
+        self._is_closed = False
+        self._told = 0
+        self._failure: str | None = None
+        self.setup = self._runner.setup
+        self.controller = plan.controller
+        self.news: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
+        """To be told."""
+
+    def slot(self) -> None:
+        """Run one device slot.
+
+        Raises:
+            SimulationDiverged: a torque is not finite.
+        """
+        runner, tick = self._runner, self.setup.tick
+        if tick >= self._plan.duration_ticks:
+            runner.go_on(tick)
+            return
+        runner.slot(tick)
+        if len(runner.happened) > self._told:
+            self.news += [one.text for _, one in runner.happened[self._told :]]
+            self._told = len(runner.happened)
+        if runner.failure != self._failure:
+            self._failure = runner.failure
+            self.news.append(f"failed: {self._failure}")
+        if tick + 1 == self._plan.duration_ticks:
+            self._judge()
+
+    def close(self, reason: str) -> None:
+        """Close the recording with the reason, and release the engine."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self.setup.tick < self._plan.duration_ticks:
+            time_s, all_s = self.setup.body.time_s, self._plan.duration_s
+            self._runner.fail(f"stopped at {time_s:.1f} s of {all_s:g} s")
+            self._judge()
+        self.recording.close(reason)
+        self._runner.save_sound(self._folder)
+        self._runner.close()
+
+    def _judge(self) -> None:
+        """Say what holds: on the terminal, on the page, in `scenario.json`."""
+        wall_s = time.perf_counter() - self._begin
+        result = self._runner.judge(self._folder, wall_s).result
+        Console(file=sys.stderr, width=100).print(verdict_table(result))
+        broken = [one for one in result.verdicts if not one.holds]
+        n = len(result.verdicts)
+        self.news.append(
+            f"scenario over: {n - len(broken)} of {n} expectations hold"
+            + "".join(f"; broken: {one.expectation} ({one.seen})" for one in broken)
+        )
+        if self._folder is not None:
+            text = json_text(result.as_json())
+            write_text(self._folder / "scenario.json", text + "\n")

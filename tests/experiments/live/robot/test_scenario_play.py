@@ -1,0 +1,116 @@
+"""A scenario live: the same slot for slot, judged, and open to an operator."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from controllers.arbitration.tokens import Preemption
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.operation import Take, TurnHead
+from experiments.live.robot.scenario_play import ScenarioCfg
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.reading.load import load_scenario
+from models import BadInput
+from sim.recording.run_folder import read_run
+from tests.experiments.live.robot.test_live_robot import owner_of, run
+
+LOOKING = """
+name: looking
+about: One looks around.
+duration_s: 0.4
+posture: Stand
+behaviours:
+  - {name: Looker, schema: look around, with: {for_s: 60.0}, policy: lock}
+events:
+  - {at_s: 0.2, say: half}
+expect:
+  - {at_s: 0.3, holds: {HeadYaw: Looker}}
+  - {happens: {granted: Looker}, at_s: 0.3}
+"""
+Play = Callable[..., LiveRobot]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "looking.yaml"
+    path.write_text(LOOKING)
+    for name in ("alone", "live"):
+        (tmp_path / name).mkdir()
+    return path
+
+
+@pytest.fixture
+def play(file: Path) -> Iterator[Play]:
+    made: list[LiveRobot] = []
+
+    def make(folder: Path | None = None, **asked: object) -> LiveRobot:
+        cfg = ScenarioCfg(scenario=str(file), folder=folder, **asked)  # type: ignore[arg-type]
+        made.append(LiveRobot(cfg))
+        return made[-1]
+
+    yield make
+    for live in made:
+        live.close("done")
+
+
+def test_it_is_the_scenario_slot_for_slot(
+    play: Play, file: Path, tmp_path: Path
+) -> None:
+    """The trace has the hash of `scenario run`, though somebody looks."""
+    alone = run_scenario(load_scenario(file), tmp_path / "alone", proves=False)
+    live = play(tmp_path / "live")
+    for _ in range(40):
+        live.slot()
+        live.moment()
+    told = live.moment().said
+    assert any("over: 1 of 2 expectations hold; broken:" in text for text in told)
+    assert any("say" in text for text in told)
+    run(live, 20)
+    live.close("done")
+    kept = json.loads((tmp_path / "live" / "scenario.json").read_text())
+    assert kept["trace_hash"] == alone.result.trace_hash
+    assert [one["holds"] for one in kept["verdicts"]] == [
+        one.holds for one in alone.result.verdicts
+    ]
+    frames = [read_run(tmp_path / name).frame for name in ("alone", "live")]
+    n = len(frames[0])
+    assert len(frames[1]) == n + 10, "it went on for 20 slots"
+    assert frames[0].equals(frames[1].iloc[:n])
+
+
+@pytest.mark.requirement("JD-23")
+def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
+    for preemption in (None, Preemption.BY_PRIORITY):
+        live = play(preemption=preemption)
+        run(live, 10)
+        assert owner_of(live, "Head") == "Looker"
+        live.act(TurnHead(yaw_deg=30.0, pitch_deg=0.0))
+        assert "NO_TOKEN; it is of Looker" in live.moment().said[-1]
+        live.act(Take(resource="Head", priority=9))
+        said = live.moment().said[-1]
+        if preemption is None:
+            assert "in the way: HeadPitch: Looker; HeadYaw: Looker" in said
+            assert owner_of(live, "Head") == "Looker"
+        else:
+            assert said.endswith("Head taken from Looker")
+            live.act(TurnHead(yaw_deg=30.0, pitch_deg=0.0))
+            run(live, 4)
+            assert owner_of(live, "Head") == "operator"
+
+
+def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -> None:
+    live = play(tmp_path / "live", controller="smart", seed=5)
+    run(live, 10)
+    live.close("done")
+    kept = json.loads((tmp_path / "live" / "scenario.json").read_text())
+    assert (kept["controller"], kept["seed"]) == ("smart", 5)
+    assert kept["failure"] == "stopped at 0.1 s of 0.4 s"
+    assert not kept["all_hold"]
+
+
+def test_nobody_else_has_the_name_of_the_operator(file: Path) -> None:
+    file.write_text(LOOKING.replace("Looker", "operator"))
+    with pytest.raises(BadInput, match="a behaviour 'operator'"):
+        ScenarioCfg(scenario=str(file)).load()
