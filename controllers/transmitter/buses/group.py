@@ -75,6 +75,23 @@ class GroupState(StrEnum):
     OVER = "over"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupNow:
+    """A group, or an independent stream, for who looks."""
+
+    name: str
+    """Preset and group, or what the stream is called."""
+    state: GroupState
+    points: int
+    preset: int | None
+    """Points that it needs; None: an independent stream."""
+    due_tick: int | None
+    """When it expires if it stays incomplete."""
+    waits_for: tuple[str, ...]
+    """What has a leaf that it needs, or has to end before."""
+    leaves: tuple[str, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Group:
     """What starts together and pauses together: a group, or an independent stream."""

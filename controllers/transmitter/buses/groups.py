@@ -20,7 +20,12 @@ from itertools import chain
 from controllers.arbitration.events import Event
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.transmitter.buses.bus import TransmitterCfg, Watch
-from controllers.transmitter.buses.group import Group, GroupState, ReceivedStream
+from controllers.transmitter.buses.group import (
+    Group,
+    GroupNow,
+    GroupState,
+    ReceivedStream,
+)
 from controllers.transmitter.events import (
     GroupCompleted,
     StreamEnded,
@@ -88,6 +93,29 @@ class Groups:
     def find_stream(self, receipt: Receipt) -> ReceivedStream | None:
         """Return what has a receipt of this transmitter; None: it is over."""
         return self._received.get(receipt)
+
+    def now(self) -> tuple[GroupNow, ...]:
+        """Return what is not over, in the order in which it began to be."""
+        streams = sorted(self._received.values(), key=lambda one: one.number)
+        groups = dict.fromkeys(one.group for one in streams)
+        return tuple(self._look(group, streams) for group in groups)
+
+    def _look(self, group: Group, streams: Iterable[ReceivedStream]) -> GroupNow:
+        key, state = group.key, group.state
+        in_the_way: list[Group] = list(group.blockers)
+        if state is GroupState.WAITING:
+            in_the_way += [one.group for one in self.users(group.leaves)]
+            followed = (one for one in streams if one.number in group.after)
+            in_the_way += [one.group for one in followed]
+        return GroupNow(
+            name=_name(group),
+            state=state,
+            points=group.points,
+            preset=None if key is None else key.preset,
+            due_tick=group.due_tick if state is GroupState.INCOMPLETE else None,
+            waits_for=tuple(dict.fromkeys(map(_name, in_the_way))),
+            leaves=tuple(group.leaves),
+        )
 
     def is_dead(self, key: GroupKey, tick: int) -> bool:
         """Whether streams of a group come too late, since it was ended."""
@@ -319,3 +347,9 @@ class Groups:
     def _at(self, tick: int, key: GroupKey) -> None:
         self._count += 1
         heapq.heappush(self._due, (tick, self._count, key))
+
+
+def _name(group: Group) -> str:
+    if group.key is not None:
+        return str(group.key)
+    return group.streams[0].stream.label

@@ -89,7 +89,7 @@ function goOn() { want("GoOn", {speed: number("speed")}); }
 function buildReplay() {
   const r = about.replay;
   document.querySelector("h1").textContent = "nao-testbed live: a recording";
-  for (const id of ["tab-steer", "tab-schemas", "tab-panels", "said", "cameras"]) $(id).hidden = true;
+  for (const id of ["tab-steer", "tab-schemas", "tab-who", "tab-panels", "said", "cameras"]) $(id).hidden = true;
   $("cameras").previousElementSibling.hidden = true;
   $("controller").parentElement.hidden = true;
   $("tab-sensors").click();
@@ -276,6 +276,7 @@ function draw() {
   if (yaw >= 0 && pitch >= 0) { spot.setAttribute("cx", -s.angle_deg[yaw]); spot.setAttribute("cy", s.angle_deg[pitch]); }
   if (!$("sensors").hidden) drawSensors(s);
   if (!$("schemas").hidden) drawSchemas(s);
+  if (!$("who").hidden) drawWho(s);
   if (!$("panels").hidden) drawPanels(s);
   if (performance.now() > touched && !about.replay) $("controller").value = s.controller;
   const lines = states.flatMap((state, i) => (state ? state.said : []).map(text => [i, text]));
@@ -320,7 +321,12 @@ function listen() {
     const state = JSON.parse(event.data);
     states[state.robot] = state;
     keepPlots(state);
+    keepSpans(state);
     draw();
+  });
+  source.addEventListener("who", event => {
+    const who = JSON.parse(event.data);
+    held[who.robot] = who;
   });
   source.onerror = () => {
     $("robots").textContent = "no connection; what you see is old";

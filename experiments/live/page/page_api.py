@@ -25,7 +25,12 @@ from controllers.interface.robot_interface import (
     Picture,
 )
 from controllers.schemas.registry import schema_names
-from experiments.live.robot.operation import ACTIONS, Moment, action_of
+from experiments.live.robot.operation import (
+    ACTIONS,
+    Moment,
+    Reservations,
+    action_of,
+)
 from experiments.live.robot.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
     EventStream,
@@ -68,7 +73,10 @@ class PageApi:
         about = _describe(robot, names, controllers)
         self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
         self._states: list[str | None] = [None for _ in names]
-        self._numbers = [0 for _ in names]
+        self._who: list[str | None] = [None for _ in names]
+        """Who holds what: told when it changes."""
+        self._numbers = [[0, 0] for _ in names]
+        """Of the newest state and the newest holders of each robot."""
         self._pictures: dict[int, Picture] = {}
         """The newest of each robot."""
         self.is_closing = False
@@ -100,7 +108,10 @@ class PageApi:
                 self._states[i] = json.dumps(
                     {**_state(i, moment, picture), "speed": speed}
                 )
-                self._numbers[i] += 1
+                self._numbers[i][0] += 1
+                if moment.reservations is not None:
+                    self._who[i] = json.dumps(_who(i, moment, moment.reservations))
+                    self._numbers[i][1] += 1
 
     async def _get_about(self, request: Request) -> Response:
         del request
@@ -125,13 +136,16 @@ class PageApi:
         return Response(file.getvalue(), media_type="image/png")
 
     async def _tell(self) -> AsyncIterator[str]:
-        told = [0 for _ in self._names]
+        told = [[0, 0] for _ in self._names]
         while not self.is_closing:
             pieces = []
-            for i, state in enumerate(self._states):
-                if state is not None and told[i] != self._numbers[i]:
-                    told[i] = self._numbers[i]
-                    pieces.append(as_event("state", state))
+            for i, news in enumerate(zip(self._states, self._who, strict=True)):
+                for k, (word, one) in enumerate(
+                    zip(("state", "who"), news, strict=True)
+                ):
+                    if one is not None and told[i][k] != self._numbers[i][k]:
+                        told[i][k] = self._numbers[i][k]
+                        pieces.append(as_event(word, one))
             yield "".join(pieces) or ":\n\n"
             await asyncio.sleep(STATE_S)
 
@@ -236,6 +250,48 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
         "schemas": [dataclasses.asdict(one) for one in moment.schemas],
         "panels": [_without_nan(dataclasses.asdict(one)) for one in moment.panels],
         "said": list(moment.said),
+    }
+
+
+def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
+    """Return who holds what, times in s."""
+    tick_s = moment.tick_s
+    policy = {owner.name: owner.policy for owner in now.owners}
+    return {
+        "robot": i,
+        "resources": [
+            {
+                "name": row.name,
+                "parent": row.parent,
+                "depth": row.depth,
+                "is_leaf": row.kind is not None,
+                "holders": [
+                    [one.owner, one.priority, round(one.since_tick * tick_s, 2)]
+                    for one in row.holders
+                    if not one.is_lent
+                ],
+                "virtual": [one.by for one in row.virtual],
+                "waiters": [
+                    [
+                        one.owner,
+                        one.priority,
+                        None
+                        if one.until_tick is None
+                        else round(one.until_tick * tick_s, 2),
+                    ]
+                    for one in row.waiters
+                ],
+            }
+            for row in now.resources
+        ],
+        "policy": policy,
+        "groups": [
+            {
+                **dataclasses.asdict(one),
+                "due_s": None if one.due_tick is None else one.due_tick * tick_s,
+            }
+            for one in now.groups
+        ],
     }
 
 

@@ -17,6 +17,7 @@ from math import cos, radians, sin
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
@@ -37,6 +38,7 @@ from experiments.live.robot.operation import (
     Moment,
     PanelView,
     PushNow,
+    Reservations,
     SchemaView,
     SleepSchema,
     Stop,
@@ -145,6 +147,8 @@ class LiveRobot:
         self._panels = Panels(self.setup)
         self._panels_at = -PANEL_SLOTS
         self._shown: tuple[PanelView, ...] = ()
+        self._reservations: Reservations | None = None
+        self._changes = -1
         self._said: deque[str] = deque(maxlen=KEPT)
         self._picture: Picture | None = None
 
@@ -181,9 +185,11 @@ class LiveRobot:
         robot = sim.robot
         truth = sim.truth()
         picture, self._picture = self._picture, None
+        reservations = None
         if self.body.tick >= self._panels_at + PANEL_SLOTS:
             self._panels_at = self.body.tick
             self._shown = self._panels.look()
+            reservations = self._new_reservations()
         return Moment(
             time_s=sim.time_s,
             late_s=late_s,
@@ -200,12 +206,28 @@ class LiveRobot:
             groups=self.operator.groups(),
             schemas=tuple(views_of(self.setup.schemas)),
             panels=self._shown,
+            reservations=reservations,
+            tick_s=self.body.ledger.cfg.tick_s,
             said=tuple(self._said),
         )
 
     def close(self, reason: str) -> None:
         """Close the recording with the reason, and release the engine."""
         self._play.close(reason)
+
+    def _new_reservations(self) -> Reservations | None:
+        """Return who holds and waits, None where that is as it was."""
+        groups = self.body.transmitter.groups.now()
+        ledger, last = self.body.ledger, self._reservations
+        if last and ledger.changes == self._changes and groups == last.groups:
+            return None
+        self._changes = ledger.changes
+        now = take_snapshot(ledger)
+        found = Reservations(resources=now.resources, owners=now.owners, groups=groups)
+        if found == last:
+            return None
+        self._reservations = found
+        return found
 
     def _do(self, action: Action) -> str:
         match action:

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from controllers.arbitration.manager.front import OwnerRow, ResourceRow
 from controllers.arbitration.requests import HIGHEST
 from controllers.interface.checked import Checked
 from controllers.interface.panel import Panel
 from controllers.interface.robot_interface import Observation, Picture
+from controllers.transmitter.buses.group import GroupNow
 from models import BadInput, UnknownName
 from models.values import short
 
@@ -301,6 +303,16 @@ class PanelView:
     fault: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reservations:
+    """Who holds what, who waits for it, and what waits in the transmitter."""
+
+    resources: tuple[ResourceRow, ...]
+    """From the top of the tree down."""
+    owners: tuple[OwnerRow, ...]
+    groups: tuple[GroupNow, ...]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moment:
     """A robot at one time, for who looks."""
@@ -330,5 +342,9 @@ class Moment:
     """What the operator may take, and who has it."""
     schemas: tuple[SchemaView, ...]
     panels: tuple[PanelView, ...]
+    reservations: Reservations | None = None
+    """None: as in the moment before."""
+    tick_s: float = 0.01
+    """Length of a slot in s."""
     said: tuple[str, ...]
     """What became of the operator's wishes, the newest last."""

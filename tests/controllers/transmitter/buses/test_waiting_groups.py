@@ -14,6 +14,7 @@ from controllers.transmitter.receipt import (
     NotReceived,
     Receipt,
     StreamState,
+    SyncTag,
     count_tag,
 )
 from models import Robot
@@ -64,6 +65,30 @@ def test_ninety_nine_points_wait_and_the_last_one_starts_all(
     assert {receipt.started_tick for receipt in receipts} == {6}
     assert len(stage.robot.commands) == 1
     assert [stage.target(leaf) for leaf in LEAVES[:3]] == [x.angle(0) for x in clips]
+
+
+def test_who_looks_sees_what_waits_and_for_whom(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    clips = [*clips_of(token, 2), Clip(token, LEAVES[:1])]
+    groups = stage.transmitter.groups
+    assert groups.now() == ()
+    stage.receive(clips[0], tag(60))
+    (one,) = groups.now()
+    assert (one.name, one.state, one.points) == (str(HELLO), "incomplete", 60)
+    assert (one.preset, one.leaves) == (100, (LEAVES[0],))
+    assert one.due_tick is not None
+    stage.receive(clips[1], tag(40))
+    stage.slot()
+    later = GroupKey(100, "later")
+    stage.receive(clips[2], SyncTag(group="later", points=100, preset=100))
+    stage.slot()
+    running, waiting = groups.now()
+    assert (running.state, running.waits_for) == ("running", ())
+    assert (waiting.name, waiting.state) == (str(later), "waiting")
+    assert waiting.waits_for == (str(HELLO),)
+    stage.slots(20)
+    assert groups.now() == ()
 
 
 @pytest.mark.requirement("SY-7")

@@ -253,6 +253,15 @@ def test_a_scenario_holds_the_head_until_a_priority_takes_it(
         page.get_by_label("Take Head").click()
         page.get_by_text("Head taken from Looker").first.wait_for()
         head.get_by_text("you", exact=True).wait_for()
+        page.locator("#tab-who").click()
+        row = page.locator("#holds tr", has_text="Head (2)")
+        row.get_by_text("operator (9, lock)").wait_for()
+        row.get_by_text("Looker (").wait_for()  # it waits
+        spans = page.locator("#spans .span", has_text="Head").locator(".bar span")
+        assert spans.all_inner_texts() == ["Looker", "operator"]
+        row.click()
+        page.locator("#holds tr", has_text="HeadYaw").wait_for()
+        page.get_by_text("scenario looking: 600 s").first.wait_for()
         page.close()
         os.kill(live.process.pid, signal.SIGINT)
         assert live.process.wait(timeout=180) == 130

@@ -10,15 +10,17 @@ from numpy.testing import assert_array_equal
 from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
 from experiments.live.robot.operation import (
     ChangeController,
     GiveBack,
     HeatNow,
     PushNow,
+    SleepSchema,
     Take,
     TakePicture,
     TurnHead,
+    WakeSchema,
 )
 from models import BadInput
 from sim.recording.run_folder import read_run
@@ -127,6 +129,31 @@ def test_taking_the_head_twice_leaves_it_with_the_operator(make_live: MakeLive) 
     live.act(GiveBack(resource="Head"))
     run(live, 4)
     assert owner_of(live, "Head") == "posture"
+
+
+def test_who_holds_what_is_told_when_it_changes(make_live: MakeLive) -> None:
+    live = make_live()
+    live.act(WakeSchema(schema="wave", priority=3))
+    run(live, PANEL_SLOTS)
+    now = live.moment().reservations
+    assert now is not None
+    row = {one.name: one for one in now.resources}["RElbowYaw"]
+    assert row.users == ("wave",)
+    waits = {wait.owner: wait.priority for wait in row.waiters}
+    assert waits == {"posture": 1}
+    assert [one.state for one in now.groups] == ["running"]
+    assert "RElbowYaw" in now.groups[0].leaves
+    live.act(SleepSchema(schema="wave"))
+    run(live, PANEL_SLOTS)
+    now = live.moment().reservations
+    assert now is not None
+    assert {one.name: one for one in now.resources}["RElbowYaw"].users == ("posture",)
+    assert now.groups == ()
+    run(live, PANEL_SLOTS)
+    assert live.moment().reservations is None
+    live.act(Take(resource="Head"))
+    run(live, PANEL_SLOTS)
+    assert live.moment().reservations is not None
 
 
 def test_a_push_moves_it_that_way_and_ends(make_live: MakeLive) -> None:
