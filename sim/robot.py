@@ -154,7 +154,7 @@ class SimulatedRobot:
         self.cfg = cfg
         self.dt = cfg.world.physics_dt
         self.tick = 0
-        misalignment = misalignment_of(robot, cfg.misalignment_deg)
+        self._misalignment = misalignment_of(robot, cfg.misalignment_deg)
         self.heating = make_heating(robot, cfg.heating)
         self.heating.reset(
             start_temperatures(robot, cfg.start_degc, cfg.other_start_degc)
@@ -163,7 +163,7 @@ class SimulatedRobot:
         self.protection = make_protection(cfg.protection, robot)
         self.leds = SimulatedLeds(robot, self.dt, lambda: self.tick)
         self.speaker = SimulatedSpeaker()
-        self._body = Body(robot, cfg.world, cfg.servo, misalignment, posture)
+        self._body = Body(robot, cfg.world, cfg.servo, self._misalignment, posture)
         self._servo = self._body.servo
         self._stiffness = StiffnessInForce(
             robot,
@@ -177,7 +177,7 @@ class SimulatedRobot:
             robot,
             self.engine,
             cfg.sensors,
-            misalignment,
+            self._misalignment,
             self.heating.torque_constant,
             self._rng,
         )
@@ -230,6 +230,22 @@ class SimulatedRobot:
     def motor_torque(self) -> FloatArray:
         """(n_motors,) joint-side motor torques of the last tick in N·m (a view)."""
         return self._servo.motor_torque
+
+    @property
+    def misalignment(self) -> FloatArray:
+        """(n_joints,) true angle minus measured angle in rad; a copy."""
+        return self._misalignment.copy()
+
+    def set_misalignment(self, joint: str, degrees: float) -> None:
+        """Let an encoder read another error from now on; small steps are no blow.
+
+        Raises:
+            UnknownName: there is no such joint.
+            BadInput: the error is beyond the joint's range.
+        """
+        index = self._robot.joint_index(joint)
+        one = misalignment_of(self._robot, {joint: degrees})
+        self._misalignment[index] = one[index]
 
     def read(self) -> Observation:
         """Return the newest sensor readings."""

@@ -107,12 +107,13 @@ class Servo:
             robot: the robot.
             cfg: what is modelled.
             dt: period in s.
-            misalignment: (n_joints,) true angle minus measured angle, in rad.
+            misalignment: (n_joints,) true angle minus measured angle, in rad; looked
+                at in each tick, so that it may change.
             joint_torque: (n_joints,) where to write; None for an array of its own.
         """
         n, m = len(robot.joints), len(robot.motors)
         self.dt = dt
-        self.misalignment = misalignment.copy()
+        self.misalignment = misalignment
         self.target = np.zeros(n)
         self.velocity = np.zeros(n)
         self.limit = robot.effort_limit.copy()

@@ -44,7 +44,7 @@ function build() {
     [...(many ? [""] : []), ...about.robots.map((_, i) => String(i))]);
   options("controller", about.controllers);
   options("leds", ["Leds", ...about.leds].filter((n, i, all) => all.indexOf(n) === i));
-  options("joint", about.joints.map(j => j.name));
+  for (const id of ["joint", "hot"]) options(id, about.joints.map(j => j.name));
   options("motor", about.motors);
   options("schema", about.schemas);
   $("groups").replaceChildren(...about.groups.map(name => {
@@ -301,7 +301,8 @@ $("light").onclick = () => want("Light", {leds: $("leds").value, colour: $("colo
 $("say").onclick = () => want("Say", {text: $("text").value});
 $("push").onclick = () => want("PushNow", {direction_deg: number("direction"), force_n: number("force"), duration_s: number("duration")});
 $("tilt").onclick = () => want("TiltGround", {slope_deg: number("slope")});
-$("heat").onclick = () => want("HeatNow", {joint: $("joint").value, degc: number("degc")});
+$("heat").onclick = () => want("HeatNow", {joint: $("hot").value, degc: number("degc")});
+$("misalign").onclick = () => want("Misalign", {joint: $("joint").value, error_deg: number("error")});
 $("break").onclick = () => want("BreakPart", {part: $("motor").value});
 $("repair").onclick = () => want("BreakPart", {part: $("motor").value, is_broken: false});
 $("controller").onchange = () => { touched = performance.now() + 2000; want("ChangeController", {controller: $("controller").value}); };

@@ -12,7 +12,6 @@ it never leaves a step out.
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator
 from math import cos, radians, sin
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,8 +20,6 @@ from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.waking import Waking, parameters_as_text
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
@@ -34,12 +31,12 @@ from experiments.live.robot.operation import (
     ChangeSetting,
     GiveBack,
     HeatNow,
+    Misalign,
     ModulateSchema,
     Moment,
     PanelView,
     PushNow,
     Reservations,
-    SchemaView,
     SleepSchema,
     Stop,
     Take,
@@ -51,6 +48,7 @@ from experiments.live.robot.operator import Operator, motor_leaves
 from experiments.live.robot.panels import Panels
 from experiments.live.robot.posture_owner import PostureOwner
 from experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
+from experiments.live.robot.schema_wishes import change_schema, views_of
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
@@ -66,8 +64,15 @@ LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
 
 
-SchemaWish = WakeSchema | SleepSchema | ModulateSchema
-Change = PushNow | HeatNow | BreakPart | TiltGround | ChangeController | ChangeSetting
+Change = (
+    PushNow
+    | HeatNow
+    | BreakPart
+    | TiltGround
+    | Misalign
+    | ChangeController
+    | ChangeSetting
+)
 
 
 class Standing:
@@ -245,6 +250,7 @@ class LiveRobot:
                 | HeatNow()
                 | BreakPart()
                 | TiltGround()
+                | Misalign()
                 | ChangeController()
                 | ChangeSetting()
             ):
@@ -255,8 +261,8 @@ class LiveRobot:
         """Do to the robot what no owner does: it needs no token."""
         setup, body = self.setup, self.body
         match action:
-            case PushNow():
-                return self._push(action)
+            case PushNow() | TiltGround() | Misalign():
+                return self._disturb(action)
             case HeatNow():
                 joint, degc = action.joint, action.degc
                 setup.robot.joint_index(joint)  # names those that there are
@@ -266,9 +272,6 @@ class LiveRobot:
                 part, is_broken = action.part, action.is_broken
                 (body.break_parts if is_broken else body.repair_parts)([part])
                 return f"{part} is {'broken' if is_broken else 'repaired'}"
-            case TiltGround():
-                setup.disturbance.set_ground(None, action.slope_deg)
-                return f"the ground turns to {action.slope_deg:g}°"
             case ChangeController():
                 setup.use_controller(action.controller)
                 self.controller = action.controller
@@ -276,67 +279,29 @@ class LiveRobot:
             case ChangeSetting():
                 return self._panels.change(action)
 
-    def _push(self, push: PushNow) -> str:
-        angle = radians(push.direction_deg)
-        force = (push.force_n * cos(angle), push.force_n * sin(angle), 0.0)
-        slots = max(round(push.duration_s / self.setup.tick_s), 1)
-        link = self.body.sim.robot.base_link
-        self.setup.disturbance.push(link, force, self.body.tick + slots)
-        return (
-            f"pushed with {push.force_n:g} N towards {push.direction_deg:g}° for "
-            f"{push.duration_s:g} s"
-        )
+    def _disturb(self, action: PushNow | TiltGround | Misalign) -> str:
+        setup = self.setup
+        match action:
+            case TiltGround():
+                setup.disturbance.set_ground(None, action.slope_deg)
+                return f"the ground turns to {action.slope_deg:g}°"
+            case Misalign(joint=joint, error_deg=error_deg):
+                setup.disturbance.set_misalignment(joint, error_deg)
+                return f"the error of {joint} goes to {error_deg:g}°"
+            case PushNow(direction_deg=direction, force_n=newton, duration_s=seconds):
+                angle = radians(direction)
+                force = (newton * cos(angle), newton * sin(angle), 0.0)
+                slots = max(round(seconds / setup.tick_s), 1)
+                link = setup.robot.base_link
+                setup.disturbance.push(link, force, self.body.tick + slots)
+                return (
+                    f"pushed with {newton:g} N towards {direction:g}° for {seconds:g} s"
+                )
 
     def _tell(self, text: str, kind: str, **data: object) -> None:
         time_s = self.body.time_s
         self._said.append(f"{time_s:.1f} s  {text}")
         self.recording.event(kind, time_s, said=text, **data)
-
-
-def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
-    """Do what an operator wants of a schema; return what to tell.
-
-    A schema is a behaviour of its own: what it needs it reserves at the priority with
-    which it was first woken, and so it may wait for the operator as for anybody.
-
-    Raises:
-        UnknownName: there is no such schema, instance or parameter.
-        BadInput: the schema cannot be woken alone, or a value does not fit.
-    """
-    match wish:
-        case WakeSchema(schema=name, priority=priority):
-            if name not in runtime.instances.roots:
-                runtime.add(Waking(schema=name, priority=priority))
-            runtime.wake(name, tick)
-            return f"schema {name} activated"
-        case SleepSchema(schema=name):
-            runtime.sleep(name, tick)
-            return f"schema {name} deactivated"
-        case ModulateSchema(path=path, parameter=parameter, value=value):
-            runtime.modulate(path, {parameter: value}, tick)
-            return f"{parameter} of schema {path} is {value}"
-
-
-def views_of(runtime: SchemaRuntime) -> Iterator[SchemaView]:
-    """Yield every instance that there ever was, parents before their children."""
-    for path in runtime.paths:
-        one = runtime.view(path)
-        notes = {
-            "waits for its resources": one.is_waiting,
-            "done": one.is_done,
-            f"failed: {one.error}": bool(one.error),
-        }
-        outputs = runtime.instances.find(path).info.outputs
-        yield SchemaView(
-            path=path,
-            state=one.state,
-            note="; ".join(note for note, holds in notes.items() if holds),
-            parameters=parameters_as_text(one.parameters),
-            outputs={
-                output.name: str(runtime.value(path, output.name))[:200]
-                for output in outputs
-            },
-        )
 
 
 def run_live_robot(

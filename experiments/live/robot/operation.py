@@ -85,6 +85,15 @@ class TiltGround(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Misalign(Wish):
+    """Let the error of a joint's encoder go to another one, at 1 degree/s."""
+
+    joint: str
+    error_deg: Annotated[float, Field(ge=-10.0, le=10.0, title="error")]
+    """True angle minus measured angle."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Take(Wish):
     """Reserve a resource for the operator, whole, by one token."""
 
@@ -212,6 +221,7 @@ Action = (
     | HeatNow
     | BreakPart
     | TiltGround
+    | Misalign
     | ChangeController
     | Take
     | GiveBack

@@ -27,11 +27,14 @@ from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot, UnknownName
 from models.library import PRESET
 from sim.engine.world import ticks_of
-from sim.robot import SimulatedRobot
+from sim.robot import SimulatedRobot, misalignment_of
 
 SLOPE_RATE_DEG_S = 2.0
 """At which the ground turns, in degrees/s: under a robot that stands, a jump of its
 slope would be a blow."""
+
+MISALIGNMENT_RATE_DEG_S = 1.0
+"""At which the error of an encoder changes, in degrees/s, for the same reason."""
 
 
 class Disturbance:
@@ -47,6 +50,8 @@ class Disturbance:
         """Link, force in N, and the slot in which it is over."""
         self._slope_deg: float | None = None
         """To which the ground turns; None: it is there."""
+        self._errors_deg: dict[str, float] = {}
+        """Joint to the error to which its encoder goes."""
 
     def push(self, link: str, newton: Sequence[float], until_tick: int) -> None:
         """Push a link at its centre of mass, in world axes, until a slot."""
@@ -60,8 +65,20 @@ class Disturbance:
         if slope_deg is not None:
             self._slope_deg = slope_deg
 
+    def set_misalignment(self, joint: str, degrees: float) -> None:
+        """Let the error of a joint's encoder go to another one, at 1 degree/s.
+
+        Raises:
+            UnknownName: there is no such joint.
+            BadInput: the error is beyond the joint's range.
+        """
+        misalignment_of(self._body.sim.robot, {joint: degrees})
+        self._errors_deg[joint] = degrees
+
     def begin(self, tick: int) -> None:
         """Begin a slot."""
+        if self._errors_deg:
+            self._misalign()
         if self._slope_deg is not None:
             self._turn(self._slope_deg)
         if self._pushes:
@@ -76,6 +93,16 @@ class Disturbance:
         engine.set_ground(engine.cfg.friction, present + step)
         if abs(wanted - present) <= most:
             self._slope_deg = None
+
+    def _misalign(self) -> None:
+        sim = self._body.sim
+        most = MISALIGNMENT_RATE_DEG_S * self._body.cfg.ledger.tick_s
+        present = np.rad2deg(sim.misalignment)
+        for joint, wanted in list(self._errors_deg.items()):
+            now = float(present[sim.robot.joint_index(joint)])
+            sim.set_misalignment(joint, now + min(max(wanted - now, -most), most))
+            if abs(wanted - now) <= most:
+                del self._errors_deg[joint]
 
     def _apply(self, sim: SimulatedRobot) -> None:
         for link, force, _ in self._pushes:

@@ -154,7 +154,7 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
             break
     assert float(angle.inner_text()) > 35.0
 
-    one.locator("#joint").select_option("HeadYaw")
+    one.locator("#hot").select_option("HeadYaw")
     one.get_by_role("button", name="Heat", exact=True).click()
     two.get_by_text("HeadYaw is 70").first.wait_for()
     for _ in range(100):

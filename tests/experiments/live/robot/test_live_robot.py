@@ -15,6 +15,7 @@ from experiments.live.robot.operation import (
     ChangeController,
     GiveBack,
     HeatNow,
+    Misalign,
     PushNow,
     SleepSchema,
     Take,
@@ -184,6 +185,34 @@ def test_a_motor_gets_the_temperature_and_another_controller_decides(
     run(live, 20)
     assert live.moment().controller == "smart"
     assert live.stiffness.limits.min() < 0.9
+
+
+def test_the_error_of_an_encoder_changes_slowly_while_it_stands(
+    make_live: MakeLive,
+) -> None:
+    """Put right, the ankle of the document does not fight the other leg any more."""
+    live, untouched = make_live(), make_live()
+    sim = live.body.sim
+    ankle = sim.robot.joint_index("LAnklePitch")
+    begin = np.rad2deg(sim.misalignment[ankle])
+    assert begin > 0.6
+    live.act(Misalign(joint="LAnklePitch", error_deg=0.0))
+    run(live, 50)
+    assert np.rad2deg(sim.misalignment[ankle]) == pytest.approx(begin - 0.5)
+    for one in (live, untouched):
+        run(one, 500)
+    assert sim.misalignment[ankle] == 0.0
+    moment = live.moment()
+    assert moment.q[ankle] == pytest.approx(moment.seen.q[ankle], abs=2e-3)
+    assert not moment.has_fallen
+    loss = [
+        float((one.body.sim.read().current ** 2).sum()) for one in (live, untouched)
+    ]
+    assert loss[0] < 0.8 * loss[1]
+    live.act(Misalign(joint="LAnklePich", error_deg=0.0))
+    assert "LAnklePitch" in live.moment().said[-1]
+    with pytest.raises(BadInput, match="error"):
+        Misalign(joint="LAnklePitch", error_deg=10.5)
 
 
 def test_what_makes_no_sense_is_refused_and_the_robot_stands(

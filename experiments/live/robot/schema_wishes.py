@@ -1,0 +1,60 @@
+"""Schemas of a live robot: activated, changed, deactivated, and looked at."""
+
+from collections.abc import Iterator
+
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.waking import Waking, parameters_as_text
+from experiments.live.robot.operation import (
+    ModulateSchema,
+    SchemaView,
+    SleepSchema,
+    WakeSchema,
+)
+
+SchemaWish = WakeSchema | SleepSchema | ModulateSchema
+
+
+def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
+    """Do what an operator wants of a schema; return what to tell.
+
+    A schema is a behaviour of its own: what it needs it reserves at the priority with
+    which it was first woken, and so it may wait for the operator as for anybody.
+
+    Raises:
+        UnknownName: there is no such schema, instance or parameter.
+        BadInput: the schema cannot be woken alone, or a value does not fit.
+    """
+    match wish:
+        case WakeSchema(schema=name, priority=priority):
+            if name not in runtime.instances.roots:
+                runtime.add(Waking(schema=name, priority=priority))
+            runtime.wake(name, tick)
+            return f"schema {name} activated"
+        case SleepSchema(schema=name):
+            runtime.sleep(name, tick)
+            return f"schema {name} deactivated"
+        case ModulateSchema(path=path, parameter=parameter, value=value):
+            runtime.modulate(path, {parameter: value}, tick)
+            return f"{parameter} of schema {path} is {value}"
+
+
+def views_of(runtime: SchemaRuntime) -> Iterator[SchemaView]:
+    """Yield every instance that there ever was, parents before their children."""
+    for path in runtime.paths:
+        one = runtime.view(path)
+        notes = {
+            "waits for its resources": one.is_waiting,
+            "done": one.is_done,
+            f"failed: {one.error}": bool(one.error),
+        }
+        outputs = runtime.instances.find(path).info.outputs
+        yield SchemaView(
+            path=path,
+            state=one.state,
+            note="; ".join(note for note, holds in notes.items() if holds),
+            parameters=parameters_as_text(one.parameters),
+            outputs={
+                output.name: str(runtime.value(path, output.name))[:200]
+                for output in outputs
+            },
+        )
