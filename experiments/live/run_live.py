@@ -52,15 +52,15 @@ class RobotLink:
         self.process.start()
         theirs.close()
         self._lock = threading.Lock()
-        self._waiting = 0
+        self._n_sent = self._n_taken = 0
         self.moment: Moment | None = None
 
     def send(self, action: Action) -> bool:
         """Hand an action on; False where too many wait, or the robot is gone."""
         with self._lock:
-            if self._waiting >= MOST_WAITING:
+            if self._n_sent - self._n_taken >= MOST_WAITING:
                 return False
-            self._waiting += 1
+            self._n_sent += 1
             return self._put(action)
 
     def look(self) -> Moment | None:
@@ -76,7 +76,7 @@ class RobotLink:
         except (EOFError, OSError) as error:
             raise TestbedError("a robot's process has ended; see above.") from error
         with self._lock:
-            self._waiting = 0  # a moment comes once a slot has taken what was there
+            self._n_taken = self.moment.n_taken
             self._put(None)
         return self.moment
 

@@ -4,8 +4,8 @@
     LiveRobot: lets an operator act on it, and tells what there is to see
     run_live_robot: slot by slot against the clock, a moment for who looks
 
-Nobody who looks slows it: it sends a moment when the last one was taken, and takes at
-most `MOST_A_SLOT` wishes a slot. When the machine is too slow it is late and says so;
+Nobody who looks slows it: it sends a moment when the last one was taken, and takes
+wishes for `WISHES_S` a slot, at least one. When the machine is too slow it is late and says so;
 it never leaves a step out.
 """
 
@@ -53,7 +53,8 @@ from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
 
-MOST_A_SLOT = 20
+WISHES_S = 0.002
+"""Of a slot's 0.01 s, for what is wished; what is left waits for the next one."""
 KEPT = 8
 """Sentences that a moment repeats."""
 MOMENT_SLOTS = 4
@@ -184,8 +185,13 @@ class LiveRobot:
         else:
             self._tell(said, "operator", action=repr(action))
 
-    def moment(self, late_s: float = 0.0) -> Moment:
-        """Return what there is to see; looking changes nothing of the robot."""
+    def moment(self, late_s: float = 0.0, n_taken: int = 0) -> Moment:
+        """Return what there is to see; looking changes nothing of the robot.
+
+        Args:
+            late_s: how far it is behind the clock on the wall.
+            n_taken: how many wishes were taken so far.
+        """
         sim = self.body.sim
         robot = sim.robot
         truth = sim.truth()
@@ -198,6 +204,7 @@ class LiveRobot:
         return Moment(
             time_s=sim.time_s,
             late_s=late_s,
+            n_taken=n_taken,
             controller=self.controller,
             q=truth.q,
             position=truth.base_position,
@@ -335,25 +342,28 @@ def _keep_time(live: LiveRobot, link: Connection) -> str:
     """Step against the clock; return why it ended."""
     tick_s = live.body.ledger.cfg.tick_s
     begin, may_send = time.monotonic() - live.body.time_s, True
+    n_taken = 0
     while True:
-        for _ in range(MOST_A_SLOT):
-            try:
-                if not link.poll():
-                    break
+        until = time.monotonic() + WISHES_S
+        try:
+            while link.poll():
                 wish = link.recv()
-            except (EOFError, OSError):
-                return "done"  # nobody looks any more
-            if isinstance(wish, Stop):
-                return "done"
-            if wish is None:
-                may_send = True
-            else:
+                if isinstance(wish, Stop):
+                    return "done"
+                if wish is None:
+                    may_send = True
+                    continue
                 live.act(wish)
+                n_taken += 1
+                if time.monotonic() > until:
+                    break
+        except (EOFError, OSError):
+            return "done"  # nobody looks any more
         live.slot()
         late = time.monotonic() - begin - live.body.time_s
         if may_send and live.body.tick % MOMENT_SLOTS == 0:
             try:
-                link.send(live.moment(max(late, 0.0)))
+                link.send(live.moment(max(late, 0.0), n_taken))
             except OSError:
                 return "done"
             may_send = False

@@ -330,6 +330,8 @@ class Moment:
     time_s: float
     late_s: float
     """How far it is behind the clock on the wall, in s."""
+    n_taken: int = 0
+    """Wishes that it has taken since it began."""
     controller: str
     q: FloatArray
     """(n_joints,) true angles in rad."""

@@ -1,7 +1,9 @@
 """A live robot: looking changes nothing; steered as an owner, disturbed, recorded."""
 
 from collections.abc import Callable, Iterator
+from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from numpy.testing import assert_array_equal
 from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.live.robot import live_robot
 from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
 from experiments.live.robot.operation import (
     ChangeController,
@@ -18,6 +21,7 @@ from experiments.live.robot.operation import (
     Misalign,
     PushNow,
     SleepSchema,
+    Stop,
     Take,
     TakePicture,
     TurnHead,
@@ -253,3 +257,58 @@ def test_the_run_is_recorded_with_what_was_done(
         70.0, abs=0.1
     )
     assert any(event.kind == "operator" for event in recorded.events)
+
+
+class _Clock:
+    """Counts seconds only where something costs some."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class _SlowWishes:
+    """In the place of a robot: a wish costs 1.5 ms, a slot 3 ms."""
+
+    def __init__(self, clock: _Clock) -> None:
+        self.clock, self.acts = clock, [0]
+        self.tick, self.cfg, self.moments = 0, SimpleNamespace(tick_s=0.01), []
+        self.body = self.ledger = self
+
+    @property
+    def time_s(self) -> float:
+        return 0.01 * self.tick
+
+    def act(self, action: object) -> None:
+        del action
+        self.clock.now += 0.0015
+        self.acts[-1] += 1
+
+    def slot(self) -> None:
+        self.clock.now += 0.003
+        self.tick += 1
+        self.acts.append(0)
+
+    def moment(self, late_s: float, n_taken: int) -> tuple[float, int]:
+        self.moments.append((late_s, n_taken))
+        return late_s, n_taken
+
+
+def test_a_flood_of_wishes_makes_no_slot_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(live_robot, "time", clock)
+    live, (ours, theirs) = _SlowWishes(clock), Pipe()
+    for _ in range(40):
+        ours.send(TakePicture(camera="CameraTop"))
+    ours.send(Stop())
+    assert live_robot._keep_time(live, theirs) == "done"  # type: ignore[arg-type]
+    assert sum(live.acts) == 40
+    assert max(live.acts) == 2  # the second one passed 2 ms
+    assert live.tick == 20
+    assert [late for late, _ in live.moments] == [0.0]
+    assert live.moments[0][1] == 8  # of four slots: so many more may come
