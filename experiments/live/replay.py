@@ -26,7 +26,8 @@ from experiments.common.signals import exit_status, why_stopped
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import Scene
 from experiments.live.page.server import PageServer, closed_viser
-from experiments.live.robot.operation import Moment, Wish
+from experiments.live.robot.moment import Moment
+from experiments.live.robot.operation import Wish
 from experiments.report.replay_motion import Motion, dress, pose_robot, slope_deg
 from experiments.report.replay_scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
 from experiments.report.run_contents import events_of

@@ -24,7 +24,8 @@ from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import Scene
 from experiments.live.page.server import PageServer, closed_viser
 from experiments.live.robot.live_robot import run_live_robot
-from experiments.live.robot.operation import Action, Moment, Stop
+from experiments.live.robot.moment import Moment
+from experiments.live.robot.operation import Action, Stop
 from experiments.live.robot.scenario_play import ScenarioCfg
 from models import Robot, TestbedError
 from sim.engine.obstacles import Obstacle, obstacles_of

@@ -89,7 +89,7 @@ function goOn() { want("GoOn", {speed: number("speed")}); }
 function buildReplay() {
   const r = about.replay;
   document.querySelector("h1").textContent = "nao-testbed live: a recording";
-  for (const id of ["tab-steer", "tab-schemas", "tab-who", "tab-panels", "said", "cameras"]) $(id).hidden = true;
+  for (const id of ["tab-steer", "tab-schemas", "tab-who", "tab-forecast", "tab-panels", "said", "cameras"]) $(id).hidden = true;
   $("cameras").previousElementSibling.hidden = true;
   $("controller").parentElement.hidden = true;
   $("tab-sensors").click();
@@ -278,6 +278,7 @@ function draw() {
   if (!$("schemas").hidden) drawSchemas(s);
   if (!$("who").hidden) drawWho(s);
   if (!$("panels").hidden) drawPanels(s);
+  if (!$("forecast").hidden) drawForecast();
   if (performance.now() > touched && !about.replay) $("controller").value = s.controller;
   const lines = states.flatMap((state, i) => (state ? state.said : []).map(text => [i, text]));
   const key = JSON.stringify(lines);
@@ -329,6 +330,7 @@ function listen() {
     const who = JSON.parse(event.data);
     held[who.robot] = who;
   });
+  for (const word of ["forecast", "whatif"]) source.addEventListener(word, event => keepForecast(word, JSON.parse(event.data)));
   source.onerror = () => {
     $("robots").textContent = "no connection; what you see is old";
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
@@ -338,6 +340,7 @@ function listen() {
   about = await (await fetch("/about")).json();
   build();
   buildSensors();
+  buildForecast();
   if (about.replay) buildReplay();
   listen();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

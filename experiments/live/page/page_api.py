@@ -25,12 +25,8 @@ from controllers.interface.robot_interface import (
     Picture,
 )
 from controllers.schemas.registry import schema_names
-from experiments.live.robot.operation import (
-    ACTIONS,
-    Moment,
-    Reservations,
-    action_of,
-)
+from experiments.live.robot.moment import Forecast, Moment, Reservations
+from experiments.live.robot.operation import ACTIONS, action_of
 from experiments.live.robot.operator import groups_of, limbs_of, motor_leaves
 from experiments.server.service.connections import (
     EventStream,
@@ -72,11 +68,8 @@ class PageApi:
         self._actions = actions
         about = _describe(robot, names, controllers)
         self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
-        self._states: list[str | None] = [None for _ in names]
-        self._who: list[str | None] = [None for _ in names]
-        """Who holds what: told when it changes."""
-        self._numbers = [[0, 0] for _ in names]
-        """Of the newest state and the newest holders of each robot."""
+        self._newest = [dict[str, tuple[int, str]]() for _ in names]
+        """Of each robot: the word for a piece of news to its number and its JSON."""
         self._pictures: dict[int, Picture] = {}
         """The newest of each robot."""
         self.is_closing = False
@@ -101,17 +94,21 @@ class PageApi:
             speed: in times of real time; 0: in a pause.
         """
         for i, moment in enumerate(moments):
-            if moment is not None:
-                if moment.picture is not None:
-                    self._pictures[i] = moment.picture
-                picture = self._pictures.get(i)
-                self._states[i] = json.dumps(
-                    {**_state(i, moment, picture), "speed": speed}
-                )
-                self._numbers[i][0] += 1
-                if moment.reservations is not None:
-                    self._who[i] = json.dumps(_who(i, moment, moment.reservations))
-                    self._numbers[i][1] += 1
+            if moment is None:
+                continue
+            if moment.picture is not None:
+                self._pictures[i] = moment.picture
+            picture = self._pictures.get(i)
+            self._put(i, "state", {**_state(i, moment, picture), "speed": speed})
+            if moment.reservations is not None:
+                self._put(i, "who", _who(i, moment, moment.reservations))
+            if moment.forecast is not None:
+                word = "whatif" if moment.forecast.is_change else "forecast"
+                self._put(i, word, _forecast(i, moment.forecast))
+
+    def _put(self, i: int, word: str, data: Mapping[str, Any]) -> None:
+        number, _ = self._newest[i].get(word, (0, ""))
+        self._newest[i][word] = number + 1, json.dumps(data)
 
     async def _get_about(self, request: Request) -> Response:
         del request
@@ -136,16 +133,14 @@ class PageApi:
         return Response(file.getvalue(), media_type="image/png")
 
     async def _tell(self) -> AsyncIterator[str]:
-        told = [[0, 0] for _ in self._names]
+        told: dict[tuple[int, str], int] = {}
         while not self.is_closing:
             pieces = []
-            for i, news in enumerate(zip(self._states, self._who, strict=True)):
-                for k, (word, one) in enumerate(
-                    zip(("state", "who"), news, strict=True)
-                ):
-                    if one is not None and told[i][k] != self._numbers[i][k]:
-                        told[i][k] = self._numbers[i][k]
-                        pieces.append(as_event(word, one))
+            for i, newest in enumerate(self._newest):
+                for word, (number, text) in list(newest.items()):
+                    if told.get((i, word)) != number:
+                        told[i, word] = number
+                        pieces.append(as_event(word, text))
             yield "".join(pieces) or ":\n\n"
             await asyncio.sleep(STATE_S)
 
@@ -285,6 +280,7 @@ def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
             for row in now.resources
         ],
         "policy": policy,
+        "refused": [dataclasses.asdict(one) for one in now.refused],
         "groups": [
             {
                 **dataclasses.asdict(one),
@@ -292,6 +288,25 @@ def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
             }
             for one in now.groups
         ],
+    }
+
+
+def _forecast(i: int, forecast: Forecast) -> Mapping[str, Any]:
+    """Return a forecast; a time that never comes is null."""
+    return {
+        "robot": i,
+        "label": forecast.label,
+        "time_s": round(forecast.time_s, 1),
+        "physics_s": forecast.physics_s,
+        "is_steady": forecast.is_steady,
+        "is_final": forecast.is_final,
+        "falls": forecast.falls,
+        "past_s": _rounded(forecast.past_s, 1),
+        "past_degc": [_rounded(row, 1) for row in forecast.past_degc],
+        "ahead_s": _rounded(forecast.ahead_s, 0),
+        "degc": [[_rounded(row, 1) for row in band] for band in forecast.degc],
+        "reach_s": [_rounded(row, 0) for row in forecast.reach_s],
+        "watts": round(forecast.watts, 2),
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.live.robot.operation import Moment
+from experiments.live.robot.moment import Moment
 from experiments.report.replay_body import clothe, lamp_colours, lamp_places
 from experiments.report.replay_scene import APART, Figure, hottest_text, lay_stage
 from models import Robot

@@ -48,7 +48,7 @@ LARGEST_MESSAGE = 256 * 1024
 """Of a browser, in bytes."""
 LARGEST_WISH = 4096
 """Body of a request, in bytes."""
-SCRIPTS = ("panels.js", "who.js", "page.js")
+SCRIPTS = ("panels.js", "who.js", "forecast.js", "page.js")
 """In this order; the last one begins."""
 VIEW_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "

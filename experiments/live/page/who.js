@@ -85,6 +85,13 @@ function drawWho(s) {
     }
     return line;
   }));
+  $("refusals").hidden = !who.refused.length;
+  $("refusals").previousElementSibling.hidden = !who.refused.length;
+  $("refusals").tBodies[0].replaceChildren(...who.refused.map(one => {
+    const line = make("tr");
+    line.append(...[one.time_s.toFixed(1), one.owner, one.resource, one.reason, one.count].map(text => make("td", "", text)));
+    return line;
+  }));
   $("streams").replaceChildren(...(who.groups.length ? who.groups.map(one => make("p", "soft", one.name + ": " + one.state
     + (one.preset === null ? "" : ", " + one.points + " of " + one.preset + " points")
     + (one.due_s === null ? "" : ", given up in " + Math.max(one.due_s - s.time_s, 0).toFixed(1) + " s")

@@ -5,8 +5,8 @@
     run_live_robot: slot by slot against the clock, a moment for who looks
 
 Nobody who looks slows it: it sends a moment when the last one was taken, and takes
-wishes for `WISHES_S` a slot, at least one. When the machine is too slow it is late and says so;
-it never leaves a step out.
+wishes for `WISHES_S` a slot, at least one. When the machine is too slow it is late and
+says so; it never leaves a step out.
 """
 
 import signal
@@ -24,19 +24,19 @@ from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial import TrialCfg
+from experiments.live.robot.forecast import Forecaster
+from experiments.live.robot.moment import Moment, PanelView, Reservations
 from experiments.live.robot.operation import (
     Action,
     BreakPart,
     ChangeController,
     ChangeSetting,
+    Foresee,
     GiveBack,
     HeatNow,
     Misalign,
     ModulateSchema,
-    Moment,
-    PanelView,
     PushNow,
-    Reservations,
     SleepSchema,
     Stop,
     Take,
@@ -47,10 +47,11 @@ from experiments.live.robot.operation import (
 from experiments.live.robot.operator import Operator, motor_leaves
 from experiments.live.robot.panels import Panels
 from experiments.live.robot.posture_owner import PostureOwner
+from experiments.live.robot.refusals import Refusals
 from experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from experiments.live.robot.schema_wishes import change_schema, views_of
 from experiments.scenarios.vocabulary.setup import Setup
-from models import TestbedError
+from models import BadInput, TestbedError
 from sim.body import SimulationDiverged
 
 WISHES_S = 0.002
@@ -89,6 +90,8 @@ class Standing:
         self.controller = cfg.controller
         self.news: list[str] = []
         """To be told: it has none."""
+        self.busy_ticks = 0
+        """Slots until nothing more is planned."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -150,11 +153,14 @@ class LiveRobot:
         self.body, self.stiffness = self.setup.body, self.setup.stiffness
         self.controller = self._play.controller
         self.operator = Operator(self.setup)
+        self._forecaster = Forecaster(self.setup)
         self._panels = Panels(self.setup)
         self._panels_at = -PANEL_SLOTS
         self._shown: tuple[PanelView, ...] = ()
         self._reservations: Reservations | None = None
-        self._changes = -1
+        self._refusals = Refusals(self.body.ledger)
+        self._changes = -1, -1
+        """Of the ledger, and refusals, that were told last."""
         self._said: deque[str] = deque(maxlen=KEPT)
         self._picture: Picture | None = None
 
@@ -164,6 +170,7 @@ class LiveRobot:
         Raises:
             SimulationDiverged: a torque is not finite.
         """
+        self._forecaster.note()
         try:
             self._play.slot()
         except SlotsFailed as failed:
@@ -219,23 +226,31 @@ class LiveRobot:
             schemas=tuple(views_of(self.setup.schemas)),
             panels=self._shown,
             reservations=reservations,
+            forecast=self._forecaster.look(),
             tick_s=self.body.ledger.cfg.tick_s,
             said=tuple(self._said),
         )
 
     def close(self, reason: str) -> None:
         """Close the recording with the reason, and release the engine."""
+        self._forecaster.close()
         self._play.close(reason)
 
     def _new_reservations(self) -> Reservations | None:
         """Return who holds and waits, None where that is as it was."""
         groups = self.body.transmitter.groups.now()
         ledger, last = self.body.ledger, self._reservations
-        if last and ledger.changes == self._changes and groups == last.groups:
+        changes = ledger.changes, self._refusals.count
+        if last and changes == self._changes and groups == last.groups:
             return None
-        self._changes = ledger.changes
+        self._changes = changes
         now = take_snapshot(ledger)
-        found = Reservations(resources=now.resources, owners=now.owners, groups=groups)
+        found = Reservations(
+            resources=now.resources,
+            owners=now.owners,
+            groups=groups,
+            refused=self._refusals.newest(),
+        )
         if found == last:
             return None
         self._reservations = found
@@ -249,9 +264,8 @@ class LiveRobot:
                 return self.operator.give(action)
             case WakeSchema() | SleepSchema() | ModulateSchema():
                 return change_schema(self.setup.schemas, action, self.setup.tick)
-            case TakePicture():
-                self._picture = self.body.sim.look(action.camera)
-                return f"a picture of {action.camera}"
+            case Foresee() | TakePicture():
+                return self._look_closely(action)
             case (
                 PushNow()
                 | HeatNow()
@@ -263,6 +277,15 @@ class LiveRobot:
             ):
                 return self._change(action)
         return self.operator.command(action)
+
+    def _look_closely(self, action: Foresee | TakePicture) -> str:
+        """Do what changes nothing of the robot, but takes time."""
+        if isinstance(action, TakePicture):
+            self._picture = self.body.sim.look(action.camera)
+            return f"a picture of {action.camera}"
+        if self.setup.tick < self._play.busy_ticks:
+            raise BadInput("no forecast before the scenario is over.")
+        return self._forecaster.ask(action)
 
     def _change(self, action: Change) -> str:
         """Do to the robot what no owner does: it needs no token."""

@@ -1,7 +1,7 @@
-"""What an operator may ask of a live robot, and what the robot tells of itself.
+"""What an operator may ask of a live robot.
 
-Both travel between processes, so that they are plain data; a value that makes no sense
-is refused where it is made, and again by the robot.
+It travels between processes, so that it is plain data; a value that makes no sense is
+refused where it is made, and again by the robot.
 """
 
 import json
@@ -11,20 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, get_args
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from controllers.arbitration.manager.front import OwnerRow, ResourceRow
 from controllers.arbitration.requests import HIGHEST
 from controllers.interface.checked import Checked
-from controllers.interface.panel import Panel
-from controllers.interface.robot_interface import Observation, Picture
-from controllers.transmitter.buses.group import GroupNow
 from models import BadInput, UnknownName
 from models.values import short
 
-FloatArray = NDArray[np.float64]
 OPERATOR_PRIORITY = 6
 """Above behaviours and the stiffness controller, unless the operator says."""
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
@@ -205,6 +198,18 @@ class ChangeSetting(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Foresee(Wish):
+    """Forecast the temperatures of the next 15 minutes; the robot goes on as it is."""
+
+    controller: str | None = None
+    """As if it were changed to this one; None: it is not."""
+    joint: str | None = None
+    """As if the error of its encoder went to another one, at 1 degree/s; None: none."""
+    error_deg: Annotated[float, Field(ge=-10.0, le=10.0, title="error")] = 0.0
+    """Of that joint, true angle minus measured angle."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TakePicture(Wish):
     """See what a camera sees; the robot is late by the tens of ms that it takes."""
 
@@ -236,6 +241,7 @@ Action = (
     | SleepSchema
     | ModulateSchema
     | ChangeSetting
+    | Foresee
 )
 ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
 """What may be asked, by the word for it."""
@@ -273,90 +279,3 @@ def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
 @cache
 def _reader(action: type) -> "TypeAdapter[Any]":
     return TypeAdapter(action)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """A resource that an operator takes whole."""
-
-    name: str
-    holders: tuple[str, ...]
-    """Of its leaves; virtual owners among them."""
-    is_mine: bool
-    """Whether the operator may command all of it."""
-    wait_left_s: float | None = None
-    """Until the operator's request for it times out; None: it waits for nothing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SchemaView:
-    """An instance of a schema, for who looks."""
-
-    path: str
-    """Names from the root down, with '/' between."""
-    state: str
-    note: str
-    """What it waits for, whether it is done, with what it failed."""
-    parameters: Mapping[str, str]
-    outputs: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PanelView:
-    """What a controller or a schema shows of itself, or why it does not."""
-
-    kind: str
-    """`controller` or `schema`."""
-    name: str
-    """Of the controller, or the schema's path."""
-    panel: Panel | None = None
-    fault: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reservations:
-    """Who holds what, who waits for it, and what waits in the transmitter."""
-
-    resources: tuple[ResourceRow, ...]
-    """From the top of the tree down."""
-    owners: tuple[OwnerRow, ...]
-    groups: tuple[GroupNow, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Moment:
-    """A robot at one time, for who looks."""
-
-    time_s: float
-    late_s: float
-    """How far it is behind the clock on the wall, in s."""
-    n_taken: int = 0
-    """Wishes that it has taken since it began."""
-    controller: str
-    q: FloatArray
-    """(n_joints,) true angles in rad."""
-    position: FloatArray
-    """(3,) of the base in the world, in m."""
-    quaternion: FloatArray
-    """Of the base, x y z w."""
-    degc: FloatArray
-    """(n_joints,) true temperature of the joints' motors in °C."""
-    seen: Observation
-    """What the sensors say."""
-    lights: FloatArray
-    """(n,) brightness of LED groups, in the order of `sim.effectors.colour_names`."""
-    says: str
-    """What is heard from its loudspeakers, empty in silence."""
-    picture: Picture | None = None
-    """That was asked for, in one moment alone."""
-    has_fallen: bool
-    groups: tuple["Group", ...]
-    """What the operator may take, and who has it."""
-    schemas: tuple[SchemaView, ...]
-    panels: tuple[PanelView, ...]
-    reservations: Reservations | None = None
-    """None: as in the moment before."""
-    tick_s: float = 0.01
-    """Length of a slot in s."""
-    said: tuple[str, ...]
-    """What became of the operator's wishes, the newest last."""

@@ -18,11 +18,11 @@ from controllers.arbitration.tokens import Loss, Token
 from controllers.interface.robot_interface import Observation, check_target
 from controllers.schemas.library.common import leaves_under, resources_of_all
 from controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from experiments.live.robot.moment import Group
 from experiments.live.robot.operation import (
     OPERATOR_PRIORITY,
     GiveBack,
     GoTo,
-    Group,
     Light,
     MoveJoint,
     Play,

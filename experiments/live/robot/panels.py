@@ -14,7 +14,8 @@ from controllers.interface.panel import (
     PanelSource,
     check_panel,
 )
-from experiments.live.robot.operation import ChangeSetting, PanelView
+from experiments.live.robot.moment import PanelView
+from experiments.live.robot.operation import ChangeSetting
 from experiments.scenarios.vocabulary.setup import Setup
 from models import BadInput, TestbedError
 

@@ -80,6 +80,8 @@ class ScenarioPlay:
         self._failure: str | None = None
         self.setup = self._runner.setup
         self.controller = plan.controller
+        self.busy_ticks = plan.duration_ticks
+        """Slots until nothing more is planned."""
         self.news: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
         """To be told."""
 

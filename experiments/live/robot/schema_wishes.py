@@ -4,12 +4,8 @@ from collections.abc import Iterator
 
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.waking import Waking, parameters_as_text
-from experiments.live.robot.operation import (
-    ModulateSchema,
-    SchemaView,
-    SleepSchema,
-    WakeSchema,
-)
+from experiments.live.robot.moment import SchemaView
+from experiments.live.robot.operation import ModulateSchema, SleepSchema, WakeSchema
 
 SchemaWish = WakeSchema | SleepSchema | ModulateSchema
 

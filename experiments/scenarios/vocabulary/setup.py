@@ -75,6 +75,11 @@ class Disturbance:
         misalignment_of(self._body.sim.robot, {joint: degrees})
         self._errors_deg[joint] = degrees
 
+    @property
+    def is_turning(self) -> bool:
+        """Whether the ground or the error of an encoder is on its way to another."""
+        return bool(self._errors_deg) or self._slope_deg is not None
+
     def begin(self, tick: int) -> None:
         """Begin a slot."""
         if self._errors_deg:

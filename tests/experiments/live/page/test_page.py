@@ -4,6 +4,7 @@ A process of its own runs it, as a person would, and Ctrl-C ends it.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -113,6 +114,35 @@ def test_a_person_sees_steers_and_ends_it(
         assert run.state == "done"
         assert len(run.frame) > 10
         assert any("Head taken" in str(event) for event in run.events)
+
+
+@pytest.mark.slow(covers=False)
+def test_what_if_the_ankle_were_put_right(
+    tmp_path: Path,
+    browser: "Browser",  # noqa: F811
+) -> None:
+    with run_live(
+        "--preset", "document", "--controllers", "fixed", "--out", folder=tmp_path / "l"
+    ) as live:
+        page = browser.new_page(viewport={"width": 1024, "height": 640})
+        page.set_default_timeout(WAIT_MS)
+        heard = listen(page)
+        page.goto(live.url)
+        page.get_by_text("hottest:").first.wait_for()
+        page.get_by_role("tab", name="Forecast").click()
+        page.get_by_role("button", name="Next 15 minutes").click()
+        ankle = page.locator("#fans figure").filter(has_text="LAnklePitch")
+        ankle.get_by_text("80 °C in").wait_for()
+        page.get_by_label("joint, supposed").select_option("LAnklePitch")
+        page.get_by_role("button", name="What if").click()
+        ankle.get_by_text("what if:").filter(has_text="never 80 °C").wait_for()
+        outcome = page.locator("#outcome").inner_text()
+        as_it_is, put_right = re.findall(r"([0-9.]+) W in all motors", outcome)
+        assert float(put_right) < 0.85 * float(as_it_is)
+        page.get_by_role("button", name="Do it").click()
+        page.get_by_text("the error of LAnklePitch goes to 0°").first.wait_for()
+        assert not [fault for fault in heard.faults if "WebGL" not in fault]
+        page.close()
 
 
 @pytest.mark.slow(covers=False)

@@ -277,7 +277,8 @@ class _SlowWishes:
 
     def __init__(self, clock: _Clock) -> None:
         self.clock, self.acts = clock, [0]
-        self.tick, self.cfg, self.moments = 0, SimpleNamespace(tick_s=0.01), []
+        self.tick, self.cfg = 0, SimpleNamespace(tick_s=0.01)
+        self.moments: list[tuple[float, int]] = []
         self.body = self.ledger = self
 
     @property

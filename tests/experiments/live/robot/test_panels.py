@@ -12,12 +12,8 @@ from controllers.interface.panel import Line, Panel, Plot, Setting, SettingValue
 from controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
 from controllers.schemas import registry as schema_registry
 from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
-from experiments.live.robot.operation import (
-    ChangeController,
-    ChangeSetting,
-    PanelView,
-    WakeSchema,
-)
+from experiments.live.robot.moment import PanelView
+from experiments.live.robot.operation import ChangeController, ChangeSetting, WakeSchema
 from tests.experiments.live.robot.test_live_robot import (  # noqa: F401
     MakeLive,
     make_live,

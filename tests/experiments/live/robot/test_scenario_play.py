@@ -8,7 +8,7 @@ import pytest
 
 from controllers.arbitration.tokens import Preemption
 from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.operation import Take, TurnHead
+from experiments.live.robot.operation import Foresee, Take, TurnHead
 from experiments.live.robot.scenario_play import ScenarioCfg
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
@@ -98,6 +98,12 @@ def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
             live.act(TurnHead(yaw_deg=30.0, pitch_deg=0.0))
             run(live, 4)
             assert owner_of(live, "Head") == "operator"
+
+
+def test_there_is_no_forecast_before_its_end(play: Play) -> None:
+    live = play(preemption=None)
+    live.act(Foresee())
+    assert "no forecast before the scenario is over" in live.moment().said[-1]
 
 
 def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -> None:

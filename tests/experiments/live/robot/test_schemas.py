@@ -3,9 +3,9 @@
 import pytest
 
 from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.moment import SchemaView
 from experiments.live.robot.operation import (
     ModulateSchema,
-    SchemaView,
     SleepSchema,
     Take,
     WakeSchema,

@@ -1,0 +1,109 @@
+// -- the next 15 minutes of each joint as a fan beside the past, as it is and what if --
+const forecasts = [];      // robot -> {forecast, whatif}: the newest of either
+const supposed = [];       // robot -> what was asked for last by "What if"
+const PAST_S = 900;
+const LIMIT_DEGC = 80;
+let drawnForecast = "";
+function keepForecast(word, data) {
+  const mine = forecasts[data.robot] = forecasts[data.robot] || {};
+  mine[word] = data;
+  if (word === "forecast" && mine.whatif && mine.whatif.time_s < data.time_s - 60) delete mine.whatif;
+  draw();
+}
+function buildForecast() {
+  const names = about.controllers;
+  options("if-controller", ["controller as it is", ...names], ["", ...names]);
+  const joints = about.joints.map(j => j.name);
+  options("if-joint", ["no other error", ...joints], ["", ...joints]);
+  const showError = () => { $("if-error-of").hidden = !$("if-joint").value; };
+  $("if-joint").onchange = showError;
+  showError();
+  $("foresee").onclick = () => want("Foresee");
+  $("whatif").onclick = () => {
+    const fields = {};
+    if ($("if-controller").value) fields.controller = $("if-controller").value;
+    if ($("if-joint").value) Object.assign(fields, {joint: $("if-joint").value, error_deg: number("if-error")});
+    if (!Object.keys(fields).length) { refused("choose a controller or a joint to suppose"); return; }
+    for (const i of whom() === null ? about.robots.keys() : [whom()]) supposed[i] = fields;
+    want("Foresee", fields);
+  };
+  $("do-it").onclick = () => {
+    const fields = supposed[shownRobot()];
+    if (fields.controller) { touched = performance.now() + 2000; want("ChangeController", {controller: fields.controller}); }
+    if (fields.joint) want("Misalign", {joint: fields.joint, error_deg: fields.error_deg});
+  };
+}
+function minutes(s) { return s === null ? "never" : s < 60 ? "< 1 min" : (s / 60).toFixed(0) + " min"; }
+function reaches(forecast, j) {
+  const [early, middle, late] = forecast.reach_s.map(row => row[j]);
+  if (middle === 0) return "is at 80\u00a0°C";
+  if (early === null) return "never 80\u00a0°C";
+  if (middle === null) return "80\u00a0°C: never, or in " + minutes(early);
+  return "80\u00a0°C in " + minutes(middle) + " (" + (s => s === null ? "never" : (s / 60).toFixed(0))(early) + " to " + (late === null ? "never" : (late / 60).toFixed(0)) + ")";
+}
+function fanOf(j, top, shown) {
+  const svg = shape("svg", {viewBox: "0 0 300 100", preserveAspectRatio: "none", class: "fan", role: "img"});
+  const first = shown[0][1], back = Math.min(PAST_S, Math.max(first.time_s, 60)), ahead = first.ahead_s.at(-1);
+  const low = Math.min(20, ...first.past_degc.map(row => row[j]));
+  const x = s => (s + back) / (back + ahead) * 300, y = degc => 98 - (degc - low) / (top - low) * 96;
+  const at = (s, degc) => x(s).toFixed(1) + "," + y(degc).toFixed(1);
+  svg.append(shape("line", {x1: x(0), x2: x(0), y1: 0, y2: 100}));
+  if (top > LIMIT_DEGC) svg.append(shape("line", {class: "limit", x1: 0, x2: 300, y1: y(LIMIT_DEGC), y2: y(LIMIT_DEGC)}));
+  for (const [word, one] of shown) {
+    const [under, middle, over] = one.degc.map(rows => rows.map((row, i) => at(one.ahead_s[i], row[j])));
+    svg.append(shape("polygon", {class: word, points: [...under, ...over.reverse()].join(" ")}),
+      shape("polyline", {class: "future " + word, points: middle.join(" ")}));
+  }
+  svg.append(shape("polyline", {points: first.past_s.map((s, i) => [s - first.time_s, first.past_degc[i][j]])
+    .filter(([s]) => s >= -back).concat([[0, first.degc[1][0][j]]]).map(([s, degc]) => at(s, degc)).join(" ")}));
+  const figure = make("figure"), caption = make("figcaption");
+  caption.append(make("b", "", about.joints[j].name), " " + first.degc[1][0][j].toFixed(0) + " °C");
+  for (const [word, one] of shown) {
+    const [under, middle, over] = one.degc.map(rows => rows.at(-1)[j].toFixed(0));
+    const line = make("div", "", (shown.length > 1 ? (word === "whatif" ? "what if: " : "as it is: ") : "") +
+      "→ " + middle + " °C (" + under + " to " + over + "); " + reaches(one, j));
+    if (word === "whatif") line.style.color = "var(--c0)";
+    caption.append(line);
+  }
+  figure.append(svg, caption);
+  return figure;
+}
+function told15(word, one) {
+  const name = one.label === "as it is" ? "As it is" : "What if, " + one.label;
+  if (one.falls) return name + ": it falls.";
+  return name + ": " + one.watts.toFixed(1) + " W in all motors"
+    + (one.is_steady ? "" : one.is_final ? " (not steady after " + one.physics_s + " s)" : " (not steady yet)") + ".";
+}
+// By limbs, legs first; in each, left and right of one name side by side.
+function order() {
+  const limbs = new Map(), index = new Map(about.joints.map((joint, j) => [joint.name, j])), done = new Set();
+  about.joints.forEach((joint, j) => {
+    if (done.has(j)) return;
+    const other = index.get(joint.name.replace(/^L/, "R")), pair = other === undefined || other === j ? [j] : [j, other];
+    pair.forEach(one => done.add(one));
+    const name = joint.group.replace(/^L(?=[A-Z])/, "");
+    limbs.set(name, [...(limbs.get(name) || []), ...pair]);
+  });
+  return [...limbs].sort(([a], [b]) => /Leg/.test(b) - /Leg/.test(a));
+}
+function drawForecast() {
+  const mine = forecasts[shownRobot()] || {}, shown = Object.entries(mine).sort(([a], [b]) => a < b ? -1 : 1);
+  const key = shownRobot() + JSON.stringify(shown.map(([word, one]) => [word, one.time_s, one.physics_s]));
+  if (key === drawnForecast) return;
+  drawnForecast = key;
+  $("do-it").hidden = !mine.whatif || !supposed[shownRobot()];
+  $("outcome").textContent = shown.map(([word, one]) => told15(word, one)).join(" ") ||
+    "A copy of the robot runs ahead of it; it goes on as it is.";
+  if (!shown.length) { $("fans").replaceChildren(); return; }
+  const top = Math.max(...shown.flatMap(([, one]) => one.degc[2].flat()), ...shown.flatMap(([, one]) => one.past_degc.flat()), 40) + 2;
+  const open = new Set([...$("fans").querySelectorAll("details")].filter(d => d.open).map(d => d.dataset.name));
+  const isFirst = !$("fans").children.length;
+  $("fans").replaceChildren(...order().map(([name, joints]) => {
+    const box = make("details"), grid = make("div", "pairs");
+    box.dataset.name = name;
+    box.open = isFirst ? /Leg/.test(name) : open.has(name);
+    grid.append(...joints.map(j => fanOf(j, top, shown)));
+    box.append(make("summary", "", name || "others"), grid);
+    return box;
+  }), make("p", "soft", "Band: 5 to 95 % where heating and time constants of the motors are known to 10 %. What the torques do is what the copy did."));
+}

@@ -1,0 +1,375 @@
+"""How hot the motors will be: a copy of the robot runs ahead of it.
+
+    ask   -> fork: this process and a copy of it: robot, reservations, controller
+    copy  -> what was asked to be changed, changed as the operator would
+          -> physics, second by second, until the torques are steady (`Steadiness`);
+             of a robot that is left as it is they may have been for long
+          -> heat alone, as in a fast-forward, physics in between; to the end
+    look  -> a first answer after a second or so, better ones while the copy goes on
+
+The copy neither writes nor tells anybody but by its pipe, and ends with its parent.
+
+Each temperature has a band. For a linear model a motor whose R/C is a times as large
+and that is b times as quick has T(t) under τ² as this one has at b t under a τ². a of
+each motor and b of each sample are drawn log-normal with `SPREAD`: no source says how
+much NAO's motors differ, and a fit to half an hour is good to some per cent. What the
+torques will do is not in the band: it is what the copy did.
+"""
+
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.registry import check_controllers
+from experiments.closed_loop.behaviours import SlotsFailed
+from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
+from experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
+from experiments.live.robot.moment import Forecast
+from experiments.live.robot.operation import Foresee
+from experiments.scenarios.vocabulary.setup import Setup
+from models import BadInput, TestbedError
+from sim.robot import misalignment_of
+from sim.thermal.heating import Heating
+
+FloatArray = NDArray[np.float64]
+
+HORIZON_S = 900.0
+GRID_S = 30.0
+"""Between two temperatures of a forecast."""
+PAST_S, PAST_EVERY_S = 900.0, 5.0
+"""How much of the past is kept, and how densely."""
+SPREAD = 0.1
+"""Standard deviation of ln a and ln b."""
+SAMPLES = 100
+QUANTILES = (0.05, 0.95)
+FIRST_S, EVERY_S = 0.8, 1.5
+"""Time on the wall until the first answer, and between later ones."""
+MOST_PHYSICS_S = 30.0
+"""A copy that is not steady by then says what it has."""
+NICE = 5
+"""The copy yields to the robots."""
+
+
+class Forecaster:
+    """Keeps a robot's past, and one copy of it that runs ahead."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Look at a robot; `note` each slot."""
+        self._setup = setup
+        self._past: deque[tuple[float, FloatArray]] = deque(
+            maxlen=round(PAST_S / PAST_EVERY_S)
+        )
+        self._past_slots = round(PAST_EVERY_S / setup.tick_s)
+        self._steadiness = Steadiness(FastForwardCfg())
+        self._second_slots = round(self._steadiness.block_s / setup.tick_s)
+        self._total = np.zeros_like(setup.body.sim.mean_square)
+        self._pid = 0
+        self._link: Connection | None = None
+        self._has_answered = True
+
+    def note(self) -> None:
+        """Keep what heats the motors, and now and then their temperatures."""
+        setup, sim = self._setup, self._setup.body.sim
+        self._total += sim.mean_square
+        if setup.tick % self._second_slots == 0:
+            mean_square = self._total / self._second_slots
+            self._steadiness.add(mean_square, setup.stiffness.shift)
+            self._total[:] = 0.0
+        if setup.tick % self._past_slots == 0:
+            self._past.append((sim.time_s, _of_joints(setup)))
+
+    def ask(self, wish: Foresee) -> str:
+        """Send a copy ahead; return what to tell.
+
+        Raises:
+            UnknownName: there is no such controller or joint.
+            BadInput: the robot has fallen, the last copy has not answered yet, or this
+                system cannot copy a process.
+        """
+        setup = self._setup
+        if wish.controller is not None:
+            check_controllers([wish.controller], setup.robot)
+        if wish.joint is not None:
+            misalignment_of(setup.robot, {wish.joint: wish.error_deg})
+        if setup.body.sim.has_fallen():
+            raise BadInput("no forecast of a robot that has fallen.")
+        if not hasattr(os, "fork"):
+            raise BadInput("no forecast: this system cannot copy a process.")
+        if not self._has_answered:
+            raise BadInput("the last forecast is being computed; ask in a second.")
+        self.close()
+        self._link, theirs = Pipe(duplex=False)
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._link.close()  # so that the pipe breaks when nobody reads any more
+            steadiness = None if wish != Foresee() else self._steadiness
+            ahead = RunAhead(setup, wish, tuple(self._past), theirs.send, steadiness)
+            _be_copy(ahead, parent)
+        theirs.close()
+        self._has_answered = False
+        return f"forecast: {label_of(wish)}"
+
+    def look(self) -> Forecast | None:
+        """Return a new answer, None where there is none."""
+        if self._link is None:
+            return None
+        try:
+            if not self._link.poll():
+                return None
+            answer: Forecast = self._link.recv()
+        except (EOFError, OSError):
+            self.close()
+            return None
+        self._has_answered = True
+        return answer
+
+    def close(self) -> None:
+        """End the copy, if there is one."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        self._has_answered = True
+
+
+def label_of(wish: Foresee) -> str:
+    """Return what is changed, in a few words."""
+    changes = [wish.controller] if wish.controller is not None else []
+    if wish.joint is not None:
+        changes.append(f"error of {wish.joint} {wish.error_deg:g}°")
+    return ", ".join(changes) or "as it is"
+
+
+def _of_joints(setup: Setup) -> FloatArray:
+    return setup.true_degc()[list(setup.robot.motor_of_joint)]
+
+
+def _be_copy(ahead: "RunAhead", parent: int) -> NoReturn:
+    """Be the copy: run ahead, answer, and end without a trace."""
+    send = ahead.send
+
+    def send_parent(answer: Forecast) -> None:
+        if os.getppid() == parent:
+            send(answer)
+        else:
+            os._exit(1)
+
+    try:
+        os.nice(NICE)
+        ahead.send = send_parent
+        ahead.run()
+    finally:  # its parent sees the pipe end
+        os._exit(0)
+
+
+@dataclass(eq=False)
+class RunAhead:
+    """A robot that is run ahead of its time; it is of no use afterwards."""
+
+    setup: Setup
+    wish: Foresee
+    past: tuple[tuple[float, FloatArray], ...]
+    send: Callable[[Forecast], None]
+    steadiness: Steadiness | None = None
+    """Of the seconds before now; None: what they were does not matter any more."""
+    horizon_s: float = HORIZON_S
+    pieces: list[tuple[FloatArray, float]] = field(default_factory=list)
+    """Mean squared torques (n_motors,) in N²m² and how long they heated, in s."""
+    physics_s: float = 0.0
+    """Of it with every step taken."""
+
+    def run(self) -> None:
+        """Run to the horizon, the fall or `MOST_PHYSICS_S`; send answers on the way."""
+        setup, cfg = self.setup, FastForwardCfg()
+        self._begin_s = setup.body.time_s
+        self._heat = setup.body.sim.heating.state.copy()
+        self._change()
+        steadiness, jump = self.steadiness or Steadiness(cfg), JumpLength(cfg)
+        due = time.monotonic() + FIRST_S
+        has_told = steadiness.is_steady()
+        if has_told:
+            self._tell(steadiness.mean(), is_steady=True)
+        while (left_s := self._left_s()) >= 1.0 and self.physics_s < MOST_PHYSICS_S:
+            steadiness.add(self._second(), setup.stiffness.shift)
+            mean_square = steadiness.mean()
+            if setup.body.sim.has_fallen():
+                self._tell(mean_square, is_steady=False)
+                return
+            is_steady = steadiness.is_steady() and not setup.disturbance.is_turning
+            if (is_steady and not has_told) or time.monotonic() >= due:
+                self._tell(mean_square, is_steady=is_steady)
+                has_told, due = True, time.monotonic() + EVERY_S
+            if is_steady:
+                self._pass_heat(mean_square, min(jump.take(), left_s - 1.0))
+            else:
+                jump.restart()
+        self._tell(steadiness.mean(), is_steady=self._left_s() < 1.0, is_final=True)
+
+    def _change(self) -> None:
+        """Do what was asked for, as the operator would."""
+        if self.wish.controller is not None:
+            self.setup.use_controller(self.wish.controller)
+        if self.wish.joint is not None:
+            self.setup.disturbance.set_misalignment(
+                self.wish.joint, self.wish.error_deg
+            )
+
+    def _left_s(self) -> float:
+        return self.horizon_s - (self.setup.body.time_s - self._begin_s)
+
+    def _second(self) -> FloatArray:
+        """Run one second of physics; return its mean squared torques."""
+        setup, sim = self.setup, self.setup.body.sim
+        total = np.zeros_like(sim.mean_square)
+        slots = round(1.0 / setup.tick_s)
+        for _ in range(slots):
+            setup.disturbance.begin(setup.tick)
+            with suppress(SlotsFailed):  # the robot itself tells of it
+                setup.body.slot()
+            total += sim.mean_square
+        self.physics_s += 1.0
+        mean_square: FloatArray = total / slots
+        self.pieces.append((mean_square, 1.0))
+        return mean_square
+
+    def _pass_heat(self, mean_square: FloatArray, longest_s: float) -> None:
+        """Let heat pass until the protection may change something."""
+        body = self.setup.body
+        begin_s, status = body.time_s, body.sim.protection.status
+        with suppress(TestbedError):
+            body.pass_heat(
+                mean_square,
+                float(int(longest_s)),
+                lambda: not np.array_equal(body.sim.protection.status, status),
+            )
+        self.pieces.append((mean_square, body.time_s - begin_s))
+
+    def _tell(
+        self, mean_square: FloatArray, *, is_steady: bool, is_final: bool = False
+    ) -> None:
+        """Send what is known: what was run, and then as it is heated now."""
+        heating, robot = self.setup.body.sim.heating, self.setup.robot
+        left_s = self._left_s()
+        pieces = self.pieces + ([(mean_square, left_s)] if left_s > 0.0 else [])
+        now = heating.state.copy()
+        degc, reach_s = fan(heating, self._heat, pieces, self.horizon_s)
+        heating.state[:] = self._heat
+        before_j = heating.joule_energy
+        for square, duration_s in pieces:
+            heating.advance(square, duration_s)
+        heat_j = float((heating.joule_energy - before_j).sum())
+        heating.state[:] = now
+        columns = list(robot.motor_of_joint)
+        self.send(
+            Forecast(
+                label=label_of(self.wish),
+                is_change=self.wish != Foresee(),
+                time_s=self._begin_s,
+                physics_s=self.physics_s,
+                is_steady=is_steady,
+                is_final=is_final or self.setup.body.sim.has_fallen(),
+                falls=self.setup.body.sim.has_fallen(),
+                past_s=np.array([time_s for time_s, _ in self.past]),
+                past_degc=np.array([degc for _, degc in self.past]),
+                ahead_s=grid(self.horizon_s),
+                degc=degc[:, :, columns],
+                reach_s=reach_s[:, columns],
+                watts=heat_j / self.horizon_s,
+            )
+        )
+
+
+def grid(horizon_s: float) -> FloatArray:
+    """Return the times of a forecast, from 0 on, in s."""
+    return np.linspace(0.0, horizon_s, round(horizon_s / GRID_S) + 1)
+
+
+def fan(
+    heating: Heating,
+    begin: FloatArray,
+    pieces: list[tuple[FloatArray, float]],
+    horizon_s: float,
+    limit_degc: float = SHUT_DOWN_DEGC,
+) -> tuple[FloatArray, FloatArray]:
+    """Return what motors may heat to whose constants are known to `SPREAD`.
+
+    Args:
+        heating: of the motors; it is put back to where it was.
+        begin: its state at the beginning.
+        pieces: mean squared torques (n_motors,) in N²m² and their lengths in s, which
+            fill the horizon.
+        horizon_s: in s.
+        limit_degc: of the motors.
+
+    Returns:
+        (3, n_times, n_motors) °C on `grid`: the lower end of the band, the motor as it
+        is known, the upper end; and (3, n_motors) s until the limit, likewise from the
+        earliest to the latest, inf for never, the last piece's torques going on.
+    """
+    kept = heating.state.copy()
+    times = grid(horizon_s)
+    cut = _cut(pieces, times)
+    n_motors = len(pieces[0][0])
+    rng = np.random.default_rng(0)
+    power = np.exp(SPREAD * rng.standard_normal((SAMPLES, n_motors)))  # a
+    speed = np.exp(SPREAD * rng.standard_normal(SAMPLES))  # b
+    power[0], speed[0] = 1.0, 1.0  # the motors as they are known
+    degc = np.empty((SAMPLES, len(times), n_motors))
+    reach_s = np.empty((SAMPLES, n_motors))
+    for k, (a, b) in enumerate(zip(power, speed, strict=True)):
+        heating.state[:] = begin
+        degc[k, 0] = heating.temperature
+        for i, part in enumerate(cut, start=1):
+            for square, duration_s in part:
+                heating.advance(a * square, b * duration_s)
+            degc[k, i] = heating.temperature
+        beyond = heating.time_to_reach(a * pieces[-1][0], limit_degc) / b
+        reach_s[k] = _reached(times, degc[k], horizon_s + beyond, limit_degc)
+    heating.state[:] = kept
+    low, high = np.quantile(degc, QUANTILES, axis=0)
+    # Of a time that may be never there is no mean between two samples.
+    early, late = np.quantile(reach_s, QUANTILES, axis=0, method="nearest")
+    return np.stack([low, degc[0], high]), np.stack([early, reach_s[0], late])
+
+
+def _cut(
+    pieces: list[tuple[FloatArray, float]], times: FloatArray
+) -> list[list[tuple[FloatArray, float]]]:
+    """Return the pieces of each step of the grid."""
+    cut: list[list[tuple[FloatArray, float]]] = [[] for _ in times[1:]]
+    at_s = 0.0
+    for square, duration_s in pieces:
+        end_s = min(at_s + duration_s, times[-1])
+        while end_s - at_s > 1e-9:
+            i = int(np.searchsorted(times, at_s + 1e-9, side="right")) - 1
+            until_s = min(end_s, float(times[i + 1]))
+            cut[i].append((square, until_s - at_s))
+            at_s = until_s
+    return cut
+
+
+def _reached(
+    times: FloatArray, degc: FloatArray, later_s: FloatArray, limit_degc: float
+) -> FloatArray:
+    """Return (n_motors,) when a limit is met: on the way, or at a time after it."""
+    is_over = degc >= limit_degc
+    i = np.maximum(np.argmax(is_over, axis=0), 1)
+    motors = np.arange(degc.shape[1])
+    before, after = degc[i - 1, motors], degc[i, motors]
+    rise = np.where(after > before, after - before, 1.0)
+    share = np.clip((limit_degc - before) / rise, 0.0, 1.0)
+    on_the_way = times[i - 1] + share * (times[i] - times[i - 1])
+    met = np.where(is_over.any(axis=0), on_the_way, later_s)
+    return np.where(is_over[0], 0.0, met)

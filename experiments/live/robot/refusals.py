@@ -1,0 +1,55 @@
+"""Commands that the gate refused: whose, of what, why; the newest few."""
+
+from collections import OrderedDict
+
+from controllers.arbitration.events import Event, Granted, Rejected
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import TokenId
+from experiments.live.robot.moment import RefusedCommand
+
+KEPT = 12
+MOST_TOKENS = 1000
+"""Whose owner is remembered; a command with an older one is of `?`."""
+
+
+class Refusals:
+    """Listens to a ledger; what is refused again and again is one line with a count."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin to listen."""
+        self._tick_s = ledger.cfg.tick_s
+        self._owners: OrderedDict[TokenId, str] = OrderedDict(
+            (hold.token, hold.owner)
+            for row in take_snapshot(ledger).resources
+            for hold in row.holders
+        )
+        self._lines: OrderedDict[tuple[str, str, str], tuple[float, int]] = (
+            OrderedDict()
+        )
+        self.count = 0
+        """Of all commands that were refused."""
+        ledger.listeners.append(self._hear)
+
+    def newest(self) -> tuple[RefusedCommand, ...]:
+        """Return who was refused, the last one first."""
+        return tuple(
+            RefusedCommand(
+                time_s=time_s, owner=owner, resource=leaf, reason=reason, count=count
+            )
+            for (owner, leaf, reason), (time_s, count) in reversed(self._lines.items())
+        )
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Granted):
+            self._owners[event.token] = event.owner
+            if len(self._owners) > MOST_TOKENS:
+                self._owners.popitem(last=False)
+        elif isinstance(event, Rejected):
+            owner = "nobody" if event.token is None else self._owners.get(event.token)
+            key = owner or "?", event.resource, event.reason.value
+            _, count = self._lines.pop(key, (0.0, 0))
+            self._lines[key] = event.tick * self._tick_s, count + 1
+            if len(self._lines) > KEPT:
+                self._lines.popitem(last=False)
+            self.count += 1

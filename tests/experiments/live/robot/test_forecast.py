@@ -1,0 +1,200 @@
+"""Forecasts: a copy runs ahead; against trials and the closed form; leaves no trace."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.live.robot.forecast import (
+    GRID_S,
+    SPREAD,
+    Forecaster,
+    RunAhead,
+    fan,
+    grid,
+)
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.moment import Forecast
+from experiments.live.robot.operation import Foresee, PushNow
+from models import BadInput, UnknownName
+from sim.thermal import HeatingCfg, make_heating
+
+SETTLE_SLOTS = 600
+
+
+def plan(controller: str = "fixed") -> TrialCfg:
+    cfg = HeatCfg(preset="document", controllers=(controller,))
+    return replace(plan_trials(cfg)[0], folder=None)
+
+
+@pytest.fixture
+def begun() -> Iterator[LiveRobot]:
+    robot = LiveRobot(plan())
+    yield robot
+    robot.close("done")
+
+
+@pytest.fixture
+def live(begun: LiveRobot) -> LiveRobot:
+    for _ in range(SETTLE_SLOTS):
+        begun.slot()
+    return begun
+
+
+def run_ahead(live: LiveRobot, wish: Foresee) -> list[Forecast]:
+    answers: list[Forecast] = []
+    RunAhead(live.setup, wish, (), answers.append).run()
+    return answers
+
+
+def answers_of(forecaster: Forecaster, longest_s: float = 60.0) -> Iterator[Forecast]:
+    end = time.monotonic() + longest_s
+    while time.monotonic() < end:
+        answer = forecaster.look()
+        if answer is not None:
+            yield answer
+            if answer.is_final:
+                return
+        time.sleep(0.01)
+    raise AssertionError(f"no final answer within {longest_s} s")
+
+
+# -- what it says ----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_as_it_is_it_ends_where_a_trial_ends(live: LiveRobot) -> None:
+    last = run_ahead(live, Foresee())[-1]
+    settled_s = live.setup.tick_s * SETTLE_SLOTS
+    trial = run_trial(replace(plan(), duration_s=settled_s + 900.0))
+    robot = live.setup.robot
+    ends = [trial.joints[joint.name].end_degc for joint in robot.joints]
+    assert last.is_final
+    assert last.is_steady
+    assert_allclose(last.degc[1, -1], ends, atol=0.3)
+    assert last.degc[1, -1].max() > 75.0  # the preset's ankle
+
+
+@pytest.mark.slow
+def test_put_right_the_ankle_stays_cool(live: LiveRobot) -> None:
+    joint = live.setup.robot.joint_index("LAnklePitch")
+    first = run_ahead(live, Foresee(joint="LAnklePitch", error_deg=0.0))[-1]
+    assert first.is_change
+    assert first.degc[1, -1, joint] < 55.0
+    assert np.isinf(first.reach_s[:, joint]).all()
+    assert first.physics_s < 30.0
+
+
+def test_the_band_is_that_of_motors_known_to_a_tenth() -> None:
+    robot = plan().load_robot()
+    heating = make_heating(robot, HeatingCfg())
+    heating.reset(40.0)
+    square = (0.3 * heating.torque_constant) ** 2  # 0.3 A
+    begin = heating.state.copy()
+    degc, reach_s = fan(heating, begin, [(square, 100.0), (square, 800.0)], 900.0)
+    assert_array_equal(heating.state, begin)  # put back
+    heating.advance(square, 900.0)
+    assert_allclose(degc[1, -1], heating.temperature, rtol=1e-12)
+    heating.state[:] = begin
+    assert_allclose(reach_s[1], heating.time_to_reach(square, 80.0), atol=0.02 * GRID_S)
+    low, middle, high = degc[:, -1]
+    assert (low < middle).all()
+    assert (middle < high).all()
+    # To first order ln of the heat added is off by SPREAD: 1.645 of it at 95 %.
+    knee = robot.motor_index("LKneePitch")
+    own, long = heating.ambient[knee], heating.steady_state(square)[knee]
+    heating.advance(1.1645 * square, 900.0)
+    hot = heating.temperature[knee]
+    assert SPREAD == 0.1
+    assert abs(high[knee] - hot) < 0.5 * (hot - middle[knee])
+    assert own < middle[knee] < long
+
+
+def test_a_limit_may_be_met_now_later_or_never() -> None:
+    robot = plan().load_robot()
+    heating = make_heating(robot, HeatingCfg())
+    start = np.full(len(robot.motors), 40.0)
+    start[0] = 85.0
+    heating.reset(start)
+    square = np.full(len(robot.motors), 0.01)
+    hot = robot.motor_index("LKneePitch")
+    square[hot] = 6.0
+    _, reach_s = fan(heating, heating.state.copy(), [(square, 900.0)], 900.0)
+    assert_array_equal(reach_s[:, 0], 0.0)
+    assert np.isinf(reach_s[:, 1]).all()
+    assert 0.0 < reach_s[0, hot] < reach_s[1, hot] < reach_s[2, hot] < np.inf
+    assert grid(900.0)[-1] == 900.0
+
+
+# -- how it is asked for ---------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_copy_answers_and_the_robot_goes_on_bit_for_bit(live: LiveRobot) -> None:
+    other = LiveRobot(plan())
+    try:
+        for _ in range(SETTLE_SLOTS):
+            other.slot()
+        live.act(Foresee())
+        seen: list[Forecast] = []
+        end = time.monotonic() + 60.0
+        while not seen and time.monotonic() < end:
+            live.slot()
+            other.slot()
+            forecast = live.moment().forecast
+            seen += [] if forecast is None else [forecast]
+        assert seen[0].label == "as it is"
+        assert seen[0].is_steady
+        assert len(seen[0].past_s) == 2  # at 0 and at 5 s
+        truth, same = live.setup.body.sim.truth(), other.setup.body.sim.truth()
+        assert_array_equal(truth.q, same.q)
+        assert_array_equal(truth.temperature, same.temperature)
+    finally:
+        other.close("done")
+
+
+@pytest.mark.slow
+def test_what_a_copy_changes_the_robot_does_not_get(live: LiveRobot) -> None:
+    forecaster = Forecaster(live.setup)
+    before = live.setup.body.sim.misalignment
+    forecaster.ask(Foresee(controller="minheat", joint="LKneePitch", error_deg=1.0))
+    first = next(answers_of(forecaster))
+    assert first.label == "minheat, error of LKneePitch 1°"
+    assert_array_equal(live.setup.body.sim.misalignment, before)
+    assert type(live.setup.stiffness.controller).__name__ == "FixedStiffness"
+    forecaster.close()
+
+
+def test_who_asks_too_soon_waits_and_no_process_is_left(begun: LiveRobot) -> None:
+    forecaster = Forecaster(begun.setup)
+    forecaster.ask(Foresee(joint="LAnklePitch"))
+    pid = forecaster._pid
+    with pytest.raises(BadInput, match="being computed"):
+        forecaster.ask(Foresee())
+    forecaster.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    forecaster.ask(Foresee())  # it is free again
+    forecaster.close()
+    forecaster.close()
+
+
+def test_what_makes_no_sense_is_refused(begun: LiveRobot) -> None:
+    forecaster = Forecaster(begun.setup)
+    with pytest.raises(UnknownName, match="Controller"):
+        forecaster.ask(Foresee(controller="no-such"))
+    with pytest.raises(UnknownName, match="no-such"):
+        forecaster.ask(Foresee(joint="no-such"))
+    with pytest.raises(BadInput, match="error"):
+        Foresee(joint="LKneePitch", error_deg=30.0)
+    begun.act(PushNow(direction_deg=0.0, force_n=100.0, duration_s=2.0))
+    for _ in range(400):
+        begun.slot()
+    with pytest.raises(BadInput, match="fallen"):
+        forecaster.ask(Foresee())
