@@ -22,6 +22,7 @@ from controllers.heat_minimization.least_loss import (
     solve_least_loss,
 )
 from controllers.heat_minimization.standing_problem import (
+    StandingProblem,
     build_standing_problem,
     joule_loss,
     sole_normals,
@@ -58,47 +59,89 @@ class LeastPowers:
     range whatever they like: nobody gets below. None: not found."""
 
 
+class StandingLoss:
+    """The least joule loss of the legs of one robot, as it stands now and now."""
+
+    def __init__(self, sim: SimulatedRobot) -> None:
+        """Look at a robot with feet, and what it carries."""
+        self._sim, robot = sim, sim.robot
+        points = sole_points(robot)
+        self._dynamics = Dynamics(robot, points)
+        for load in sim.cfg.world.payloads:
+            self._dynamics.carry(load.link, load.mass_kg, load.place_on(robot))
+        self._foot = np.array([robot.feet.index(point.effector) for point in points])
+        self.loss = joule_loss(robot)
+        """(n_motors,) W/(N·m)², 0 for those that are not of the legs."""
+
+    def solve(
+        self, friction: float | None = None
+    ) -> tuple[StandingProblem, LeastLoss] | None:
+        """Return what the true posture allows at the least.
+
+        From the engine's own angles and base, with both soles on the ground: no contact
+        forces within the friction cones cost less.
+
+        Args:
+            friction: coefficient of the ground; None: that of its world.
+
+        Returns:
+            The problem and its forces; None where no forces at the soles balance the
+            robot, or an obstacle bears a part of it.
+        """
+        sim, dynamics = self._sim, self._dynamics
+        truth = sim.truth()
+        if truth.obstacle_contacts:
+            return None
+        dynamics.update(truth.q)
+        up = rotation_from_quaternion(truth.base_quaternion)[2]
+        problem = build_standing_problem(
+            dynamics,
+            sim.robot,
+            up,
+            np.arange(len(self._foot)),
+            loss=self.loss,
+            normals=sole_normals(dynamics.point_positions, self._foot, up),
+            friction=sim.engine.cfg.friction if friction is None else friction,
+        )
+        least = solve_least_loss(problem)
+        return (problem, least) if least.is_balanced else None
+
+    def useless_w(self, mean_square: FloatArray) -> FloatArray:
+        """Return what each motor of the legs loses above the least, and need not.
+
+        Args:
+            mean_square: (n_motors,) mean squared torques, in N²m².
+
+        Returns:
+            (n_motors,) max(0, c (τ² - τ*²)) in W, τ* the torques of the least loss of
+            all legs together; 0 for other motors, and where nothing balances it.
+        """
+        found = self.solve()
+        if found is None:
+            return np.zeros_like(self.loss)
+        useless = self.loss * (mean_square - found[1].motor_effort ** 2)
+        return np.maximum(useless, 0.0)
+
+
 def least_powers(
     sim: SimulatedRobot, friction: float | None = None
 ) -> LeastPowers | None:
     """Return the least joule loss of the legs that the true posture allows.
-
-    From the engine's own angles and base, with both soles on the ground: no contact
-    forces within the friction cones cost less.
 
     Args:
         sim: the robot, standing.
         friction: coefficient of the ground; None: that of its world.
 
     Returns:
-        The powers; None where no forces at the soles balance the robot, or an obstacle
-        bears a part of it.
+        The powers; None as of `StandingLoss.solve`.
     """
-    robot, truth = sim.robot, sim.truth()
-    if truth.obstacle_contacts:
+    robot, found = sim.robot, StandingLoss(sim).solve(friction)
+    if found is None:
         return None
-    points = sole_points(robot)
-    dynamics = Dynamics(robot, points)
-    for load in sim.cfg.world.payloads:
-        dynamics.carry(load.link, load.mass_kg, load.place_on(robot))
-    dynamics.update(truth.q)
-    up = rotation_from_quaternion(truth.base_quaternion)[2]
-    foot = np.array([robot.feet.index(point.effector) for point in points])
-    problem = build_standing_problem(
-        dynamics,
-        robot,
-        up,
-        np.arange(len(points)),
-        loss=joule_loss(robot),
-        normals=sole_normals(dynamics.point_positions, foot, up),
-        friction=sim.engine.cfg.friction if friction is None else friction,
-    )
-    least = solve_least_loss(problem)
-    if not least.is_balanced:
-        return None
+    problem, least = found
     stuck = sim.cfg.servo.friction_scale if sim.cfg.servo.kind == "torque" else 0.0
     help_nm = stuck * gear_friction(robot)
-    help_nm[robot.motor_of_joint[are_at_stops(robot, truth.q)]] = np.inf
+    help_nm[robot.motor_of_joint[are_at_stops(robot, sim.truth().q)]] = np.inf
     return LeastPowers(
         without_gears_w=least.loss_w,
         with_gears_w=least_power_with_gears(problem, help_nm),

@@ -16,11 +16,14 @@ from math import cos, radians, sin
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numpy as np
+
 from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
 from experiments.closed_loop.behaviours import SlotsFailed
+from experiments.closed_loop.leg_forces import StandingLoss
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial import TrialCfg
@@ -163,6 +166,9 @@ class LiveRobot:
         """Of the ledger, and refusals, that were told last."""
         self._said: deque[str] = deque(maxlen=KEPT)
         self._picture: Picture | None = None
+        robot = self.setup.robot
+        self._loss = StandingLoss(self.body.sim) if robot.feet else None
+        self._useless_w = np.zeros(len(robot.joints))
 
     def slot(self) -> None:
         """Run one device slot.
@@ -207,6 +213,9 @@ class LiveRobot:
         if self.body.tick >= self._panels_at + PANEL_SLOTS:
             self._panels_at = self.body.tick
             self._shown = self._panels.look()
+            if self._loss is not None and not truth.has_fallen:
+                useless_w = self._loss.useless_w(sim.mean_square)
+                self._useless_w = useless_w[list(robot.motor_of_joint)]
             reservations = self._new_reservations()
         return Moment(
             time_s=sim.time_s,
@@ -217,6 +226,7 @@ class LiveRobot:
             position=truth.base_position,
             quaternion=truth.base_quaternion,
             degc=truth.temperature[list(robot.motor_of_joint)],
+            useless_w=self._useless_w,
             seen=sim.read(),
             lights=sim.leds.means(),
             says=sim.speaker.says(sim.time_s),

@@ -127,6 +127,8 @@ class Moment:
     """Of the base, x y z w."""
     degc: FloatArray
     """(n_joints,) true temperature of the joints' motors in °C."""
+    useless_w: FloatArray
+    """(n_joints,) what the joints' motors lose that they need not; 0 unless known."""
     seen: Observation
     """What the sensors say."""
     lights: FloatArray
