@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 DASK = Path(sys.executable).with_name("dask")
@@ -52,6 +53,19 @@ class Cluster:
 
         with Client(self.address, timeout=PATIENCE_S, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=PATIENCE_S)
+
+    def end_worker(self, worker: subprocess.Popen[bytes]) -> None:
+        """End a worker; return when the scheduler knows that it is gone."""
+        from distributed import Client
+
+        with Client(self.address, timeout=PATIENCE_S, set_as_default=False) as client:
+            left = len(client.scheduler_info(n_workers=-1)["workers"]) - 1
+            worker.kill()
+            worker.wait()
+            deadline = time.monotonic() + PATIENCE_S
+            while len(client.scheduler_info(n_workers=-1)["workers"]) > left:
+                assert time.monotonic() < deadline, "the scheduler keeps a dead worker"
+                time.sleep(0.05)
 
     def close(self) -> None:
         for process in (*self.workers, self.scheduler):

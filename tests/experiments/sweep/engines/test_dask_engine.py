@@ -224,7 +224,7 @@ def test_a_worker_with_threads_is_refused(cluster: Cluster) -> None:
         DaskEngine(cluster.address),
     ):
         pass
-    worker.kill()
+    cluster.end_worker(worker)
 
 
 def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
