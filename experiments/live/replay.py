@@ -28,8 +28,8 @@ from experiments.live.page.scene import Scene
 from experiments.live.page.server import PageServer, closed_viser
 from experiments.live.robot.moment import Moment
 from experiments.live.robot.operation import Wish
-from experiments.report.replay_motion import Motion, dress, pose_robot, slope_deg
-from experiments.report.replay_scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
+from experiments.report.replay.motion import Motion, dress, pose_robot, slope_deg
+from experiments.report.replay.scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
 from experiments.report.run_contents import events_of
 from experiments.report.run_source import (
     RecordedTrial,
@@ -193,6 +193,7 @@ class Recording:
                     position=motion.position[i],
                     quaternion=Rotation.from_matrix(motion.rotation[i]).as_quat(),
                     degc=motion.degc[i],
+                    useless_w=np.zeros_like(motion.degc[i]),
                     seen=Observation(
                         time_s=time_s, **{n: part.seen[n][i] for n in part.seen}
                     ),
@@ -330,6 +331,7 @@ def run_replay_command(
                 recording.names,
                 slope_deg=recording.slope_deg,
                 obstacles=motions[0].obstacles,
+                on_joint=api.choose,
             )
             print(page.url, flush=True)
             print(f"Showing {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)

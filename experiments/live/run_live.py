@@ -212,6 +212,7 @@ def run_live_command(
                 plan.controllers,
                 slope_deg=plan.slope_deg,
                 obstacles=plan.obstacles,
+                on_joint=api.choose,
             )
             print(page.url, flush=True)
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.report.replay_body import read_tree, turns
+from experiments.report.replay.body import read_tree, turns
 from models import BadInput, Robot
 from sim.recording.run_folder import Run, read_run
 from sim.recording.run_meta import recorded_robot

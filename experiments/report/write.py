@@ -131,7 +131,7 @@ def _pictures(source: RunSource) -> list[PageFigure]:
 def _replay(
     source: RunSource, robots: Mapping[str, Robot], problems: list[str]
 ) -> Replay | None:
-    from experiments.report.replay_scene import (  # noqa: PLC0415
+    from experiments.report.replay.scene import (  # noqa: PLC0415
         build_replay,  # heavy
         check_viser,  # heavy
     )

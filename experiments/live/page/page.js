@@ -121,7 +121,7 @@ function drawReplay(s) {
 const SHORT = {target: "set-point", q: "angle", current: "current", temperature: "temp.", stiffness: "stiffness"};
 const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI, 1], "degC": ["°C", 1, 1],
   "A": ["A", 1, 3], "N": ["N", 1, 1], "m": ["m", 1, 2], "m/s²": ["m/s²", 1, 2], "1": ["", 1, 2]};
-let chosen = 0, readings = [], drawnPicture = "";
+let chosen = 0, pointed = -Infinity, readings = [], drawnPicture = "";
 function sized(reading, value) {
   const [unit, factor, digits] = UNITS[reading.unit] || [reading.unit, 1, 3];
   return value === null || value === undefined ? ["–", unit] : [(value * factor).toFixed(digits), unit];
@@ -172,7 +172,8 @@ function drawSensors(s) {
   $("chosen").textContent = about.joints[chosen].name;
   pairs($("card"), [...readings.map(r =>
     [r.about, sized(r, s.seen[r.name][ofJoint(r, about.joints[chosen])]).join(" ")]),
-    ["True temperature, which only the simulator knows.", s.degc[chosen].toFixed(1) + " °C"]]);
+    ["True temperature, which only the simulator knows.", s.degc[chosen].toFixed(1) + " °C"],
+    ...(about.replay ? [] : [["Heat that the legs need not make, by the simulator.", s.useless_w[chosen].toFixed(2) + " W"]])]);
   const byName = new Map(about.readings.map(r => [r.name, r]));
   [...$("rows").children].forEach((row, j) => {
     row.classList.toggle("chosen", j === chosen);
@@ -330,12 +331,20 @@ function listen() {
     const who = JSON.parse(event.data);
     held[who.robot] = who;
   });
+  source.addEventListener("chosen", event => {
+    if (performance.now() - pointed > 3000) return;   // another tab's
+    const {robot, joint} = JSON.parse(event.data);
+    chosen = joint;
+    $("whom").value = String(robot);
+    $("tab-sensors").click();
+  });
   for (const word of ["forecast", "whatif"]) source.addEventListener(word, event => keepForecast(word, JSON.parse(event.data)));
   source.onerror = () => {
     $("robots").textContent = "no connection; what you see is old";
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
   };
 }
+$("view").onload = () => $("view").contentWindow.addEventListener("pointerdown", () => { pointed = performance.now(); }, true);
 (async () => {
   about = await (await fetch("/about")).json();
   build();

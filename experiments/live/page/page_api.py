@@ -106,6 +106,10 @@ class PageApi:
                 word = "whatif" if moment.forecast.is_change else "forecast"
                 self._put(i, word, _forecast(i, moment.forecast))
 
+    def choose(self, robot: int, joint: int) -> None:
+        """Tell the pages which joint was clicked in the 3-D view."""
+        self._put(robot, "chosen", {"robot": robot, "joint": joint})
+
     def _put(self, i: int, word: str, data: Mapping[str, Any]) -> None:
         number, _ = self._newest[i].get(word, (0, ""))
         self._newest[i][word] = number + 1, json.dumps(data)
@@ -229,6 +233,7 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
         "has_fallen": moment.has_fallen,
         "angle_deg": _rounded(np.rad2deg(moment.q), 2),
         "degc": _rounded(moment.degc, 1),
+        "useless_w": _rounded(moment.useless_w, 2),
         "seen": {name: _rounded(getattr(moment.seen, name), 4) for name in READINGS},
         "picture": None
         if picture is None

@@ -1,10 +1,12 @@
 """The robots in 3-D, made with viser: it shows, and asks nothing.
 
 No control is in the scene, so that nothing that a browser sends to viser moves a robot:
-what is wanted comes by the page (`experiments.live.page.page_api`).
+what is wanted comes by the page (`experiments.live.page.page_api`). A click on a joint
+tells the page which one it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from experiments.live.robot.moment import Moment
-from experiments.report.replay_body import clothe, lamp_colours, lamp_places
-from experiments.report.replay_scene import APART, Figure, hottest_text, lay_stage
+from experiments.report.replay.body import clothe, lamp_colours, lamp_places
+from experiments.report.replay.figure import Figure
+from experiments.report.replay.scene import APART, hottest_text, lay_stage
 from models import Robot
 from sim.effectors import colour_names
 from sim.engine.obstacles import Obstacle
@@ -36,6 +39,7 @@ class Scene:
         names: Sequence[str],
         slope_deg: float = 0.0,
         obstacles: Sequence[Obstacle] = (),
+        on_joint: Callable[[int, int], None] | None = None,
     ) -> None:
         """Lay the stage.
 
@@ -46,6 +50,7 @@ class Scene:
             names: of the robots.
             slope_deg: of the ground.
             obstacles: in the way of each.
+            on_joint: told the number of the robot and of the joint that is clicked.
         """
         self._robot, self._names = robot, tuple(names)
         lay_stage(server, len(names), HEIGHT_M, slope_deg)
@@ -61,8 +66,10 @@ class Scene:
                 figure.add_lamp(group.name, group.link, place)
             n = len(colour_names(robot.leds[: robot.leds.index(group)]))
             self._lamps.append((group, slice(n, n + group.n_channels)))
-        for figure in self._figures:
+        for i, figure in enumerate(self._figures):
             figure.stand_among(obstacles, slope_deg)
+            if on_joint is not None:
+                figure.on_joint(partial(on_joint, i))
         sensors = robot.force_sensors
         self._soles = [
             (link, np.array([sensor.link == link for sensor in sensors]))
@@ -84,6 +91,7 @@ class Scene:
             rotation = Rotation.from_quat(moment.quaternion).as_matrix()
             figure = self._figures[i]
             figure.put(rotation, moment.position, moment.q, moment.degc, text)
+            figure.ring(moment.useless_w)
             figure.say(moment.says)
             for group, part in self._lamps:
                 colour = lamp_colours(group, moment.lights[None, part])[0]

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from experiments.closed_loop.leg_forces import LegsPower, are_at_stops, least_powers
+from controllers.registry import make_controller
+from experiments.closed_loop.leg_forces import (
+    LegsPower,
+    StandingLoss,
+    are_at_stops,
+    least_powers,
+)
+from experiments.closed_loop.loop import Loop
 from models import load_robot
 from sim.engine.world import Payload, WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -112,6 +119,37 @@ def test_gears_help_by_the_friction_that_they_have() -> None:
         helps.append(least.without_gears_w - least.with_gears_w)
     assert_allclose(helps[0], 0.0, atol=1e-4)
     assert 0.005 < helps[1] < 0.05  # 0.26 W at full friction
+
+
+def test_what_a_motor_need_not_lose_is_what_it_loses_above_the_least() -> None:
+    """An ankle that is off by 2° heats itself and its knee; the head never counts."""
+    cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 2.0})
+    sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    try:
+        goal = NAO.posture("PoseInit").angles
+        loop = Loop(sim, make_controller("fixed"), goal, 0.02)
+        for _ in range(200):
+            loop.cycle()
+        standing, square = StandingLoss(sim), sim.mean_square.copy()
+        found = standing.solve()
+        assert found is not None
+        _, least = found
+        useless_w = standing.useless_w(square)
+        ankle = NAO.motor_index("LAnklePitch")
+        lost_w = standing.loss * square
+        least_w = standing.loss * least.motor_effort**2
+        assert_allclose(useless_w[ankle], lost_w[ankle] - least_w[ankle])
+        assert useless_w[ankle] > 0.5 * lost_w[ankle]
+        assert (useless_w >= 0.0).all()
+        assert useless_w.sum() >= lost_w.sum() - least.loss_w
+        assert useless_w[NAO.motor_index("HeadYaw")] == 0.0
+        assert_allclose(standing.useless_w(least.motor_effort**2), 0.0, atol=1e-12)
+        sim.set_misalignment("LAnklePitch", 0.0)  # the same solver, asked again
+        for _ in range(200):
+            loop.cycle()
+        assert standing.useless_w(sim.mean_square)[ankle] < 0.2 * useless_w[ankle]
+    finally:
+        sim.close()
 
 
 def test_a_joint_at_its_stop_needs_no_motor() -> None:

@@ -10,7 +10,7 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from experiments.live.page.scene import Scene
 from experiments.live.page.server import closed_viser
-from experiments.report.replay_scene import METRES_A_NEWTON
+from experiments.report.replay.figure import METRES_A_NEWTON
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
 
 __all__ = ["make_live"]
@@ -55,3 +55,36 @@ def test_forces_lights_and_what_is_said_are_those_of_the_moment(
         scene.show([dataclasses.replace(moment, seen=in_the_air, says="")])
         assert not arrow.visible
         assert not figure._said.visible
+
+
+def test_a_ring_grows_with_the_heat_that_is_made_for_nothing(
+    make_live: MakeLive,
+) -> None:
+    live = make_live()
+    run(live, 4)
+    moment, robot = live.moment(), live.body.sim.robot
+    knee = robot.joint_index("LKneePitch")
+    sizes: list[float] = []
+    with closed_viser(secrets.token_urlsafe(8)) as viser:
+        clicked: list[tuple[int, int]] = []
+        scene = Scene(
+            viser,
+            robot,
+            moment.q,
+            ["fixed"],
+            on_joint=lambda i, j: clicked.append((i, j)),
+        )
+        (figure,) = scene._figures
+        for watts in (0.0, 1.0, 4.0, 0.0):
+            useless_w = np.zeros(len(robot.joints))
+            useless_w[knee] = watts
+            scene.show([dataclasses.replace(moment, useless_w=useless_w)])
+            ring = figure._rings.get(knee)
+            is_seen = ring is not None and ring.visible
+            sizes.append(float(np.max(ring.scale)) if ring and is_seen else 0.0)
+        assert list(figure._rings) == [knee]
+        for callback in figure._drums[knee]._impl.click_cb or ():
+            callback.callback(None)  # type: ignore[arg-type]
+        assert clicked == [(0, knee)]
+    assert sizes[0] == sizes[3] == 0.0
+    assert 1.0 < sizes[1] < sizes[2]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
-from experiments.report.replay_body import (
+from experiments.report.replay.body import (
     Body,
     Poses,
     Shape,

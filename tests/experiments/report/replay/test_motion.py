@@ -16,15 +16,16 @@ from controllers.registry import make_controller
 from controllers.stiffness.dynamics import Dynamics
 from experiments.closed_loop.loop import Loop
 from experiments.closed_loop.recording import RunRecording
-from experiments.report.replay_body import Body, clothe, place_links, read_tree
-from experiments.report.replay_motion import (
+from experiments.report.replay.body import Body, clothe, place_links, read_tree
+from experiments.report.replay.figure import Figure, torus
+from experiments.report.replay.motion import (
     GRAVITY,
     base_rotations,
     dress,
     pose_robot,
     upward,
 )
-from experiments.report.replay_scene import Figure, base_notes
+from experiments.report.replay.scene import base_notes
 from experiments.report.run_source import RecordedTrial, read_source
 from models import Robot, load_robot
 from sim.engine.obstacles import Obstacle
@@ -192,3 +193,10 @@ def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> N
     drums = {shape.joint: shape.link for shape in body.shapes if shape.joint}
     assert drums == {joint.name: joint.link for joint in two_leg.joints}
     assert body.n_left_out == 0
+
+
+def test_a_torus_is_closed_and_faces_outwards() -> None:
+    points, triangles = torus(2.0, tube=0.25, n=200, m=100)
+    a, b, c = (points[triangles[:, i]] for i in range(3))
+    volume = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+    assert volume == pytest.approx(2.0 * np.pi**2 * 2.0 * 0.5**2, rel=2e-3)

@@ -15,9 +15,9 @@ from PIL import Image
 
 from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.common.drawing.page import Section
-from experiments.report.replay_body import OFF, Body, clothe
-from experiments.report.replay_motion import lamps_of, pose_robot
-from experiments.report.replay_scene import build_replay
+from experiments.report.replay.body import OFF, Body, clothe
+from experiments.report.replay.motion import lamps_of, pose_robot
+from experiments.report.replay.scene import build_replay
 from experiments.report.run_contents import MOST_BYTES, heard_of, sound_of, texts_at
 from experiments.report.run_source import RecordedTrial
 from experiments.report.write import render_page

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from experiments.common.drawing.page import Replay, duration, number
-from experiments.heat.figures.robot_view import colours_of
-from experiments.report.replay_body import OFF, Body, TreeJoint, turns
-from experiments.report.replay_motion import (
+from experiments.report.replay.body import Body
+from experiments.report.replay.figure import Figure, sloped
+from experiments.report.replay.motion import (
     Motion,
     dress,
     has_base_pose,
@@ -31,15 +30,9 @@ from experiments.report.replay_motion import (
 )
 from experiments.report.run_source import RecordedTrial
 from models import BadInput, Robot
-from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import (
-        ArrowsHandle,
-        IcosphereHandle,
-        LabelHandle,
-        MeshHandle,
-        SceneNodeHandle,
         ViserServer,
     )
     from viser.infra import StateSerializer
@@ -49,21 +42,8 @@ FloatArray = NDArray[np.float64]
 
 APART = 0.8
 """Between the middles of two robots, in heights of the tallest one."""
-ANGLE_STEP = np.deg2rad(0.1)
-"""A link is turned anew when it has turned this far: less cannot be seen."""
-WAY_STEP_M = 5e-4
 AMBIENT = 1.2
 """Strength of the light from everywhere, beside viser's two lamps."""
-COLOUR_STEP = 3
-"""In 255ths of a colour's part."""
-LAMP_RADIUS_M = 0.009
-FORCE_RGB = (46, 160, 67)
-METRES_A_NEWTON = 0.005
-"""Length of an arrow: 13 cm below each foot of a NAO that stands."""
-WOOD = (194, 166, 128)
-"""Colour of an obstacle."""
-SEEN_THROUGH = 0.4
-"""Opacity of an obstacle: the hand below a table stays in sight."""
 
 
 def build_scene(
@@ -96,183 +76,6 @@ def build_scene(
                 actor.show(i)
         html: str = recording.as_html()
         return html
-
-
-class Figure:
-    """One robot in a scene; `put` moves it, telling what has changed enough to see."""
-
-    def __init__(
-        self,
-        server: "ViserServer",
-        number: int,
-        body: Body,
-        name: str,
-        y: float,
-        height: float,
-    ) -> None:
-        """Place it.
-
-        Args:
-            server: of the scene.
-            number: of the robot in it, from 0.
-            body: what it looks like.
-            name: that stands above it.
-            y: where it stands, in m.
-            height: of the robot in m.
-        """
-        robot = body.robot
-        scene = self._scene = server.scene
-        self.root = f"/robot {number + 1}"
-        self.paths = {robot.base_link: f"{self.root}/base"}
-        scene.add_frame(self.root, show_axes=False, position=(0.0, y, 0.0))
-        self._base = scene.add_frame(self.paths[robot.base_link], show_axes=False)
-        self._links: dict[int, tuple[SceneNodeHandle, TreeJoint]] = {}
-        for joint in body.tree:
-            path = f"{self.paths[joint.parent]}/{_plain(joint.child)}"
-            self.paths[joint.child] = path
-            frame = scene.add_frame(
-                path,
-                show_axes=False,
-                position=tuple(joint.position),
-                wxyz=_wxyz(joint.rotation),
-            )
-            if joint.name in robot.joint_names:
-                self._links[robot.joint_index(joint.name)] = (frame, joint)
-        self._drums: dict[int, MeshHandle] = {}
-        for k, shape in enumerate(body.shapes):
-            mesh = scene.add_mesh_simple(
-                f"{self.paths[shape.link]}/shape {k}",
-                shape.points.astype(np.float32),
-                shape.triangles.astype(np.uint32),
-                color=shape.rgb,
-            )
-            if shape.joint is not None:
-                self._drums[robot.joint_index(shape.joint)] = mesh
-        self._text_height = 1.12 * height
-        self._label = scene.add_label(
-            f"{self.root}/name", name, position=(0.0, 0.0, self._text_height)
-        )
-        self._lamps: dict[str, IcosphereHandle] = {}
-        self._arrows: dict[str, ArrowsHandle] = {}
-        self._said: LabelHandle | None = None
-        n = len(robot.joints)
-        self._shown_q = np.full(n, np.inf)
-        self._shown_colours = np.full((n, 3), -COLOUR_STEP, dtype=int)
-        self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
-
-    def add_lamp(self, name: str, link: str, position: FloatArray) -> None:
-        """Let a lamp be seen, dark at first.
-
-        Args:
-            name: of the LED group.
-            link: that carries it.
-            position: (3,) in the link frame, in m.
-        """
-        self._lamps[name] = self._scene.add_icosphere(
-            f"{self.paths[link]}/{_plain(name)}",
-            LAMP_RADIUS_M,
-            (round(OFF),) * 3,
-            subdivisions=2,
-            position=tuple(position.tolist()),
-        )
-
-    def shine(self, name: str, rgb: NDArray[np.intp]) -> None:
-        """Give a lamp its colour, (3,) in 255ths."""
-        colour = tuple(rgb.tolist())
-        if self._lamps[name].color != colour:
-            self._lamps[name].color = colour
-
-    def press(self, link: str, p: FloatArray, newton: float) -> None:
-        """Draw the ground's force on a link, an arrow that ends at its centre.
-
-        Args:
-            link: a foot.
-            p: (3,) centre of pressure in the link frame, in m.
-            newton: of the force along the link's z; 0: no arrow.
-        """
-        arrow = self._arrows.get(link)
-        if arrow is None:
-            arrow = self._arrows[link] = self._scene.add_arrows(
-                f"{self.paths[link]}/force",
-                np.zeros((1, 2, 3), dtype=np.float32),
-                FORCE_RGB,
-                shaft_radius=0.004,
-                head_radius=0.01,
-                head_length=0.02,
-                visible=False,
-            )
-        if arrow.visible != (newton > 0.0):
-            arrow.visible = newton > 0.0
-        begin = p - np.array([0.0, 0.0, METRES_A_NEWTON * newton])
-        points = np.stack([begin, p])[None].astype(np.float32)
-        if np.abs(points - arrow.points).max() > WAY_STEP_M:
-            arrow.points = points
-
-    def say(self, text: str) -> None:
-        """Write what is said above the robot; empty in silence."""
-        if self._said is None:
-            if not text:
-                return
-            self._said = self._scene.add_label(
-                f"{self.root}/said", "", position=(0.0, 0.0, 1.1 * self._text_height)
-            )
-        if self._said.text != text:
-            self._said.text, self._said.visible = text, bool(text)
-
-    def stand_among(self, obstacles: Sequence[Obstacle], slope_deg: float) -> None:
-        """Show what stands in its way.
-
-        Args:
-            obstacles: in the frame of the robot's start.
-            slope_deg: of the ground there.
-        """
-        if not obstacles:
-            return
-        root = f"{self.root}/obstacles"
-        self._scene.add_frame(root, show_axes=False, wxyz=_sloped(slope_deg))
-        for one in obstacles:
-            self._scene.add_box(
-                f"{root}/{_plain(one.name)}",
-                color=WOOD,
-                dimensions=one.size,
-                opacity=SEEN_THROUGH,
-                position=one.position,
-                wxyz=_wxyz(Rotation.from_euler("z", one.yaw_deg, True).as_matrix()),
-            )
-
-    def put(
-        self,
-        rotation: FloatArray,
-        p: FloatArray,
-        q: FloatArray,
-        degc: FloatArray,
-        text: str,
-    ) -> None:
-        """Be like this.
-
-        Args:
-            rotation: (3, 3) base to world.
-            p: (3,) of the base in m.
-            q: (n_joints,) true angles in rad.
-            degc: (n_joints,) temperature of the joints' motors in °C.
-            text: above it.
-        """
-        cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
-        has_turned = cosine < np.cos(ANGLE_STEP)
-        if has_turned or np.abs(p - self._shown_p).max() > WAY_STEP_M:
-            self._base.wxyz, self._base.position = _wxyz(rotation), tuple(p)
-            self._shown_rotation, self._shown_p = rotation, p
-        for j, (frame, joint) in self._links.items():
-            if abs(q[j] - self._shown_q[j]) > ANGLE_STEP:
-                frame.wxyz = _wxyz(turns(joint, q[j : j + 1], 1)[0])
-                self._shown_q[j] = q[j]
-        colours = np.rint(255.0 * colours_of(degc)).astype(int)
-        for j, drum in self._drums.items():
-            if np.abs(colours[j] - self._shown_colours[j]).max() >= COLOUR_STEP:
-                drum.color = tuple(colours[j].tolist())
-                self._shown_colours[j] = colours[j]
-        if self._label.text != text:
-            self._label.text = text
 
 
 class _Actor:
@@ -325,7 +128,7 @@ def lay_stage(server: "ViserServer", n: int, height: float, slope_deg: float) ->
         height=round(width + height, 1),
         cell_size=0.1,
         section_size=0.5,
-        wxyz=_sloped(slope_deg),
+        wxyz=sloped(slope_deg),
     )
     middle = np.array([0.0, 0.0, 0.5 * height])
     far = max(2.2 * height, 0.8 * width + 0.9 * height)
@@ -362,20 +165,6 @@ def _server() -> "Iterator[ViserServer]":
     finally:
         with contextlib.redirect_stdout(io.StringIO()):
             server.stop()
-
-
-def _wxyz(rotation: FloatArray) -> tuple[float, float, float, float]:
-    x, y, z, w = np.round(Rotation.from_matrix(rotation).as_quat(), 5).tolist()
-    return w, x, y, z
-
-
-def _sloped(slope_deg: float) -> tuple[float, float, float, float]:
-    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
-    return float(np.cos(half)), 0.0, float(np.sin(half)), 0.0
-
-
-def _plain(name: str) -> str:
-    return name.replace("/", "-")
 
 
 SHORTEST_STEP_S = 0.04
