@@ -26,7 +26,7 @@ from experiments.report.run_contents import (
     settings_tables,
     trial_from_rows,
 )
-from experiments.report.run_source import read_source
+from experiments.report.run_source import RecordedTrial, read_source
 from models import load_robot
 
 Make = Callable[..., HeatResult]
@@ -38,6 +38,22 @@ def cells(table: DataTable, first: str) -> tuple[str, ...]:
     """The cells of the row that begins so."""
     (row,) = [row for row in table.rows if row.cells[0] == first]
     return row.cells[1:]
+
+
+def apart(arms: tuple[RecordedTrial, ...]) -> list[RecordedTrial]:
+    """The robots as if each had begun in a second of its own."""
+    return [
+        dataclasses.replace(
+            arm,
+            run=dataclasses.replace(
+                arm.run,
+                meta=dataclasses.replace(
+                    arm.run.meta, started_utc=f"2026-01-01T00:00:{i:02}+00:00"
+                ),
+            ),
+        )
+        for i, arm in enumerate(arms)
+    ]
 
 
 def test_a_result_comes_back_from_its_json(make_heat_result: Make) -> None:
@@ -146,7 +162,7 @@ def test_every_row_has_a_cell_for_every_column(
         *heat_tables(make_heat_result("fixed", "smart", "constant:0.6")),
         *heat_tables(two_leg_result),
         *event_tables(source.arms),
-        *settings_tables(source.arms),
+        *settings_tables(apart(source.arms)),
     ]
     assert len(tables) == 3 + 2 + 1 + 3
     for table in tables:
@@ -173,8 +189,13 @@ def test_pushes_are_among_the_events(heat_folder: Path) -> None:
 def test_what_robots_share_and_where_they_differ_are_told_apart(
     heat_folder: Path,
 ) -> None:
-    origin, differing, settings = settings_tables(read_source(heat_folder).arms)
+    arms = apart(read_source(heat_folder).arms)
+    origin, differing, settings = settings_tables(arms)
     assert cells(origin, "seed") == ("0",)
+    assert cells(differing, "started (UTC)") == (
+        "2026-01-01 00:00:00",
+        "2026-01-01 00:00:01",
+    )
     assert "LAnklePitch 0.78" in cells(settings, "simulation.misalignment_deg")[0]
     assert not {row.cells[0] for row in differing.rows} & {
         row.cells[0] for row in settings.rows
