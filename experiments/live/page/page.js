@@ -344,7 +344,10 @@ function listen() {
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
   };
 }
-$("view").onload = () => $("view").contentWindow.addEventListener("pointerdown", () => { pointed = performance.now(); }, true);
+$("view").onload = () => {
+  const inside = $("view").contentDocument;  // null: the browser's own page of an error
+  if (inside) inside.addEventListener("pointerdown", () => { pointed = performance.now(); }, true);
+};
 (async () => {
   about = await (await fetch("/about")).json();
   build();
