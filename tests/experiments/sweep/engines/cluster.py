@@ -34,7 +34,8 @@ class Cluster:
     def add_worker(self, *options: str) -> subprocess.Popen[bytes]:
         place = ("--local-directory", str(self.folder), "--memory-limit", "0")
         threads = () if "--nthreads" in options else ("--nthreads", "1")
-        arguments = ("--no-nanny", *place, *threads, *options)
+        name = ("--name", str(len(self.workers)))
+        arguments = ("--no-nanny", *name, *place, *threads, *options)
         worker = self._start("worker", self.address, *arguments)
         self.workers.append(worker)
         return worker
@@ -48,24 +49,28 @@ class Cluster:
         )
 
     def wait(self, workers: int) -> None:
-        """Return when the scheduler knows so many workers."""
+        """Return when so many workers live, and the scheduler knows these and no other.
+
+        It hears late of one that was killed.
+        """
         from distributed import Client
 
+        deadline = time.monotonic() + PATIENCE_S
         with Client(self.address, timeout=PATIENCE_S, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=PATIENCE_S)
+            while True:
+                living = {n for n, one in enumerate(self.workers) if one.poll() is None}
+                known = client.scheduler_info(n_workers=-1)["workers"].values()
+                names = [int(worker["name"]) for worker in known]
+                if len(living) == workers and sorted(names) == sorted(living):
+                    return
+                assert time.monotonic() < deadline, f"{names} known, {living} live"
+                time.sleep(0.05)
 
     def end_worker(self, worker: subprocess.Popen[bytes]) -> None:
         """End a worker; return when the scheduler knows that it is gone."""
-        from distributed import Client
-
-        with Client(self.address, timeout=PATIENCE_S, set_as_default=False) as client:
-            left = len(client.scheduler_info(n_workers=-1)["workers"]) - 1
-            worker.kill()
-            worker.wait()
-            deadline = time.monotonic() + PATIENCE_S
-            while len(client.scheduler_info(n_workers=-1)["workers"]) > left:
-                assert time.monotonic() < deadline, "the scheduler keeps a dead worker"
-                time.sleep(0.05)
+        worker.kill()
+        worker.wait()
+        self.wait(sum(one.poll() is None for one in self.workers))
 
     def close(self) -> None:
         for process in (*self.workers, self.scheduler):

@@ -231,6 +231,7 @@ def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
     def fill(trial: SweepTrial, outcome: TrialOutcome) -> None:
         raise OSError("no space left")
 
+    cluster.wait(1)
     with (
         DaskEngine(cluster.address) as engine,
         pytest.raises(OSError, match="no space left"),
