@@ -52,8 +52,8 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
 def _show(
     console: Console, result: HeatResult, arms: list[TrialCfg], folder: Path
 ) -> None:
+    from experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
     from experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from experiments.heat.figures.robot_view import last_pose  # noqa: PLC0415  # the engine
     from experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
     from experiments.heat.figures.temperatures import (  # noqa: PLC0415
         draw_heat_figures,  # matplotlib

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.common.drawing.style import INK, SOFT_INK, new_figure, save_figure
+from experiments.heat.figures.posed_robot import Pose, standing_pose
 from experiments.heat.figures.robot_view import (
     BACKGROUND,
     COLDEST_DEGC,
     HOTTEST_DEGC,
-    Pose,
     RobotView,
     colour_map,
-    standing_pose,
     view_robots,
 )
 from models import Robot

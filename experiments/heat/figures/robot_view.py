@@ -8,27 +8,31 @@ drum at every joint. Light falls from the front left. A camera in the place of a
 sees what the lamp lights; all else lies in shadow (shadow mapping), softened by blurs.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, gaussian_filter, label, map_coordinates
 
-from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.heat.figures.posed_robot import (
+    FROM,
+    FROM_THE_SIDE,
+    LIGHT,
+    SLOPE_SEEN_DEG,
+    Pose,
+    aim,
+    dressed,
+    glance,
+    standing_pose,
+    vector3,
+)
 from models import Robot
-from sim.engine.bullet_engine import Engine
-from sim.engine.picture_urdf import drum_of, write_picture_urdf
-from sim.engine.world import Camera, Rendering, WorldCfg
-from sim.recording.channels import AXES
-from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from sim.engine.picture_urdf import drum_of
+from sim.engine.world import Camera, Rendering
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.colors import Colormap
 
 
@@ -166,22 +170,8 @@ def _at(image: FloatArray, pixel: FloatArray, order: Literal[0, 1]) -> FloatArra
     return values
 
 
-def vector3(array: FloatArray) -> tuple[float, float, float]:
-    """Return an array (3,) as a tuple."""
-    x, y, z = array.tolist()
-    return (x, y, z)
-
-
 COLDEST_DEGC, HOTTEST_DEGC = 25.0, 80.0
 """Ends of the colour scale."""
-FROM = np.array([1.0, 0.5, 0.16])
-"""Direction from the robot to the camera: ahead, a little to its left and above."""
-FROM_THE_SIDE = np.array([0.15, 1.0, 0.22])
-"""The same where the ground rises: from its left, so that the slope is seen."""
-SLOPE_SEEN_DEG = 2.0
-"""A ground that rises by more is looked at from the side."""
-LIGHT = np.array([0.7, 0.75, 1.5])
-"""Direction from the robot to the light."""
 OVERSAMPLING = 2
 """Pixels drawn for one shown, in each direction."""
 
@@ -240,62 +230,6 @@ def colour_map() -> "Colormap":
     return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pose:
-    """Where a robot is, and how it holds its joints."""
-
-    q: FloatArray
-    """(n_joints,) true angles in rad."""
-    base_position: FloatArray
-    """(3,) in m."""
-    base_quaternion: FloatArray
-    """x y z w."""
-
-
-def standing_pose(robot: Robot, posture: str) -> Pose:
-    """Return the pose of a robot that stands in a posture on level ground.
-
-    Raises:
-        UnknownName: the robot has no such posture.
-    """
-    sim = SimulatedRobot(robot, SimulationCfg(), posture)
-    truth = sim.truth()
-    sim.close()
-    return Pose(
-        q=truth.q,
-        base_position=truth.base_position,
-        base_quaternion=truth.base_quaternion,
-    )
-
-
-def last_pose(
-    frame: "pd.DataFrame", robot: Robot, misalignment_deg: Mapping[str, float]
-) -> Pose | None:
-    """Return the true pose in the last row of a run; None where it does not say.
-
-    Args:
-        frame: rows of the run.
-        robot: that ran.
-        misalignment_deg: joint to calibration error: true angle less encoder's.
-    """
-    names = [
-        *(f"q.{joint}" for joint in robot.joint_names),
-        *(f"{BASE_POSITION}.{axis}" for axis in AXES),
-        *(f"{BASE_QUATERNION}.{part}" for part in QUATERNION),
-    ]
-    if not len(frame) or not set(names) <= set(frame.columns):
-        return None
-    row = frame[names].iloc[-1].to_numpy(float)
-    if not np.isfinite(row).all():
-        return None
-    n = len(robot.joints)
-    return Pose(
-        q=row[:n] + misalignment_of(robot, misalignment_deg),
-        base_position=row[n : n + 3],
-        base_quaternion=row[n + 3 :],
-    )
-
-
 def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
     """Draw a robot in a posture, seen from the front left; see `view_robots`.
 
@@ -320,9 +254,10 @@ def view_robots(
     slope = np.deg2rad(slope_deg)
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
-    engines = [_dressed(robot, pose) for pose in poses]
+    engines = [dressed(robot, pose) for pose in poses]
     try:
-        cameras = _framed(engines, towards, height * OVERSAMPLING)
+        glances = [glance(one, towards, one.base_pose()[0]) for one in engines]
+        cameras = aim(glances, height * OVERSAMPLING)
         views = []
         for engine, camera in zip(engines, cameras, strict=True):
             rendering = engine.render(camera)
@@ -334,73 +269,6 @@ def view_robots(
         for engine in engines:
             engine.close()
     return views
-
-
-def _dressed(robot: Robot, pose: Pose) -> Engine:
-    """Return an engine with the dressed robot at rest in a pose."""
-    where = (pose.q, pose.base_position, pose.base_quaternion)
-    plain = Engine(robot, WorldCfg())
-    plain.place(*where)
-    frames = {link.name: plain.link_pose(link.name) for link in robot.links}
-    plain.close()
-    with TemporaryDirectory() as folder:
-        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
-        engine = Engine(dressed, WorldCfg())
-    engine.place(*where)
-    return engine
-
-
-def _framed(
-    engines: Sequence[Engine], towards: FloatArray, height: int
-) -> list[Camera]:
-    """Return cameras that have each whole robot in the picture, and little else.
-
-    They stand equally far off and see equally much, so that sizes can be compared.
-    """
-    out = towards / np.linalg.norm(towards)
-    wides, clouds = [], []
-    for engine in engines:
-        middle, _ = engine.base_pose()
-        wide = Camera(
-            eye=vector3(middle + 4.0 * out),
-            target=vector3(middle),
-            fov_deg=40.0,
-            width=240,
-            height=240,
-        )
-        first = engine.render(wide)
-        seen = first.positions()[first.link >= 0] - middle
-        wides.append(wide)
-        clouds.append(wide.rotation() @ seen.T)
-    distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
-    # As seen from there: what is nearer is larger.
-    flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
-    wanted = np.max([np.ptp(xy, axis=1) for xy in flat], axis=0)
-    across = 1.16 * wanted[0]
-    tall = max(1.1 * wanted[1], across / 1.8)
-    width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
-    cameras = []
-    for wide, xy in zip(wides, flat, strict=True):
-        right, up, _ = wide.rotation()
-        x, y = (xy.max(axis=1) + xy.min(axis=1)) / 2.0
-        target = np.array(wide.target) + x * right + y * up
-        cameras.append(
-            dataclasses.replace(
-                wide,
-                eye=vector3(target + distance * out),
-                target=vector3(target),
-                fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
-                width=width,
-                height=height,
-                near=0.3 * distance,
-                far=3.0 * distance,
-                light=vector3(LIGHT),
-                ambient=0.55,
-                diffuse=0.42,
-                specular=0.03,
-            )
-        )
-    return cameras
 
 
 def _view(

@@ -8,13 +8,11 @@ from PIL import Image
 
 from controllers.registry import make_controller
 from experiments.closed_loop.loop import Loop
+from experiments.heat.figures.posed_robot import Pose, last_pose, standing_pose
 from experiments.heat.figures.robot_picture import draw_robot_picture, robot_figure
 from experiments.heat.figures.robot_view import (
-    Pose,
     RobotView,
     colour_of,
-    last_pose,
-    standing_pose,
     view_robot,
     view_robots,
 )

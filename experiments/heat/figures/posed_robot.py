@@ -1,0 +1,198 @@
+"""A robot in a pose, dressed for a picture, and the camera that has all of it in it.
+
+engine = dressed(robot, standing_pose(robot, "PoseInit"))
+(camera,) = aim([glance(engine, FROM, middle)], height=760)
+rendering = engine.render(camera)
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from models import Robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.obstacles import Obstacle
+from sim.engine.picture_urdf import write_picture_urdf
+from sim.engine.world import Camera, WorldCfg
+from sim.recording.channels import AXES
+from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+
+FROM = np.array([1.0, 0.5, 0.16])
+"""Direction from the robot to the camera: ahead, a little to its left and above."""
+FROM_THE_SIDE = np.array([0.15, 1.0, 0.22])
+"""The same where the ground rises: from its left, so that the slope is seen."""
+SLOPE_SEEN_DEG = 2.0
+"""A ground that rises by more is looked at from the side."""
+LIGHT = np.array([0.7, 0.75, 1.5])
+"""Direction from the robot to the light."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pose:
+    """Where a robot is, and how it holds its joints."""
+
+    q: FloatArray
+    """(n_joints,) true angles in rad."""
+    base_position: FloatArray
+    """(3,) in m."""
+    base_quaternion: FloatArray
+    """x y z w."""
+
+
+def standing_pose(robot: Robot, posture: str) -> Pose:
+    """Return the pose of a robot that stands in a posture on level ground.
+
+    Raises:
+        UnknownName: the robot has no such posture.
+    """
+    sim = SimulatedRobot(robot, SimulationCfg(), posture)
+    truth = sim.truth()
+    sim.close()
+    return Pose(
+        q=truth.q,
+        base_position=truth.base_position,
+        base_quaternion=truth.base_quaternion,
+    )
+
+
+def last_pose(
+    frame: "pd.DataFrame", robot: Robot, misalignment_deg: Mapping[str, float]
+) -> Pose | None:
+    """Return the true pose in the last row of a run; None where it does not say.
+
+    Args:
+        frame: rows of the run.
+        robot: that ran.
+        misalignment_deg: joint to calibration error: true angle less encoder's.
+    """
+    names = [
+        *(f"q.{joint}" for joint in robot.joint_names),
+        *(f"{BASE_POSITION}.{axis}" for axis in AXES),
+        *(f"{BASE_QUATERNION}.{part}" for part in QUATERNION),
+    ]
+    if not len(frame) or not set(names) <= set(frame.columns):
+        return None
+    row = frame[names].iloc[-1].to_numpy(float)
+    if not np.isfinite(row).all():
+        return None
+    n = len(robot.joints)
+    return Pose(
+        q=row[:n] + misalignment_of(robot, misalignment_deg),
+        base_position=row[n : n + 3],
+        base_quaternion=row[n + 3 :],
+    )
+
+
+def dressed(robot: Robot, pose: Pose, obstacles: Sequence[Obstacle] = ()) -> Engine:
+    """Return an engine with the dressed robot at rest in a pose, to be closed.
+
+    Args:
+        robot: any robot; every joint gets a drum.
+        pose: in which the drums are measured.
+        obstacles: that stand around it.
+    """
+    where = (pose.q, pose.base_position, pose.base_quaternion)
+    plain = Engine(robot, WorldCfg())
+    plain.place(*where)
+    frames = {link.name: plain.link_pose(link.name) for link in robot.links}
+    plain.close()
+    with TemporaryDirectory() as folder:
+        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
+        engine = Engine(dressed, WorldCfg(obstacles=tuple(obstacles)))
+    engine.place(*where)
+    return engine
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Glance:
+    """A robot seen from afar, to find the camera that has all of it in the picture."""
+
+    wide: Camera
+    cloud: FloatArray
+    """(3, n) points seen, from the middle of the picture, in m: to the right, upwards,
+    towards the camera."""
+
+
+def glance(engine: Engine, towards: FloatArray, middle: FloatArray) -> Glance:
+    """Look at a robot.
+
+    Args:
+        engine: with the robot.
+        towards: (3,) direction from the robot to the camera.
+        middle: (3,) of the picture, in m.
+    """
+    wide = Camera(
+        eye=vector3(middle + 4.0 * towards / np.linalg.norm(towards)),
+        target=vector3(middle),
+        fov_deg=40.0,
+        width=240,
+        height=240,
+    )
+    first = engine.render(wide)
+    seen = first.positions()[first.link >= 0] - middle
+    return Glance(wide=wide, cloud=wide.rotation() @ seen.T)
+
+
+def aim(
+    glances: Sequence[Glance], height: int, width: int | None = None
+) -> list[Camera]:
+    """Return cameras that have each whole robot in the picture, and little else.
+
+    They stand equally far off and see equally much, so that sizes can be compared.
+
+    Args:
+        glances: of the robots, all from one direction.
+        height: of the pictures, in pixels.
+        width: likewise; None: as wide as the robots are.
+    """
+    clouds = [one.cloud for one in glances]
+    distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
+    # As seen from there: what is nearer is larger.
+    flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
+    wanted = np.max([np.ptp(xy, axis=1) for xy in flat], axis=0)
+    across = 1.16 * wanted[0]
+    tall = max(1.1 * wanted[1], across / 1.8)
+    if width is None:
+        width = int(height * max(across / tall, 0.55)) // 2 * 2
+    else:
+        tall = max(1.1 * wanted[1], across * height / width)
+    cameras = []
+    for one, xy in zip(glances, flat, strict=True):
+        right, up, backward = one.wide.rotation()
+        x, y = (xy.max(axis=1) + xy.min(axis=1)) / 2.0
+        target = np.array(one.wide.target) + x * right + y * up
+        cameras.append(
+            dataclasses.replace(
+                one.wide,
+                eye=vector3(target + distance * backward),
+                target=vector3(target),
+                fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
+                width=width,
+                height=height,
+                near=0.3 * distance,
+                far=3.0 * distance,
+                light=vector3(LIGHT),
+                ambient=0.55,
+                diffuse=0.42,
+                specular=0.03,
+            )
+        )
+    return cameras
+
+
+def vector3(array: FloatArray) -> tuple[float, float, float]:
+    """Return an array (3,) as a tuple."""
+    x, y, z = array.tolist()
+    return (x, y, z)
