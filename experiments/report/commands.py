@@ -29,6 +29,21 @@ def report(
         bool,
         typer.Option("--replay/--no-replay", help="With the 3-D replay, or without."),
     ] = True,
+    video: Annotated[
+        bool,
+        typer.Option(
+            "--video",
+            help="Also an MP4 of each run, beside the page: the robots, their "
+            "temperatures, their sound.",
+        ),
+    ] = False,
+    video_speed: Annotated[
+        float | None,
+        typer.Option(
+            help="Of the video, in real time; default: 1 with a sound, else so that "
+            "it lasts a minute at most. Other than 1 it is silent."
+        ),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
@@ -41,7 +56,12 @@ def report(
     from experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
-    cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay)
+    film = None
+    if video or video_speed is not None:
+        from experiments.report.video.film import FilmCfg  # noqa: PLC0415  # heavy
+
+        film = FilmCfg(speed=video_speed)
+    cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay, video=film)
     if not sys.stderr.isatty():
         page = write_page(cfg)
     else:
@@ -57,7 +77,7 @@ def report(
             )
     write_json(json_file, json_text(page.as_json()))
     if json_file != STDOUT:
-        print(page.path)
+        print(page.path, *page.videos, sep="\n")
 
 
 def export_command(

@@ -126,6 +126,8 @@ def _words(event: Event) -> str:
         )
     if "said" in data:
         return str(data["said"])
+    if data.keys() == {"text"}:
+        return f"{event.kind}: {data['text']}"
     details = ", ".join(f"{key} {value}" for key, value in data.items())
     return f"{event.kind}: {details}" if details else event.kind
 

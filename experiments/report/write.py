@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from experiments.common.drawing.page import (
     DataTable,
@@ -48,6 +48,9 @@ from models.errors import TestbedError
 from models.files import check_writable
 from models.files.yaml_tree import tree_of
 from sim.recording.run_meta import META_FILE, recorded_robot
+
+if TYPE_CHECKING:
+    from experiments.report.video.film import FilmCfg
 
 
 def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> Section:
@@ -262,6 +265,8 @@ class ReportCfg:
     out: Path | None = None
     """The file; None: `report.html` in the folder, where one is given."""
     with_replay: bool = True
+    video: "FilmCfg | None" = None
+    """Of each run, beside the page; None: no video."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,12 +275,15 @@ class WrittenPage:
 
     path: Path
     sections: tuple[Section, ...]
+    videos: tuple[Path, ...] = ()
+    """Of its runs, in the order of the page."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`: captions of all that the page shows."""
         return {
             "experiment": "report",
             "page": str(self.path),
+            "videos": [str(path) for path in self.videos],
             "shows": [_shown(section) for section in self.sections],
         }
 
@@ -294,7 +302,7 @@ def write_page(
     Args:
         cfg: what is asked for.
         on_progress: told how many runs and sweeps are done, of how many, and what is
-            done next.
+            done next; of a video, pictures.
 
     Raises:
         BadInput: a folder is no run and no sweep, two runs have one name, or the file
@@ -303,6 +311,8 @@ def write_page(
     sources = _read(cfg)
     out = cfg.out or cfg.runs[0] / FILE
     _check_writable(out)
+    runs = [source for source in sources if isinstance(source, RunSource)]
+    videos = _video_files(out, runs) if cfg.video else []
     sections = []
     for i, source in enumerate(sources):
         on_progress(i, len(sources), source.name)
@@ -318,7 +328,23 @@ def write_page(
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
-    return WrittenPage(path=out, sections=tuple(sections))
+    if cfg.video:
+        from experiments.report.video.write import write_videos  # noqa: PLC0415  # heavy
+
+        known = {source.name for source in runs}
+        shown = [section for section in sections if section.name in known]
+        write_videos(videos, runs, shown, cfg.video, on_progress)
+    return WrittenPage(path=out, sections=tuple(sections), videos=tuple(videos))
+
+
+def _video_files(out: Path, runs: Sequence[RunSource]) -> list[Path]:
+    from experiments.report.video.write import (  # noqa: PLC0415
+        check_video,  # heavy
+        video_files,  # beside it
+    )
+
+    check_video()
+    return video_files(out, runs)
 
 
 def _shown(section: Section) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from models import Robot
 from sim.engine.bullet_engine import Engine
-from sim.engine.obstacles import Obstacle
 from sim.engine.picture_urdf import write_picture_urdf
 from sim.engine.world import Camera, WorldCfg
 from sim.recording.channels import AXES
@@ -95,13 +94,13 @@ def last_pose(
     )
 
 
-def dressed(robot: Robot, pose: Pose, obstacles: Sequence[Obstacle] = ()) -> Engine:
+def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> Engine:
     """Return an engine with the dressed robot at rest in a pose, to be closed.
 
     Args:
         robot: any robot; every joint gets a drum.
         pose: in which the drums are measured.
-        obstacles: that stand around it.
+        world: around it; None: level ground.
     """
     where = (pose.q, pose.base_position, pose.base_quaternion)
     plain = Engine(robot, WorldCfg())
@@ -110,7 +109,8 @@ def dressed(robot: Robot, pose: Pose, obstacles: Sequence[Obstacle] = ()) -> Eng
     plain.close()
     with TemporaryDirectory() as folder:
         dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
-        engine = Engine(dressed, WorldCfg(obstacles=tuple(obstacles)))
+        engine = Engine(dressed, world or WorldCfg())
+    engine.hide_ground()
     engine.place(*where)
     return engine
 

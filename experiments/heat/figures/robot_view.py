@@ -83,15 +83,14 @@ def lit(
     is_robot = rendering.link >= 0
     camera = rendering.camera
     rays = camera.rays()
-    with np.errstate(divide="ignore"):
-        to_ground = -np.dot(camera.eye, normal) / (rays @ normal)
-    is_ground = ~is_robot & (to_ground > 0.0) & (to_ground < 2.0 * camera.far)
+    to_ground = ground_depth(camera, normal)
+    is_ground = ~is_robot & np.isfinite(to_ground)
     shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
     points = np.array(camera.eye) + rays * shown[..., None]
     size = 0.7 * float(np.linalg.norm(np.ptp(sun.positions()[sun.link >= 0], axis=0)))
     on_body = _hidden(points, sun, 0.03 * size)
-    on_ground = _covered(points, sun, 5.0)
-    beneath = _covered(points, sky, 12.0)
+    on_ground = covered(points, sun, 5.0)
+    beneath = covered(points, sky, 12.0)
 
     grey = rendering.rgb[..., 0] / 255.0
     # A blur within the robot's outline, so that the ground's light stays outside.
@@ -101,7 +100,7 @@ def lit(
     body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
     ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
     if normal[2] < np.cos(LEVEL):
-        ground *= 1.0 - LINE_DARKNESS * _lines(points, normal)
+        ground *= 1.0 - LINE_DARKNESS * ground_lines(points, normal)
     ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
     image = np.where(
         is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
@@ -109,7 +108,21 @@ def lit(
     return image, body
 
 
-def _lines(points: FloatArray, normal: FloatArray) -> FloatArray:
+def ground_depth(camera: Camera, normal: FloatArray) -> FloatArray:
+    """Return (h, w): how far the ground is along the line of sight in m, inf beyond.
+
+    Args:
+        camera: that looks.
+        normal: (3,) of the ground, a plane through the origin.
+    """
+    with np.errstate(divide="ignore"):
+        depth = -np.dot(camera.eye, normal) / (camera.rays() @ normal)
+    is_seen = (depth > 0.0) & (depth < 2.0 * camera.far)
+    found: FloatArray = np.where(is_seen, depth, np.inf)
+    return found
+
+
+def ground_lines(points: FloatArray, normal: FloatArray) -> FloatArray:
     """Return (h, w): 1 on a grid of lines on the ground, 0 beside it.
 
     Args:
@@ -153,7 +166,7 @@ def _hidden(points: FloatArray, lamp: Rendering, margin: float) -> FloatArray:
     return hidden
 
 
-def _covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
+def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
     """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
 
     Points and lamp as in `_hidden`; `blur` is a standard deviation in the lamp's

@@ -34,6 +34,7 @@ from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
 from sim.effectors import SOUND_FILE, write_wav
+from sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 
@@ -351,6 +352,8 @@ class _Config:
     file: str
     scenario: str
     """The whole file."""
+    simulation: SimulationCfg
+    """What the file asks of the robot and the world, whole."""
 
 
 def open_recording(
@@ -369,7 +372,10 @@ def open_recording(
         plan.robot,
         seed=plan.seed,
         config=_Config(
-            controller=plan.controller, file=str(plan.path), scenario=plan.text
+            controller=plan.controller,
+            file=str(plan.path),
+            scenario=plan.text,
+            simulation=plan.simulation,
         ),
         command=command,
         experiment="scenario",

@@ -1,0 +1,123 @@
+"""The temperatures of recorded robots beside their picture, drawn on as time passes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from experiments.common.drawing.style import (
+    COLOURS,
+    FAINT_INK,
+    INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+    spread_labels,
+)
+from experiments.report.replay.motion import Motion
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+
+NAMED = 5
+"""Joints of a robot whose curves are coloured and named: those that get hottest."""
+LIMIT_DEGC = 80.0
+"""Named where it is near: a motor of NAO is stopped there."""
+NEAR_K = 15.0
+LEAST_K = 10.0
+"""Height of the axis: less would show the noise of a cold robot."""
+ROOM = 1.32
+"""Width of the panel over that of its curves: room for the names at their ends."""
+DPI = 100
+MINUTES_FROM_S = 180.0
+"""From this length on the axis counts minutes."""
+TO_COME = 0.75
+"""How far what has not happened yet fades into the paper."""
+
+
+class Chart:
+    """Panels one above the other; `picture` is them at a moment."""
+
+    def __init__(
+        self, motions: Sequence[Motion], grid_s: FloatArray, width: int, height: int
+    ) -> None:
+        """Draw the whole run.
+
+        Args:
+            motions: of the robots, a panel each.
+            grid_s: (n,) times in s of their moments.
+            width: in pixels.
+            height: likewise.
+        """
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+
+        unit, per = ("min", 60.0) if grid_s[-1] >= MINUTES_FROM_S else ("s", 1.0)
+        self._time = grid_s / per
+        low = min(float(motion.degc.min()) for motion in motions)
+        high = max(float(motion.degc.max()) for motion in motions)
+        is_near = high > LIMIT_DEGC - NEAR_K
+        top = max(high, low + LEAST_K, LIMIT_DEGC if is_near else 0.0)
+        figure = new_figure(width / DPI, height / DPI)
+        figure.set_dpi(DPI)
+        panels = figure.subplots(len(motions), 1, sharex=True, squeeze=False)[:, 0]
+        for motion, axes in zip(motions, panels, strict=True):
+            axes.set_ylim(low - 1.0, top + 0.06 * (top - low))
+            axes.set_xlim(0.0, ROOM * max(float(self._time[-1]), 1e-3))
+            if is_near:
+                axes.axhline(
+                    LIMIT_DEGC, xmax=1.0 / ROOM, color=INK, lw=0.9, ls=(0, (4, 3))
+                )
+            self._draw(axes, motion, (top - low) / (height / len(motions)))
+            plain_frame(axes)
+            axes.spines["bottom"].set_bounds(0.0, float(self._time[-1]))
+            axes.set_xticks([t for t in axes.get_xticks() if t <= self._time[-1]])
+            panel_title(axes, f"{motion.name}, °C")
+        panels[-1].set_xlabel(f"time in {unit}", fontsize=9, x=0.5 / ROOM, ha="center")
+        canvas: Any = FigureCanvasAgg(figure)  # without types
+        canvas.draw()
+        whole = np.asarray(canvas.buffer_rgba())[..., :3].astype(float)
+        self._whole = Image.fromarray(whole.astype(np.uint8), "RGB")
+        self._rows, self._columns = [], np.empty(0)
+        faded = whole.copy()
+        for axes in panels:
+            box = axes.get_window_extent()
+            first, last = (round(self._whole.height - y) for y in (box.y1, box.y0))
+            self._rows.append((first, last))
+            # Where each moment is, in pixels; the same in all panels.
+            self._columns = box.x0 + self._time * (box.width / axes.get_xlim()[1])
+            left, right = round(box.x0) + 1, round(self._columns[-1]) + 1
+            part = faded[first:last, left:right]
+            faded[first:last, left:right] = part + TO_COME * (255.0 - part)
+        self._faded = Image.fromarray(faded.astype(np.uint8), "RGB")
+
+    def _draw(self, axes: "Axes", motion: Motion, degc_a_pixel: float) -> None:
+        names = motion.body.robot.joint_names
+        hottest = np.argsort(-motion.degc.max(axis=0), kind="stable")
+        for j in hottest[NAMED:]:
+            axes.plot(self._time, motion.degc[:, j], color=FAINT_INK, lw=0.8)
+        ends = [float(motion.degc[-1, j]) for j in hottest[:NAMED]]
+        places = spread_labels(ends, 17.0 * degc_a_pixel)
+        for j, place, colour in zip(hottest[:NAMED], places, COLOURS, strict=False):
+            axes.plot(self._time, motion.degc[:, j], color=colour, lw=1.6)
+            axes.text(
+                1.02 * float(self._time[-1]),
+                float(place),
+                f"{names[j]}",
+                fontsize=8,
+                color=colour,
+                va="center",
+            )
+
+    def picture(self, i: int) -> Image.Image:
+        """Return the panels at a moment: what is to come is faint."""
+        picture = self._faded.copy()
+        column = round(float(self._columns[i]))
+        past = (0, 0, column, picture.height)
+        picture.paste(self._whole.crop(past), past[:2])
+        for first, last in self._rows:
+            picture.paste(INK, (column, first, column + 1, last))
+        return picture

@@ -1,0 +1,340 @@
+"""A run as a film: robots to the left, temperatures to the right, what happens below.
+
+    film = Film(source, robots)
+    film.write(Path("run.mp4"))
+
+H.264 at 25 pictures a second in an MP4, which browsers and slides play. The sound of
+the run is in it where it runs at real time.
+"""
+
+import os
+import wave
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from pydantic import Field
+
+from controllers.interface.checked import Checked
+from experiments.common.drawing.style import INK, SOFT_INK
+from experiments.heat.figures.robot_view import (
+    BACKGROUND,
+    COLDEST_DEGC,
+    HOTTEST_DEGC,
+    colours_of,
+)
+from experiments.report.replay.motion import dress, pose_robot, slope_deg
+from experiments.report.replay.scene import hottest_text
+from experiments.report.run_contents import events_of, heard_of
+from experiments.report.run_source import RecordedTrial
+from experiments.report.video.chart import Chart
+from experiments.report.video.stage import stages_of
+from models import BadInput, Robot
+from models.files import told_if_not_written
+from sim.effectors import SOUND_FILE
+
+if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
+
+FloatArray = NDArray[np.float64]
+
+FPS = 25
+WIDTH, HEIGHT = 1280, 720
+HEAD, FOOT = 68, 108
+"""Rows above the robots: titles and clock; below them: names, scale, what happens."""
+HEAD_LINES = 24, 49
+MARGIN = 20
+STAGE_WIDTH = 560
+"""Of a robot, where there is room."""
+CHART_WIDTH = 420
+"""Of the temperatures, at least."""
+GAP = 3
+"""Between two robots."""
+MOST_ROBOTS = 4
+LONGEST_S = 60.0
+"""Of a film whose speed nobody chose, unless it has a sound."""
+LONGEST_SOUND_S = 300.0
+"""A longer run is not shown at real time for its sound's sake."""
+SPEEDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 240.0)
+LAST_S = 1.0
+"""For which the last picture stays."""
+TOLD_S = 3.0
+"""For which an event is read."""
+CALM = {"crf": "20", "preset": "veryfast"}
+"""How x264 compresses: no flaw is seen, and drawing costs more than it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilmCfg(Checked):
+    """What is asked of a film."""
+
+    speed: Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")] | None = (
+        None
+    )
+    """In real time; None: 1 with a sound, else so that it lasts a minute at most."""
+
+
+class Film:
+    """The film of a run, ready to be written."""
+
+    def __init__(
+        self,
+        arms: Sequence[RecordedTrial],
+        robots: Mapping[str, Robot],
+        cfg: FilmCfg,
+        titles: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Read how the robots moved.
+
+        Args:
+            arms: the recorded robots, with rows.
+            robots: by name of the arm.
+            cfg: what is asked for.
+            titles: what stands above, in bold and below that.
+
+        Raises:
+            BadInput: there are too many, or rows lack what is shown.
+        """
+        if not 1 <= len(arms) <= MOST_ROBOTS:
+            raise BadInput(
+                f"the run has {len(arms)} robots with rows; a video shows 1 to "
+                f"{MOST_ROBOTS}. Give the folder of one of them."
+            )
+        self._end_s = max(float(arm.frame.index[-1]) for arm in arms)
+        self.sound = None if self._end_s > LONGEST_SOUND_S else _sound_of(arms)
+        self.speed = cfg.speed or _speed(self._end_s, has_sound=self.sound is not None)
+        if self.speed != 1.0:
+            self.sound = None
+        step_s = self.speed / FPS
+        n = max(int(np.ceil(self._end_s / step_s)), 1)
+        self._grid_s = np.minimum(np.arange(n + 1) * step_s, self._end_s)
+        self._motions = [
+            pose_robot(arm, dress(arm, robots[arm.name]), self._grid_s) for arm in arms
+        ]
+        self._slope_deg = slope_deg(arms[0])
+        told = [
+            (t, text if len(arms) == 1 else f"{arm.name}: {text}")
+            for arm in arms
+            for t, text in events_of(arm)
+        ]
+        self._events = sorted(told)
+        self._title, self._lead = titles
+
+    @property
+    def frames(self) -> int:
+        """How many pictures it has."""
+        return len(self._grid_s) + round(LAST_S * FPS)
+
+    def write(
+        self, path: Path, on_progress: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Write the file; one that is there already is replaced.
+
+        Args:
+            path: of the file, `.mp4`.
+            on_progress: told how many pictures are done.
+
+        Raises:
+            NotWritten: the operating system refuses.
+        """
+        import av  # noqa: PLC0415  # an extra
+
+        unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
+        try:
+            with (
+                told_if_not_written(path),
+                av.open(unfinished, "w", options={"movflags": "faststart"}) as file,
+            ):
+                video = file.add_stream("libx264", rate=FPS, options=CALM)
+                video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+                sound = _sound_frames(self.sound)
+                heard = None
+                if sound:
+                    rate = sound[0].sample_rate
+                    heard = file.add_stream("aac", rate=rate, layout="mono")
+                for i, picture in enumerate(self.pictures()):
+                    frame = av.VideoFrame.from_ndarray(np.asarray(picture), "rgb24")
+                    frame.pts, frame.time_base = i, Fraction(1, FPS)
+                    file.mux(video.encode(frame))
+                    while heard and sound and (sound[0].time or 0.0) <= i / FPS:
+                        file.mux(heard.encode(sound.popleft()))
+                    on_progress(i + 1)
+                file.mux(video.encode(None))
+                if heard:
+                    file.mux(heard.encode(None))
+            with told_if_not_written(path):
+                unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def pictures(self) -> Iterator[Image.Image]:
+        """Draw one picture after the other; the same one where nothing has changed."""
+        n = len(self._motions)
+        stage_width = min(STAGE_WIDTH, (WIDTH - CHART_WIDTH - 2 * MARGIN) // n)
+        height = HEIGHT - HEAD - FOOT
+        chart_left = n * stage_width + MARGIN
+        chart = Chart(
+            self._motions, self._grid_s, WIDTH - chart_left - MARGIN, HEIGHT - HEAD - 50
+        )
+        stages = stages_of(self._motions, stage_width - GAP, height, self._slope_deg)
+        picture = paper = _paper(self._title, self._lead, n * stage_width)
+        try:
+            for i, time_s in enumerate(self._grid_s.tolist()):
+                picture = paper.copy()
+                draw = ImageDraw.Draw(picture)
+                picture.paste(chart.picture(i), (chart_left, HEAD))
+                for k, (stage, motion) in enumerate(
+                    zip(stages, self._motions, strict=True)
+                ):
+                    left = k * stage_width
+                    picture.paste(stage.picture(i), (left, HEAD))
+                    text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
+                    middle = left + stage_width / 2.0
+                    draw.text(
+                        (middle, HEAD + height + 8),
+                        text,
+                        INK,
+                        font=_fitting(text, 17, stage_width - 8),
+                        anchor="ma",
+                    )
+                    if motion.said[i]:
+                        _bubble(draw, motion.said[i], middle, HEAD + 8, stage_width)
+                self._tell(draw, time_s)
+                yield picture
+            for _ in range(round(LAST_S * FPS)):
+                yield picture
+        finally:
+            for stage in stages:
+                stage.close()
+
+    def _tell(self, draw: ImageDraw.ImageDraw, time_s: float) -> None:
+        """Write clock and events."""
+        clock = f"{_clock(time_s, self._end_s)} of {_clock(self._end_s, self._end_s)}"
+        speed = "real time" if self.speed == 1.0 else f"{self.speed:g} × real time"
+        draw.text(
+            (WIDTH - MARGIN, HEAD_LINES[0]),
+            clock,
+            INK,
+            font=_font(20),
+            anchor="rm",
+        )
+        draw.text(
+            (WIDTH - MARGIN, HEAD_LINES[1]),
+            speed,
+            SOFT_INK,
+            font=_font(14),
+            anchor="rm",
+        )
+        since = time_s - TOLD_S * self.speed
+        now = [text for t, text in self._events if since < t <= time_s]
+        if now:
+            more = f"  (and {len(now) - 1} more)" if len(now) > 1 else ""
+            text = _cut(now[-1] + more, WIDTH - 2 * MARGIN, 16)
+            draw.text((MARGIN, HEIGHT - 10), text, INK, font=_font(16), anchor="ls")
+
+
+def _speed(end_s: float, *, has_sound: bool) -> float:
+    if has_sound:
+        return 1.0
+    return next((one for one in SPEEDS if end_s <= one * LONGEST_S), SPEEDS[-1])
+
+
+def _sound_of(arms: Sequence[RecordedTrial]) -> Path | None:
+    """Return the sound of the first robot that was heard, if it can be read."""
+    for arm in arms:
+        path = arm.run.folder / SOUND_FILE
+        try:
+            with wave.open(str(path)) as file:
+                is_mono = file.getnchannels() == 1
+            if is_mono and heard_of(arm):
+                return path
+        except (OSError, EOFError, wave.Error):
+            continue
+    return None
+
+
+def _sound_frames(path: Path | None) -> "deque[AudioFrame]":
+    import av  # noqa: PLC0415  # an extra
+
+    if path is None:
+        return deque()
+    with av.open(path) as file:
+        return deque(file.decode(audio=0))
+
+
+def _clock(time_s: float, end_s: float) -> str:
+    if end_s < 180.0:
+        return f"{time_s:.1f} s"
+    minutes, seconds = divmod(int(time_s), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+def _paper(title: str, lead: str, stage_width: int) -> Image.Image:
+    """Return what stays: titles, and the scale of the temperatures."""
+    paper = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    draw = ImageDraw.Draw(paper)
+    ground = tuple((255.0 * BACKGROUND).astype(int).tolist())
+    draw.rectangle((0, HEAD, stage_width - 1, HEIGHT - FOOT - 1), fill=ground)
+    font = _font(20, is_bold=True)
+    draw.text((MARGIN, HEAD_LINES[0]), title, INK, font=font, anchor="lm")
+    lead = _cut(lead, WIDTH - 220, 14)
+    draw.text((MARGIN, HEAD_LINES[1]), lead, SOFT_INK, font=_font(14), anchor="lm")
+    degc = np.linspace(COLDEST_DEGC, HOTTEST_DEGC, 240)
+    bar = np.tile((255.0 * colours_of(degc)).astype(np.uint8), (10, 1, 1))
+    top, left = HEIGHT - FOOT + 44, (stage_width - 240) // 2
+    paper.paste(Image.fromarray(bar, "RGB"), (left, top))
+    low, high = f"{COLDEST_DEGC:.0f} °C", f"{HOTTEST_DEGC:.0f} °C"
+    font = _font(14)
+    draw.text((left - 8, top + 5), low, SOFT_INK, font=font, anchor="rm")
+    draw.text((left + 248, top + 5), high, SOFT_INK, font=font, anchor="lm")
+    return paper
+
+
+def _bubble(
+    draw: ImageDraw.ImageDraw, text: str, middle: float, top: float, width: int
+) -> None:
+    """Write what a robot says above it."""
+    font = _font(16)
+    text = _cut(text, width - 40, 16)
+    half = font.getlength(text) / 2.0 + 12.0
+    draw.rounded_rectangle(
+        (middle - half, top, middle + half, top + 30.0),
+        radius=12,
+        fill="white",
+        outline=SOFT_INK,
+    )
+    draw.text((middle, top + 15.0), text, INK, font=font, anchor="mm")
+
+
+def _font(size: int, *, is_bold: bool = False) -> ImageFont.FreeTypeFont:
+    from matplotlib import font_manager  # noqa: PLC0415  # heavy
+
+    weight = "bold" if is_bold else "normal"
+    name = font_manager.FontProperties(family="DejaVu Sans", weight=weight)
+    return ImageFont.truetype(font_manager.findfont(name), size)
+
+
+def _fitting(text: str, size: int, width: int) -> ImageFont.FreeTypeFont:
+    """Return the largest font up to a size in which a text fits a width in pixels."""
+    font = _font(size)
+    while size > 9 and font.getlength(text) > width:
+        size -= 1
+        font = _font(size)
+    return font
+
+
+def _cut(text: str, width: int, size: int) -> str:
+    """Return a text on one line that fits a width in pixels."""
+    text = " ".join(text.split())
+    font = _font(size)
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(text + "…") > width:
+        text = text[:-1]
+    return text.rstrip() + "…"

@@ -1,0 +1,80 @@
+"""Write the videos of the runs on a page, beside it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from experiments.common.drawing.page import Section
+from experiments.report.run_source import RunSource
+from experiments.report.video.film import Film, FilmCfg
+from models import BadInput
+from models.files import check_writable
+from sim.recording.run_meta import recorded_robot
+
+SUFFIX = ".mp4"
+
+
+def check_video() -> None:
+    """Look whether videos can be made here.
+
+    Raises:
+        BadInput: PyAV is not installed.
+    """
+    try:
+        import av  # noqa: F401, PLC0415  # an extra
+    except ImportError as error:
+        raise BadInput(
+            "the video needs PyAV, which this installation lacks; install "
+            "nao-testbed[video]."
+        ) from error
+
+
+def video_files(page: Path, sources: Sequence[RunSource]) -> list[Path]:
+    """Return where the videos go: named as the page, and as the run of several.
+
+    Raises:
+        BadInput: a file cannot be written, or there is no run.
+    """
+    if not sources:
+        raise BadInput("a sweep has no video; give the folder of a run.")
+    names = (
+        [page.stem] if len(sources) == 1 else [f"{page.stem}-{s.name}" for s in sources]
+    )
+    files = [page.with_name(f"{name}{SUFFIX}") for name in names]
+    for path in files:
+        check_writable("--video", path)
+    return files
+
+
+def write_videos(
+    files: Sequence[Path],
+    sources: Sequence[RunSource],
+    sections: Sequence[Section],
+    cfg: FilmCfg,
+    on_progress: Callable[[int, int, str], None] = lambda _done, _of, _next: None,
+) -> None:
+    """Write a video of each run; one that is there already is replaced.
+
+    Args:
+        files: from `video_files`.
+        sources: the runs.
+        sections: what the page says of each.
+        cfg: what is asked for.
+        on_progress: told how many pictures are done, of how many, and of which run.
+
+    Raises:
+        BadInput: a run has no rows, too many robots, or lacks what is shown.
+        NotWritten: the operating system refuses.
+    """
+    for path, source, section in zip(files, sources, sections, strict=True):
+        arms = [arm for arm in source.arms if len(arm.frame)]
+        robots = {arm.name: recorded_robot(arm.run.meta) for arm in arms}
+        titles = (f"{section.title}: {section.name}", section.lead)
+        film = Film(arms, robots, cfg, titles)
+        film.write(path, partial(_tell, on_progress, film.frames, source.name))
+
+
+def _tell(
+    on_progress: Callable[[int, int, str], None], of: int, name: str, done: int
+) -> None:
+    on_progress(done, of, f"video of {name}")

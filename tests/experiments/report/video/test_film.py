@@ -1,0 +1,328 @@
+"""`report --video`: what the film shows, when, and what is heard."""
+
+import dataclasses
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from experiments.cli import main
+from experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
+from experiments.report.replay.motion import Motion, dress, pose_robot
+from experiments.report.run_source import RecordedTrial, read_source
+from experiments.report.video import film as film_module
+from experiments.report.video.chart import Chart
+from experiments.report.video.film import FPS, HEIGHT, WIDTH, Film, FilmCfg
+from experiments.report.video.stage import Stage, stages_of
+from models import BadInput, Robot, load_robot
+from models.files import NotWritten
+from sim.effectors import SOUND_FILE, write_wav
+from sim.engine.world import Camera, Rendering
+from sim.recording.run_folder import Event
+
+av = pytest.importorskip("av", reason="PyAV is not installed: the extra video")
+
+NAO = load_robot()
+
+
+@pytest.fixture(scope="module")
+def arms(heat_folder: Path) -> tuple[RecordedTrial, ...]:
+    return read_source(heat_folder).arms
+
+
+def robots_of(arms: tuple[RecordedTrial, ...]) -> dict[str, Robot]:
+    return {arm.name: NAO for arm in arms}
+
+
+def heard(
+    arm: RecordedTrial, folder: Path, *tones: tuple[float, float]
+) -> RecordedTrial:
+    """The robot with a sound file: 440 Hz from and to these times in s."""
+    rate = 16_000
+    time = np.arange(int(float(arm.frame.index[-1]) * rate)) / rate
+    loud = np.zeros(len(time))
+    for begin, end in tones:
+        loud[(time >= begin) & (time < end)] = 12_000.0
+    samples = (loud * np.sin(2.0 * np.pi * 440.0 * time)).astype(np.int16)
+    write_wav(folder / SOUND_FILE, samples, rate)
+    events = [
+        Event(
+            kind=kind,
+            time_s=time_s,
+            data={"unit": "sound", "stream": k, "label": "Hello there"},
+        )
+        for k, tone in enumerate(tones)
+        for kind, time_s in zip(("StreamStarted", "StreamEnded"), tone, strict=True)
+    ]
+    run = dataclasses.replace(arm.run, folder=folder, events=tuple(events))
+    return dataclasses.replace(arm, run=run)
+
+
+@pytest.fixture(scope="module")
+def undrawn() -> Any:
+    """Films without the robots, which are drawn in tests of their own."""
+
+    class Blank:
+        def __init__(self, width: int, height: int) -> None:
+            self._picture = Image.new("RGB", (width, height), "white")
+
+        def picture(self, i: int) -> Image.Image:
+            return self._picture
+
+        def close(self) -> None:
+            pass
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            film_module,
+            "stages_of",
+            lambda motions, width, height, _slope: (
+                [Blank(width, height)] * len(motions)
+            ),
+        )
+        yield
+
+
+def pictures(path: Path) -> list[NDArray[np.uint8]]:
+    with av.open(str(path)) as file:
+        return [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+
+
+def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
+    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+) -> None:
+    arm = heard(arms[0], tmp_path, (0.5, 1.0), (2.0, 2.2))
+    film = Film([arm], {arm.name: NAO}, FilmCfg(), ("Bold", "below"))
+    assert film.speed == 1.0
+    done: list[int] = []
+    film.write(tmp_path / "film.mp4", done.append)
+    assert done == list(range(1, film.frames + 1))
+    end_s = float(arm.frame.index[-1])
+    with av.open(str(tmp_path / "film.mp4")) as file:
+        (video,), (audio,) = file.streams.video, file.streams.audio
+        assert (video.codec_context.name, video.average_rate) == ("h264", FPS)
+        assert (video.width, video.height) == (WIDTH, HEIGHT)
+        assert float(video.duration * video.time_base) == pytest.approx(
+            end_s + 1.0, abs=2.0 / FPS
+        )
+        parts = [part.to_ndarray()[0] for part in file.decode(audio=0)]
+        wave, rate = np.concatenate(parts), audio.rate
+    loud = [
+        float(np.abs(wave[int(a * rate) : int(b * rate)]).mean()) > 0.05
+        for a, b in ((0.1, 0.4), (0.6, 0.9), (1.1, 1.9), (2.06, 2.14), (2.4, 2.8))
+    ]
+    assert loud == [False, True, False, True, False]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_film_says_what_the_robot_says(
+    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+) -> None:
+    """The bubble stands above the robot while it speaks, and nowhere else."""
+    arm = heard(arms[0], tmp_path, (0.5, 1.0))
+    shown = list(Film([arm], {arm.name: NAO}, FilmCfg()).pictures())
+    silent, speaks = (
+        np.asarray(shown[round(t * FPS)])[: HEIGHT // 4, : WIDTH // 3]
+        for t in (0.2, 0.7)
+    )
+    assert (speaks != silent).any(axis=2).sum() > 200
+    again = np.asarray(shown[round(1.4 * FPS)])[: HEIGHT // 4, : WIDTH // 3]
+    np.testing.assert_array_equal(again, silent)
+
+
+def test_a_faster_film_is_silent_and_shorter(
+    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+) -> None:
+    arm = heard(arms[0], tmp_path, (0.5, 1.0))
+    film = Film([arm], {arm.name: NAO}, FilmCfg(speed=4.0))
+    assert film.sound is None
+    film.write(tmp_path / "film.mp4")
+    with av.open(str(tmp_path / "film.mp4")) as file:
+        assert not file.streams.audio
+    end_s = float(arm.frame.index[-1])
+    assert len(pictures(tmp_path / "film.mp4")) == film.frames
+    assert film.frames / FPS == pytest.approx(end_s / 4.0 + 1.0, abs=2.0 / FPS)
+
+
+@pytest.mark.parametrize(
+    ("end_s", "speed"),
+    [(3.0, 1.0), (60.0, 1.0), (61.0, 2.0), (900.0, 15.0), (1e6, 240)],
+)
+def test_a_silent_film_lasts_a_minute_at_most(end_s: float, speed: float) -> None:
+    assert film_module._speed(end_s, has_sound=False) == speed
+    assert film_module._speed(end_s, has_sound=True) == 1.0
+
+
+def test_a_damaged_sound_leaves_a_silent_film(
+    arms: tuple[RecordedTrial, ...], tmp_path: Path
+) -> None:
+    arm = heard(arms[0], tmp_path, (0.5, 1.0))
+    (tmp_path / SOUND_FILE).write_bytes(b"RIFF....")
+    assert Film([arm], {arm.name: NAO}, FilmCfg()).sound is None
+
+
+def test_too_many_robots_have_no_film(arms: tuple[RecordedTrial, ...]) -> None:
+    five = [dataclasses.replace(arms[0], name=f"robot {i}") for i in range(5)]
+    with pytest.raises(BadInput, match="5 robots with rows; a video shows 1 to 4"):
+        Film(five, {arm.name: NAO for arm in five}, FilmCfg())
+    with pytest.raises(BadInput, match="0 robots with rows"):
+        Film([], {}, FilmCfg())
+
+
+def test_what_stops_leaves_no_half_film(
+    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+) -> None:
+    film = Film(arms[:1], robots_of(arms), FilmCfg())
+    (tmp_path / "film.mp4").write_text("an older one")
+
+    def stop(done: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        film.write(tmp_path / "film.mp4", stop)
+    assert [p.name for p in tmp_path.iterdir()] == ["film.mp4"]
+    assert (tmp_path / "film.mp4").read_text() == "an older one"
+    with pytest.raises(NotWritten):
+        film.write(tmp_path / "none" / "film.mp4")
+
+
+@pytest.fixture(scope="module")
+def motion(arms: tuple[RecordedTrial, ...]) -> Motion:
+    """Upright and warming; then it lies on its back."""
+    arm = arms[0]
+    motion = pose_robot(arm, dress(arm, NAO), np.array([0.0, 1.0, 2.0, 3.0]))
+    degc = np.full_like(motion.degc, 30.0)
+    degc[1:, NAO.joint_index("LKneePitch")] = HOTTEST_DEGC
+    rotation, position = motion.rotation.copy(), motion.position.copy()
+    q = motion.q.copy()
+    q[:], position[:], rotation[:] = q[0], position[0], rotation[0]
+    rotation[3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+    position[3] = [-0.2, 0.0, 0.1]
+    return dataclasses.replace(
+        motion, degc=degc, rotation=rotation, position=position, q=q, lamps=()
+    )
+
+
+@pytest.fixture(scope="module")
+def stage(motion: Motion) -> Any:
+    (stage,) = stages_of([motion], 240, 300, 0.0)
+    yield stage
+    stage.close()
+
+
+def test_a_warm_joint_takes_the_colour_of_the_scale(stage: Stage) -> None:
+    cold, warm = (np.asarray(stage.picture(i)).astype(int) for i in (0, 1))
+    changed = np.abs(warm - cold).max(axis=2) > 60
+    assert 20 < changed.sum() < 2000
+    hue = warm[changed] / warm[changed].max(axis=1, keepdims=True)
+    wanted = colours_of(np.array(HOTTEST_DEGC))
+    np.testing.assert_allclose(np.median(hue, axis=0), wanted / wanted.max(), atol=0.06)
+
+
+def test_a_robot_that_rests_is_not_drawn_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.picture(0)
+    drawn: list[Camera] = []
+    render = stage._engine.render
+
+    def count(camera: Camera) -> Rendering:
+        drawn.append(camera)
+        return render(camera)
+
+    monkeypatch.setattr(stage._engine, "render", count)
+    for i in (1, 2, 0):
+        stage.picture(i)
+    assert drawn == []
+    stage.picture(3)
+    assert drawn
+
+
+def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> None:
+    for i in (0, 3):
+        stage.picture(i)
+        seen = stage._engine.render(stage._camera).link >= 0
+        assert seen.sum() > 0.02 * seen.size
+        border = np.concatenate([seen[0], seen[-1], seen[:, 0], seen[:, -1]])
+        assert not border.any()
+
+
+def test_what_is_to_come_is_faint(motion: Motion) -> None:
+    chart = Chart([motion], np.array([0.0, 1.0, 2.0, 3.0]), 400, 300)
+    first, later, last = (np.asarray(chart.picture(i)).astype(int) for i in (0, 2, 3))
+    assert first.shape == (300, 400, 3)
+    ink = [int((image.min(axis=2) < 200).sum()) for image in (first, later, last)]
+    assert ink[0] < ink[1] < ink[2]
+    columns = np.flatnonzero((later != last).any(axis=(0, 2)))
+    assert columns.min() > 400 * 0.4  # the past is as it stays
+
+
+@pytest.fixture
+def report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    def run(*words: str) -> tuple[int, str, str]:
+        line = ["nao-testbed", "report", "--no-replay", *words]
+        monkeypatch.setattr(sys, "argv", line)
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return int(end.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.mark.slow(covers=True)
+def test_the_command_tells_its_files(
+    report: Callable[..., tuple[int, str, str]],
+    copy_of: Callable[[str], Path],
+    undrawn: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    run = copy_of("run")
+    status, out, err = report(str(run), "--video", "--video-speed", "2")
+    assert (status, err) == (0, "")
+    assert out == f"{run / 'report.html'}\n{run / 'report.mp4'}\n"
+    assert len(pictures(run / "report.mp4")) == pytest.approx(
+        3.0 / 2.0 * FPS + FPS, abs=2
+    )
+    one, two = run / "fixed", run / "smart"
+    page = tmp_path / "both.html"
+    words = [str(one), str(two), "--out", str(page), "--video", "--json", "-"]
+    status, out, err = report(*words)
+    assert (status, err) == (0, "")
+    names = [Path(path).name for path in json.loads(out)["videos"]]
+    assert names == ["both-fixed.mp4", "both-smart.mp4"]
+    assert all((tmp_path / name).stat().st_size > 1000 for name in names)
+
+
+def test_the_command_refuses_what_has_no_film(
+    report: Callable[..., tuple[int, str, str]],
+    copy_of: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    run = copy_of("run")
+    status, _, err = report(str(run), "--video-speed", "0")
+    assert (status, err) == (2, "error: --video-speed = 0.0; give 0.1 to 1000.\n")
+    (run / "report.mp4").mkdir()
+    status, _, err = report(str(run), "--video")
+    assert status == 2
+    assert "--video" in err
+    assert not (run / "report.html").exists()
+    shutil.rmtree(run / "report.mp4")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "av", None)
+        status, _, err = report(str(run), "--video")
+    assert status == 2
+    assert "install nao-testbed[video]" in err
