@@ -272,6 +272,23 @@ def _at_rate(kept: _Kept, rate_hz: int) -> Samples:
 
 SOUND_FILE = "sound.wav"
 """Of a run folder: what was heard from the start of the run on."""
+RATE_HZ = 16_000
+"""Samples of it in a second."""
+
+
+def save_sound(speaker: SimulatedSpeaker, folder: Path, end_s: float) -> None:
+    """Write `sound.wav` into a run folder, if anything was heard.
+
+    Args:
+        speaker: of the robot.
+        folder: of the run.
+        end_s: of the run, in s.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
+    if speaker.utterances:
+        write_wav(folder / SOUND_FILE, speaker.recording(end_s, RATE_HZ), RATE_HZ)
 
 
 def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:

@@ -56,6 +56,7 @@ from experiments.live.robot.schema_wishes import change_schema, views_of
 from experiments.scenarios.vocabulary.setup import Setup
 from models import BadInput, TestbedError
 from sim.body import SimulationDiverged
+from sim.effectors import save_sound
 
 WISHES_S = 0.002
 """Of a slot's 0.01 s, for what is wished; what is left waits for the next one."""
@@ -113,6 +114,7 @@ class Standing:
             for joint, leaf in motor_leaves(robot).items()
         }
         PostureOwner(self.setup.body, robot, cfg.posture, cfg.control_period, leads)
+        self._folder = cfg.folder
         self.recording = RunRecording.open(
             cfg.folder,
             robot,
@@ -140,8 +142,13 @@ class Standing:
 
     def close(self, reason: str) -> None:
         """Close the recording with the reason, and release the engine."""
-        self.recording.close(reason)
-        self.setup.close()
+        body = self.setup.body
+        try:
+            self.recording.close(reason)
+            if self._folder is not None:
+                save_sound(body.sim.speaker, self._folder, body.time_s)
+        finally:
+            self.setup.close()
 
 
 class LiveRobot:

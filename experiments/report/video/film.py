@@ -31,7 +31,7 @@ from experiments.heat.figures.robot_view import (
 )
 from experiments.report.replay.motion import dress, pose_robot, slope_deg
 from experiments.report.replay.scene import hottest_text
-from experiments.report.run_contents import events_of, heard_of
+from experiments.report.run_contents import events_of
 from experiments.report.run_source import RecordedTrial
 from experiments.report.video.chart import Chart
 from experiments.report.video.stage import stages_of
@@ -246,13 +246,13 @@ def _speed(end_s: float, *, has_sound: bool) -> float:
 
 
 def _sound_of(arms: Sequence[RecordedTrial]) -> Path | None:
-    """Return the sound of the first robot that was heard, if it can be read."""
+    """Return the first robot's sound that can be read; None where there is none."""
     for arm in arms:
         path = arm.run.folder / SOUND_FILE
         try:
             with wave.open(str(path)) as file:
                 is_mono = file.getnchannels() == 1
-            if is_mono and heard_of(arm):
+            if is_mono:
                 return path
         except (OSError, EOFError, wave.Error):
             continue

@@ -33,7 +33,7 @@ from experiments.scenarios.vocabulary.facts import Facts
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.body import SimulationDiverged
-from sim.effectors import SOUND_FILE, write_wav
+from sim.effectors import save_sound
 from sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
@@ -73,8 +73,6 @@ SAMPLE_TICKS = 50
 """Slots between two samples of the temperatures for the figure."""
 PROGRESS_S = 0.2
 """Wall time between two reports of progress, in s."""
-RATE_HZ = 16_000
-"""Samples of what was heard in a second."""
 
 
 class ScenarioRunner:
@@ -199,10 +197,9 @@ class ScenarioRunner:
 
     def save_sound(self, folder: Path | None) -> None:
         """Write what was heard, if anything was."""
-        speaker = self._setup.body.sim.speaker
-        if folder is not None and speaker.utterances:
-            samples = speaker.recording(self._setup.body.time_s, RATE_HZ)
-            write_wav(folder / SOUND_FILE, samples, RATE_HZ)
+        if folder is not None:
+            body = self._setup.body
+            save_sound(body.sim.speaker, folder, body.time_s)
 
     def slot(self, tick: int) -> None:
         """Let the events of a slot take place, run it, and look at it."""

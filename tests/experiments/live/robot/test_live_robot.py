@@ -1,5 +1,6 @@
 """A live robot: looking changes nothing; steered as an owner, disturbed, recorded."""
 
+import wave
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
 from pathlib import Path
@@ -20,6 +21,7 @@ from experiments.live.robot.operation import (
     HeatNow,
     Misalign,
     PushNow,
+    Say,
     SleepSchema,
     Stop,
     Take,
@@ -28,6 +30,7 @@ from experiments.live.robot.operation import (
     WakeSchema,
 )
 from models import BadInput
+from sim.effectors import SOUND_FILE
 from sim.recording.run_folder import read_run
 
 MakeLive = Callable[..., LiveRobot]
@@ -257,6 +260,21 @@ def test_the_run_is_recorded_with_what_was_done(
         70.0, abs=0.1
     )
     assert any(event.kind == "operator" for event in recorded.events)
+
+
+def test_what_the_operator_says_is_in_the_sound_of_the_run(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    live = make_live(folder=tmp_path)
+    live.act(Take(resource="TTS"))
+    live.act(Say(text="hello"))
+    run(live, 200)
+    live.close("done")
+    with wave.open(str(tmp_path / SOUND_FILE)) as file:
+        rate, n = file.getframerate(), file.getnframes()
+        samples = np.frombuffer(file.readframes(n), "<i2")
+    assert n / rate == pytest.approx(live.body.time_s, abs=0.01)
+    assert np.abs(samples).max() > 1000
 
 
 class _Clock:
