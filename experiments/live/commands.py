@@ -82,17 +82,17 @@ def live_command(
     if preemption is not None and scenario is None:
         raise BadInput("--preemption is that of a scenario; name one.")
     if replay is not None:
-        if scenario or controllers or asked or not is_plain or out != OUT:
+        if scenario or controllers or asked or not is_plain:
             raise BadInput(
-                "--replay shows a run as it was and writes nothing; leave the "
-                "scenario, --controllers, --preset, --robot, --out and the options of "
-                "the setting out."
+                "--replay shows a run as it was; leave the scenario, --controllers, "
+                "--preset, --robot and the options of the setting out."
             )
         from experiments.live.replay import run_replay_command  # noqa: PLC0415  # heavy
 
         heed_stop_signals()
-        raise typer.Exit(run_replay_command(replay, port, seconds, opens=browser))
+        raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
     from experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.live.page.server import Address  # noqa: PLC0415  # heavy
     from experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
     from experiments.live.run_live import (  # noqa: PLC0415  # heavy
         plan_scenario,
@@ -129,7 +129,8 @@ def live_command(
             )
         )
     heed_stop_signals()
-    raise typer.Exit(run_live_command(plan, out, port, seconds, opens=browser))
+    address = Address(port=port)
+    raise typer.Exit(run_live_command(plan, out, address, seconds, opens=browser))
 
 
 def _preemption(given: str | None) -> "Preemption | None":

@@ -3,7 +3,8 @@
     read_recording -> Recording.moments(time_s) -> scene and page, as of live robots
     Player: where the recording is, and how fast it goes on
 
-Nothing can be steered: the page may only ask for a time, for a speed, and for a pause.
+Nothing can be steered: the page may only ask for a time, for a speed, for a pause, and
+for live robots that begin as the recorded ones are (`experiments.live.resume`).
 """
 
 import secrets
@@ -25,9 +26,11 @@ from controllers.interface.robot_interface import READINGS, Observation
 from experiments.common.signals import exit_status, why_stopped
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import Scene
-from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.page.server import Address, PageServer, closed_viser
+from experiments.live.resume import plan_resumed
 from experiments.live.robot.moment import Moment
 from experiments.live.robot.operation import Wish
+from experiments.live.run_live import LivePlan, run_live_command
 from experiments.report.replay.motion import Motion, dress, pose_robot, slope_deg
 from experiments.report.replay.scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
 from experiments.report.run_contents import events_of
@@ -71,7 +74,12 @@ class Pause(Wish):
     """Stay."""
 
 
-PlayerWish = Seek | GoOn | Pause
+@dataclass(frozen=True, kw_only=True)
+class LiveFromHere(Wish):
+    """End the recording; live robots begin as the recorded ones are now."""
+
+
+PlayerWish = Seek | GoOn | Pause | LiveFromHere
 PLAYER_WISHES = {one.__name__: one for one in get_args(PlayerWish)}
 
 
@@ -93,7 +101,7 @@ class Player:
                     self._speed = wish.speed
                     if self._time_s >= self._end_s:
                         self._time_s = 0.0
-                case Pause():
+                case Pause() | LiveFromHere():
                     self._speed = 0.0
 
     def step(self, wall_s: float) -> tuple[float, float]:
@@ -124,6 +132,7 @@ class Recording:
         Raises:
             BadInput: they are of several robots, or rows lack what is shown.
         """
+        self.arms = tuple(arms)
         self.robot = recorded_robot(arms[0].run.meta)
         if len({arm.run.meta.robot for arm in arms}) > 1:
             raise BadInput(
@@ -287,13 +296,74 @@ def _lights(
     return np.clip(np.nan_to_num(_rows(arm, columns, grid_s)), 0.0, 1.0)
 
 
+class Show:
+    """A recording on its page; `run` until it is left, or to be live from a moment."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the recording.
+
+        Raises:
+            BadInput: the folder is no run.
+        """
+        self.folder = folder
+        self.recording = recording = read_recording(folder)
+        self._player = Player(recording.end_s)
+        self.plan: LivePlan | None = None
+        """What is to be live now; None: nobody asked for that."""
+        self.api = PageApi(
+            recording.robot,
+            recording.names,
+            (),
+            self._do,
+            actions=PLAYER_WISHES,
+            replay=recording.about(),
+        )
+
+    def _do(self, number: int, wish: PlayerWish) -> bool:
+        """Take a wish; all robots of a run have one time.
+
+        Raises:
+            BadInput: there is no live robot from here.
+        """
+        del number
+        if isinstance(wish, LiveFromHere) and self.plan is None:
+            time_s, _ = self._player.step(0.0)
+            for moment in self.recording.moments(time_s):
+                if moment.has_fallen:
+                    raise BadInput(
+                        f"{moment.controller} lies at {time_s:.1f} s; choose an "
+                        "earlier moment."
+                    )
+            self.plan = plan_resumed(self.recording.arms, time_s)
+        self._player.act(wish)
+        return True
+
+    def run(self, scene: Scene, seconds: float | None) -> None:
+        """Show what is asked for, until a plan is there or the time is over."""
+        begin = last = time.monotonic()
+        shown = None
+        while self.plan is None and (
+            seconds is None or time.monotonic() < begin + seconds
+        ):
+            now = time.monotonic()
+            where = self._player.step(now - last)
+            last = now
+            if where != shown:
+                shown = where
+                moments = self.recording.moments(where[0])
+                scene.show(moments)
+                self.api.put(moments, speed=where[1])
+            time.sleep(FRAME_S)
+
+
 def run_replay_command(
-    folder: Path, port: int, seconds: float | None, *, opens: bool
+    folder: Path, out: Path, port: int, seconds: float | None, *, opens: bool
 ) -> int:
     """Show a recorded run until Ctrl-C; return the exit status.
 
     Args:
         folder: of the run; nothing is written into it.
+        out: run folder of what is live from a moment of it.
         port: of the page; 0 takes a free one.
         seconds: of wall time until it ends by itself; None: never.
         opens: open a browser.
@@ -301,27 +371,13 @@ def run_replay_command(
     Raises:
         BadInput: the folder is no run, or the port is taken.
     """
-    recording = read_recording(folder)
-    player = Player(recording.end_s)
+    show = Show(folder)
+    recording = show.recording
     secret = secrets.token_urlsafe(24)
-
-    def send(number: int, wish: PlayerWish) -> bool:
-        del number  # all robots of a run have one time
-        player.act(wish)
-        return True
-
-    api = PageApi(
-        recording.robot,
-        recording.names,
-        (),
-        send,
-        actions=PLAYER_WISHES,
-        replay=recording.about(),
-    )
     try:
         with (
             closed_viser(secret) as viser,
-            PageServer(viser, secret, port, api) as page,
+            PageServer(viser, secret, Address(port=port), show.api) as page,
         ):
             motions = recording.motions
             scene = Scene(
@@ -331,35 +387,16 @@ def run_replay_command(
                 recording.names,
                 slope_deg=recording.slope_deg,
                 obstacles=motions[0].obstacles,
-                on_joint=api.choose,
+                on_joint=show.api.choose,
             )
             print(page.url, flush=True)
             print(f"Showing {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
-            _watch(recording, player, scene, api, seconds)
+            show.run(scene, seconds)
     except KeyboardInterrupt as stop:
         print(f"{why_stopped(stop)}.", file=sys.stderr)
         return exit_status(stop)
-    return 0
-
-
-def _watch(
-    recording: Recording,
-    player: Player,
-    scene: Scene,
-    api: PageApi,
-    seconds: float | None,
-) -> None:
-    begin = last = time.monotonic()
-    shown = None
-    while seconds is None or time.monotonic() < begin + seconds:
-        now = time.monotonic()
-        where = player.step(now - last)
-        last = now
-        if where != shown:
-            shown = where
-            moments = recording.moments(where[0])
-            scene.show(moments)
-            api.put(moments, speed=where[1])
-        time.sleep(FRAME_S)
+    if show.plan is None:
+        return 0
+    return run_live_command(show.plan, out, page.address, seconds, opens=False)

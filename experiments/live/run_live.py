@@ -22,7 +22,7 @@ from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import Scene
-from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.page.server import Address, PageServer, closed_viser
 from experiments.live.robot.live_robot import run_live_robot
 from experiments.live.robot.moment import Moment
 from experiments.live.robot.operation import Action, Stop
@@ -171,14 +171,14 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
 
 
 def run_live_command(
-    plan: LivePlan, out: Path, port: int, seconds: float | None, *, opens: bool
+    plan: LivePlan, out: Path, address: Address, seconds: float | None, *, opens: bool
 ) -> int:
     """Run robots and their page until Ctrl-C; return the exit status.
 
     Args:
         plan: the robots.
         out: run folder.
-        port: of the page; 0 takes a free one.
+        address: of the page.
         seconds: of wall time until it ends by itself; None: never.
         opens: open a browser.
 
@@ -197,7 +197,7 @@ def run_live_command(
     )
     with (
         closed_viser(secret) as viser,
-        PageServer(viser, secret, port, api) as page,
+        PageServer(viser, secret, address, api) as page,
     ):
         say_if_it_compiles()
         folder = create_run_folder(out.parent, out.name)

@@ -10,6 +10,7 @@ function make(tag, kind, text) {
 }
 function refused(text) {
   $("said").prepend(make("li", "no", text));
+  $("going").textContent = text;
 }
 function whom() { return $("whom").value === "" ? null : Number($("whom").value); }
 async function want(what, fields = {}) {
@@ -19,6 +20,7 @@ async function want(what, fields = {}) {
       body: JSON.stringify({robot: whom(), do: what, ...fields})});
   } catch { refused("no connection"); return; }
   if (!answer.ok) refused((await answer.json()).error);
+  return answer.ok;
 }
 // Of a slider that is dragged only the newest value goes out, ten a second.
 const waiting = new Map();
@@ -86,6 +88,18 @@ function build() {
 let scrubbed = 0;
 const seek = time_s => soon("seek", () => want("Seek", {time_s: Math.min(Math.max(time_s, 0), about.replay.end_s)}));
 function goOn() { want("GoOn", {speed: number("speed")}); }
+// The recording's server ends; where it was the robots' begins, with the same key.
+async function goLive() {
+  if (!await want("LiveFromHere")) return;
+  $("going").textContent = "The robots are being placed …";
+  for (;;) {
+    await new Promise(done => setTimeout(done, 500));
+    try {
+      if (!(await (await fetch("/about")).json()).replay) break;
+    } catch { /* between the two servers */ }
+  }
+  location.reload();
+}
 function buildReplay() {
   const r = about.replay;
   document.querySelector("h1").textContent = "nao-testbed live: a recording";
@@ -99,6 +113,7 @@ function buildReplay() {
   $("speed").value = "1";
   $("scrub").max = r.end_s;
   $("scrub").oninput = () => { scrubbed = performance.now() + 600; seek(Number($("scrub").value)); };
+  $("live").onclick = goLive;
   $("play").onclick = () => states[0].speed ? want("Pause") : goOn();
   $("speed").onchange = () => { if (states[0].speed) goOn(); };
   $("back").onclick = () => seek(states[0].time_s - 1);

@@ -39,7 +39,8 @@ STATE_S = 0.2
 """Between two states that a page is told."""
 
 Send = Callable[[int, Any], bool]
-"""Given the number of a robot and what is wanted of it; False: too much at once."""
+"""Given the number of a robot and what is wanted of it; False: too much at once; a
+`BadInput` is told to who asked."""
 
 
 class PageApi:
@@ -156,11 +157,11 @@ class PageApi:
                 raise BadInput("a wish is an object with `robot` and `do`.")
             whom = self._whom(data.pop("robot", None))
             action = action_of(data, self._actions)
+            taken = [self._send(i, action) for i in whom]
         except (ValueError, RecursionError):
             return error_response(400, "the body is no JSON.")
         except TestbedError as error:
             return error_response(400, str(error))
-        taken = [self._send(i, action) for i in whom]
         if not all(taken):
             return error_response(429, "too many wishes at once; that one is dropped.")
         return JSONResponse({}, status_code=202)

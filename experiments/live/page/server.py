@@ -17,6 +17,7 @@ import io
 import secrets
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -169,18 +170,27 @@ class _Connection(PunctualConnection):
             super()._watch()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where a page is, and what lets a browser in."""
+
+    port: int
+    """0 takes a free one."""
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+
 class PageServer:
     """Serves the page of one viser; a context that serves in a thread."""
 
     def __init__(
-        self, viser: "ViserServer", secret: str, port: int, api: PageApi
+        self, viser: "ViserServer", secret: str, address: Address, api: PageApi
     ) -> None:
         """Take the address.
 
         Args:
             viser: from `closed_viser`.
             secret: that it answers to.
-            port: 0 takes a free one.
+            address: of the page.
             api: what the page is told and may ask.
 
         Raises:
@@ -188,10 +198,12 @@ class PageServer:
         """
         self._viser_port, self._secret = viser.get_port(), secret
         self._api = api
-        cfg = ServerCfg(port=port, max_connections=100)
+        cfg = ServerCfg(port=address.port, max_connections=100)
         self._socket = listen(cfg)
         bound = self._socket.getsockname()[1]
-        key = secrets.token_urlsafe(24)
+        key = address.key
+        self.address = replace(address, port=bound)
+        """With the port that was taken: where the next server of this page begins."""
         self.url = f"http://127.0.0.1:{bound}/?key={key}"
         """For the browser of who started it."""
         self._page = _read_page()

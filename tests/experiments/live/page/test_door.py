@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from experiments.live.page.page_api import PageApi
-from experiments.live.page.server import PageServer, closed_viser
+from experiments.live.page.server import Address, PageServer, closed_viser
 from experiments.live.robot.operation import Action, PushNow
 from models import load_robot
 
@@ -78,7 +78,8 @@ def served() -> Iterator[Served]:
         return True
 
     api = PageApi(load_robot(), ["fixed", "<img src=x>"], ["fixed"], send)
-    with closed_viser(secret) as viser, PageServer(viser, secret, 0, api) as page:
+    door = Address(port=0)
+    with closed_viser(secret) as viser, PageServer(viser, secret, door, api) as page:
         url = urlsplit(page.url)
         assert url.hostname == "127.0.0.1"
         assert url.port is not None

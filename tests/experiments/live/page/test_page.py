@@ -238,6 +238,14 @@ def test_a_recording_is_scrubbed_to_an_event(
         page.locator("#clock", has_text="0.0 of 0.8 s").wait_for()
         assert float(degc.inner_text().split()[0]) < 35.0
         assert not page.locator("#tab-steer").is_visible()
+
+        page.get_by_label("forward 1 s").click()
+        page.locator("#clock", has_text="0.8 of 0.8 s").wait_for()
+        page.get_by_role("button", name="Live from here").click()
+        page.locator("#tab-steer").wait_for()  # the same address, another server
+        page.get_by_text("hottest: HeadYaw").first.wait_for()
+        page.get_by_role("button", name="Take").first.click()
+        page.get_by_text("Head taken").wait_for()
         page.close()
         os.kill(shown.process.pid, signal.SIGINT)
         assert shown.process.wait(timeout=180) == 130

@@ -1,0 +1,132 @@
+"""Live from a moment of a recording: robots that begin as the recorded ones were then.
+
+Set-points, temperatures and the setting are those of the recording. The robot begins at
+rest, under its controller anew; what behaviours, an operator or a push were about to
+do is not done again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from controllers.registry import check_controllers
+from experiments.closed_loop.trial import TrialCfg
+from experiments.common.robot_setting import CONTROL_PERIOD
+from experiments.live.run_live import LivePlan
+from experiments.report.run_source import RecordedTrial
+from models import BadInput, Posture, Robot
+from sim.recording.run_meta import read_meta, recorded_robot
+from sim.robot import SimulationCfg
+
+FloatArray = NDArray[np.float64]
+
+RECORDED = "recorded"
+"""Name of the posture in which it begins."""
+NEAR = np.deg2rad(25.0)
+"""A joint's distance from a stored posture up to which it still is that posture."""
+_SIMULATION = TypeAdapter(SimulationCfg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumedCfg(TrialCfg):
+    """A robot that begins in the set-points of a recorded one."""
+
+    origin: Path
+    """Run folder of the recorded one."""
+    at_s: float
+    """When, in its time."""
+    set_points: tuple[float, ...]
+    """(n_joints,) in rad, as it was before a controller shifted them."""
+
+    def load_robot(self) -> Robot:
+        """Return the recorded robot, which knows that posture."""
+        robot = recorded_robot(read_meta(self.origin))
+        angles = np.clip(np.array(self.set_points), robot.lower, robot.upper)
+        posture = _posture(robot, angles)
+        return replace(robot, postures={**robot.postures, RECORDED: posture})
+
+
+def _posture(robot: Robot, angles: FloatArray) -> Posture:
+    """Return a posture; what carries it is that of the nearest stored one."""
+    stored = list(robot.postures.values())
+    far = [float(np.abs(one.angles - angles).max()) for one in stored]
+    nearest = stored[int(np.argmin(far))]
+    if min(far) > NEAR:
+        nearest = replace(nearest, effectors=(), state=None, offset=None)
+    return replace(nearest, name=RECORDED, angles=angles, status="estimate")
+
+
+def plan_resumed(arms: Sequence[RecordedTrial], time_s: float) -> LivePlan:
+    """Return robots that begin as recorded ones were at a time.
+
+    Args:
+        arms: with rows.
+        time_s: in the time of the recording.
+
+    Raises:
+        BadInput: a recording does not tell what is needed.
+    """
+    robot = recorded_robot(arms[0].run.meta)
+    names = [arm.name for arm in arms]
+    check_controllers(names, robot)
+    resumed = [_resumed(arm, robot, time_s) for arm in arms]
+    world = resumed[0].simulation.world
+    return LivePlan(
+        arms=tuple(resumed),
+        controllers=tuple(names),
+        robot=resumed[0].load_robot(),
+        posture=RECORDED,
+        slope_deg=world.slope_deg,
+        obstacles=world.obstacles,
+    )
+
+
+def _resumed(arm: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:
+    meta = arm.run.meta
+    config = cast("Mapping[str, Any]", meta.config)
+    try:
+        simulation = _SIMULATION.validate_python(config.get("simulation"))
+    except ValidationError as error:
+        raise BadInput(
+            f"{arm.run.folder} does not tell the setting of its robot in the words of "
+            "this version; record it anew."
+        ) from error
+    row = max(int(arm.frame.index.searchsorted(time_s + 1e-9)) - 1, 0)
+    target = _row(arm, "target", robot.joint_names, row)
+    shift = _row(arm, "shift", robot.joint_names, row)
+    degc = _row(arm, "true_temperature", robot.motor_names, row)
+    if not np.isfinite([*target, *degc]).all():
+        raise BadInput(
+            f"{arm.run.folder} holds no set-points or no temperatures at {time_s:g} s; "
+            "choose another moment."
+        )
+    set_points = target - np.nan_to_num(shift)
+    return ResumedCfg(
+        controller=arm.name,
+        robot_folder=robot.folder,
+        posture=RECORDED,
+        duration_s=0.0,
+        simulation=replace(
+            simulation,
+            start_degc=dict(zip(robot.motor_names, degc.tolist(), strict=True)),
+        ),
+        fast_forward=None,
+        control_period=float(config.get("control_period") or CONTROL_PERIOD),
+        origin=arm.run.folder,
+        at_s=time_s,
+        set_points=tuple(set_points.tolist()),
+    )
+
+
+def _row(
+    arm: RecordedTrial, channel: str, members: Sequence[str], row: int
+) -> FloatArray:
+    """Return a row of a channel; NaN in what was not recorded."""
+    columns = [f"{channel}.{member}" for member in members]
+    values: FloatArray = arm.frame.reindex(columns=columns).iloc[row].to_numpy(float)
+    return values

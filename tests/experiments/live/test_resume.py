@@ -1,0 +1,152 @@
+"""Live from a moment of a recording: what it takes over, and what it refuses."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+
+from experiments.live import replay
+from experiments.live.replay import LiveFromHere, Seek, Show, read_recording
+from experiments.live.resume import RECORDED, ResumedCfg, plan_resumed
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.operation import HeatNow, Misalign
+from experiments.report.run_source import RecordedTrial
+from models import BadInput
+from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
+from tests.experiments.live.test_replay import record
+
+__all__ = ["make_live"]
+
+
+def recorded(make_live: MakeLive, folder: Path, **changes: Any) -> RecordedTrial:
+    """A live robot of the preset `document`; a joint is heated after 0.4 s."""
+    (arm,) = read_recording(record(make_live, folder)).arms
+    return dataclasses.replace(arm, **changes)
+
+
+def with_run(arm: RecordedTrial, **meta: Any) -> RecordedTrial:
+    told = dataclasses.replace(arm.run.meta, **meta)
+    return dataclasses.replace(arm, run=dataclasses.replace(arm.run, meta=told))
+
+
+def resumed(arm: RecordedTrial, time_s: float) -> ResumedCfg:
+    (cfg,) = plan_resumed([arm], time_s).arms
+    assert isinstance(cfg, ResumedCfg)
+    return cfg
+
+
+def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    arm = recorded(make_live, tmp_path)
+    robot = make_live().body.sim.robot
+    for time_s, hot in ((0.2, False), (0.8, True)):
+        live = LiveRobot(resumed(arm, time_s))
+        try:
+            moment = live.moment()
+            row = arm.frame.loc[:time_s].iloc[-1]
+            names = [f"true_temperature.{name}" for name in robot.motor_names]
+            wanted = row[names].to_numpy(float)[list(robot.motor_of_joint)]
+            np.testing.assert_allclose(moment.degc, wanted, atol=0.02)
+            assert bool(moment.degc.max() > 60.0) is hot
+            goal = row[[f"target.{name}" for name in robot.joint_names]]
+            run(live, 250)  # the way into a posture takes 2 s
+            now = live.body.sim.read()
+            np.testing.assert_allclose(now.target, goal.to_numpy(float), atol=1e-4)
+            assert not live.moment().has_fallen
+        finally:
+            live.close("done")
+
+
+def test_its_setting_is_that_of_the_recording(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    arm = recorded(make_live, tmp_path)
+    plan = plan_resumed([arm], 0.5)
+    config: Any = arm.run.meta.config
+    cfg = resumed(arm, 0.5)
+    assert plan.controllers == (arm.name,)
+    assert cfg.simulation.misalignment_deg == config["simulation"]["misalignment_deg"]
+    assert cfg.simulation.misalignment_deg["LAnklePitch"] == 0.78
+    assert cfg.simulation.seed == arm.run.meta.seed
+    assert plan.robot.posture(RECORDED).state == "Stand"
+
+
+def test_a_shift_is_left_to_the_controller(make_live: MakeLive, tmp_path: Path) -> None:
+    """What `minheat` had shifted it shifts again; kept in, it would be there twice."""
+    arm = recorded(make_live, tmp_path)
+    frame = arm.frame.copy()
+    frame["shift.LHipRoll"] = 0.03
+    cfg = resumed(dataclasses.replace(arm, frame=frame), 0.5)
+    plain = resumed(arm, 0.5)
+    robot = cfg.load_robot()
+    less = np.array(plain.set_points) - np.array(cfg.set_points)
+    assert less[robot.joint_index("LHipRoll")] == pytest.approx(0.03)
+    assert np.count_nonzero(less) == 1
+
+
+def test_a_posture_like_none_that_is_stored_is_in_no_state(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    arm = recorded(make_live, tmp_path)
+    frame = arm.frame.copy()
+    frame["target.LShoulderRoll"] += 0.6
+    robot = plan_resumed([dataclasses.replace(arm, frame=frame)], 0.5).robot
+    assert robot.posture(RECORDED).state is None
+    assert robot.posture(RECORDED).effectors == ()
+
+
+def test_what_a_recording_does_not_tell_is_refused(
+    make_live: MakeLive, tmp_path: Path
+) -> None:
+    arm = recorded(make_live, tmp_path)
+    with pytest.raises(BadInput, match="does not tell the setting"):
+        plan_resumed([with_run(arm, config={})], 0.5)
+    bare = arm.frame.drop(columns=["target.HeadYaw"])
+    with pytest.raises(BadInput, match=r"no set-points or no temperatures at 0\.5 s"):
+        plan_resumed([dataclasses.replace(arm, frame=bare)], 0.5)
+    with pytest.raises(BadInput, match="ghost"):
+        plan_resumed([dataclasses.replace(arm, name="ghost")], 0.5)
+
+
+def plans(show: Show) -> list[Any]:
+    return [] if show.plan is None else list(show.plan.arms)
+
+
+def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
+    make_live: MakeLive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = Show(record(make_live, tmp_path))
+    (upright,) = show.recording.moments(0.5)
+    with monkeypatch.context() as patch:
+        lying = [dataclasses.replace(upright, has_fallen=True)]
+        patch.setattr(replay.Recording, "moments", lambda *_: lying)
+        with pytest.raises(BadInput, match=r"lies at 0\.0 s; choose an earlier"):
+            show._do(0, LiveFromHere())
+    assert not plans(show)
+    show._do(0, Seek(time_s=0.6))
+    show._do(0, LiveFromHere())
+    (first,) = plans(show)
+    assert first.at_s == pytest.approx(0.6)
+    show._do(0, LiveFromHere())  # of a second robot, or a second tab
+    assert plans(show) == [first]
+
+
+def test_what_is_live_is_steered_as_ever(make_live: MakeLive, tmp_path: Path) -> None:
+    arm = recorded(make_live, tmp_path)
+    (tmp_path / "again").mkdir()
+    cfg = dataclasses.replace(resumed(arm, 0.8), folder=tmp_path / "again")
+    live = LiveRobot(cfg)
+    live.act(Misalign(joint="LAnklePitch", error_deg=0.0))
+    live.act(HeatNow(joint="LAnklePitch", degc=50.0))
+    run(live, 100)
+    index = live.body.sim.robot.joint_index("LAnklePitch")
+    assert live.body.sim.misalignment[index] == 0.0
+    live.close("done")
+    (again,) = read_recording(tmp_path / "again").arms
+    start_degc = resumed(again, 0.9).simulation.start_degc
+    assert start_degc["LAnklePitch"] == pytest.approx(50.0, abs=0.5)
