@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 HEIGHT_M = 0.58
+NARROWEST = 0.72
+"""Width of the 3-D view over its height at which two robots are still whole."""
 
 
 class Scene:
@@ -53,7 +55,7 @@ class Scene:
             on_joint: told the number of the robot and of the joint that is clicked.
         """
         self._robot, self._names = robot, tuple(names)
-        lay_stage(server, len(names), HEIGHT_M, slope_deg)
+        lay_stage(server, len(names), HEIGHT_M, slope_deg, aspect=NARROWEST)
         body = clothe(robot, q)
         places = HEIGHT_M * APART * (np.arange(len(names)) - 0.5 * (len(names) - 1))
         self._figures = [

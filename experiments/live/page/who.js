@@ -1,5 +1,6 @@
 // -- who holds what: the last minute by groups, now by the tree of resources ----------
 const SPAN_S = 60;
+const A_DAY_S = 86400;
 const held = [];           // robot -> what the event "who" brought
 const spans = new Map();   // robot/group -> [{who, from, to}, ...]
 const opened = new Set();
@@ -75,7 +76,7 @@ function drawWho(s) {
     const has = !shown ? "" : [...shown.virtual.map(v => v + " (faults)"), ...shown.holders.map(([owner, priority]) =>
       owner + " (" + priority + ", " + (who.policy[owner] || "–") + ")")].join(", ") || "–";
     const waits = !shown ? "" : shown.waiters.map(([owner, priority, until]) => owner + " (" + priority + ", "
-      + (until === null ? "no end" : Math.max(until - s.time_s, 0).toFixed(1) + " s") + ")").join(", ");
+      + (until === null || until > s.time_s + A_DAY_S ? "no end" : Math.max(until - s.time_s, 0).toFixed(1) + " s") + ")").join(", ");
     line.append(name, make("td", "", has), make("td", "wait", waits));
     if (count > 1 && isOne) {
       line.className = "several";

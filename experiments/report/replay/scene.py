@@ -42,6 +42,10 @@ FloatArray = NDArray[np.float64]
 
 APART = 0.8
 """Between the middles of two robots, in heights of the tallest one."""
+FOV = np.deg2rad(40.0)
+"""Of the camera, from above to below."""
+ARM = 0.38
+"""How far a robot reaches to a side, in its height."""
 AMBIENT = 1.2
 """Strength of the light from everywhere, beside viser's two lamps."""
 
@@ -114,8 +118,22 @@ def hottest_text(name: str, robot: Robot, degc: FloatArray) -> str:
     return f"{name}: {robot.joint_names[hottest]} {degc[hottest]:.0f} °C"
 
 
-def lay_stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> None:
-    """Lay the ground, and set the camera so that all robots are seen from ahead."""
+def lay_stage(
+    server: "ViserServer",
+    n: int,
+    height: float,
+    slope_deg: float,
+    aspect: float = 1.6,
+) -> None:
+    """Lay the ground, and set the camera so that all robots are seen from ahead.
+
+    Args:
+        server: of the scene.
+        n: robots side by side.
+        height: of the tallest, in m.
+        slope_deg: of the ground.
+        aspect: width of the view over its height.
+    """
     # No map of surroundings and no shadows: on a computer without a graphics card each
     # of them makes a picture take several times as long.
     server.scene.configure_environment_map(None)
@@ -131,11 +149,17 @@ def lay_stage(server: "ViserServer", n: int, height: float, slope_deg: float) ->
         wxyz=sloped(slope_deg),
     )
     middle = np.array([0.0, 0.0, 0.5 * height])
-    far = max(2.2 * height, 0.8 * width + 0.9 * height)
+    half = 0.5 * FOV
+    aside = 0.5 * APART * height * (n - 1) + ARM * height
+    far = max(
+        2.2 * height,
+        0.8 * width + 0.9 * height,
+        aside / (aspect * np.tan(half)),
+    )
     eye = middle + far * np.array([0.95, -0.25, 0.16])
     server.initial_camera.position = tuple(eye.tolist())
     server.initial_camera.look_at = tuple(middle.tolist())
-    server.initial_camera.fov = float(np.deg2rad(40.0))
+    server.initial_camera.fov = float(FOV)
 
 
 def check_viser() -> None:
