@@ -427,6 +427,8 @@ class SimulatedRobot:
 
     def _take_temperature(self) -> None:
         self._sensors.read_temperature(self.heating.temperature)
+        heat_j = float(self.heating.joule_energy.sum())
+        self._sensors.read_battery(self._robot.battery.charge(self.time_s, heat_j))
         self._stiffness.put(self._sensors.temperature)
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:

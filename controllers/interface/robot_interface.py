@@ -186,6 +186,10 @@ def _sonars(robot: Robot) -> tuple[str, ...]:
     return tuple(sonar.name for sonar in robot.sonars)
 
 
+def _battery(_robot: Robot) -> tuple[str, ...]:
+    return ("charge",)
+
+
 def _axes(_robot: Robot) -> tuple[str, ...]:
     return AXES
 
@@ -245,6 +249,10 @@ class Observation:
         FloatArray,
         Reading("m", _sonars, "Distance to what the sonars hear, largest: nothing."),
     ] = field(default_factory=lambda: np.zeros(0))
+    battery: Annotated[
+        FloatArray, Reading("1", _battery, "Charge that is left, full at the start.")
+    ] = field(default_factory=lambda: np.zeros(0))
+    """(1,) in [0, 1]: a model, `models.robot.Battery.charge`."""
 
 
 READINGS: Mapping[str, Reading] = {

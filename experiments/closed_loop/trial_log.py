@@ -271,12 +271,9 @@ class TrialLog:
         robot, battery = self._sim.robot, self._sim.robot.battery
         heat_j = float(self._sim.heating.joule_energy.sum())
         heat_w = float(joule_loss(robot, robot.joint_names) @ self._mean_square)
-        used_j = (
-            battery.idle_watt * self._sim.time_s + heat_j / battery.drive_efficiency
-        )
         power_w = battery.idle_watt + heat_w / battery.drive_efficiency
         capacity_j = 3600.0 * battery.capacity_watt_hour
-        charge = max(0.0, 1.0 - used_j / capacity_j)
+        charge = battery.charge(self._sim.time_s, heat_j)
         return charge, charge * capacity_j / power_w / 60.0
 
     def _note(

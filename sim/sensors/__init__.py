@@ -93,6 +93,7 @@ class Sensors:
         self.temperature = np.zeros(m)
         self.fsr = np.zeros(len(robot.force_sensors))
         self.sonar = np.zeros(len(robot.sonars))
+        self.battery = np.ones(1)
         self._fine = np.zeros(n)
         steps = 1.0 if cfg.resolution else 0.0
         self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
@@ -146,6 +147,10 @@ class Sensors:
         self.temperature[:] = temperature
         if self._cfg.resolution:
             _round_to(self.temperature, self._rates.temperature_step)
+
+    def read_battery(self, charge: float) -> None:
+        """Take what is left of the battery, as a fraction."""
+        self.battery[0] = charge
 
     def _read_encoders(self, q: FloatArray) -> None:
         _encode(

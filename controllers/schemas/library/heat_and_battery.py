@@ -21,8 +21,9 @@ So it is Stand: the knees rest on their stops and the legs are straight, and no 
 would ever pass 42 °C. Sitting, the stored postures hold up arms and legs, whose motors
 would go to 76 °C and more. A robot with a misaligned ankle may do better elsewhere.
 
-`battery watch` estimates what is left in the battery. No sensor of the robot interface
-reads it. What is taken from it is summed up,
+`battery watch` estimates what is left in the battery from motor currents, the work that
+motors do included; a robot's own gauge (`Observation.battery`) may lack or know more.
+What is taken from it is summed up,
 
     P = P0 + Σ max(0, R i² + i K ω) / η,      charge = 1 - ∫ P dt / E,
 

@@ -23,6 +23,7 @@ def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
         **dict.fromkeys(("gyro", "accelerometer"), 3),
         "fsr": len(robot.force_sensors),
         "sonar": len(robot.sonars),
+        "battery": 1,
     }
     assert set(sizes) == set(READINGS)
     number = np.arange(float(len(time_s)))[:, np.newaxis]

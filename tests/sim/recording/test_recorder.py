@@ -503,6 +503,7 @@ def test_every_run_of_a_robot_has_the_same_columns() -> None:
         **dict.fromkeys(("temperature", "current"), m),
         "fsr": len(robot.force_sensors),
         "sonar": len(robot.sonars),
+        "battery": 1,
         **dict.fromkeys(("gyro", "accelerometer"), 3),
     }
     assert "q.LKneePitch" in channels[0].columns
