@@ -15,15 +15,14 @@ from sim.thermal.heating import (
     HeatingCfg,
     HeatingModel,
 )
-from sim.thermal.one_node import OneNode
-from sim.thermal.two_node import TwoNode
+from sim.thermal.motor_nodes import one_node, two_node
 
 
 def make_heating(robot: Robot, cfg: HeatingCfg) -> Heating:
     """Return the heating model of all motors of a robot, at ambient temperature."""
-    model = OneNode if cfg.model == "one-node" else TwoNode
-    return model(
-        robot.motors,
+    nodes = one_node if cfg.model == "one-node" else two_node
+    return Heating(
+        nodes(robot.motors),
         copper_coefficient=cfg.copper_coefficient,
         ambient_degc=cfg.ambient_degc,
     )
@@ -47,8 +46,6 @@ __all__ = [
     "Heating",
     "HeatingCfg",
     "HeatingModel",
-    "OneNode",
-    "TwoNode",
     "make_heating",
     "motor_torque",
 ]

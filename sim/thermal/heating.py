@@ -1,24 +1,28 @@
-"""What every heating model offers, and how one is chosen.
+"""Joint heating: a chain of thermal nodes for each motor, stepped exactly.
 
-Windings, whatever they warm:
+Node 0 is the winding, the last one what the robot reports; x are their temperatures
+above the ambient Tₐ. With capacities C_i, conductances G_i from node i to the next (the
+last one to the air), c the power of a unit of squared torque at the reference
+temperature T_ref, K the torque constant, torques seen on the joint side:
 
-    P = P₀ (1 + α (T - T_ref)),      P₀ = c τ²,      i = τ / K
+    C_0 dx_0/dt = P₀ (1 + α (Tₐ + x_0 - T_ref)) - G_0 (x_0 - x_1),    P₀ = c τ²
+    C_1 dx_1/dt = G_0 (x_0 - x_1) - G_1 x_1,                          i = τ / K
 
-c is the power of a unit of squared torque at the reference temperature T_ref, T the
-temperature of the copper, K the torque constant; torques are seen on the joint side.
+and of one node alone the first line with x_1 = 0. For a constant τ² this is linear,
+dx/dt = A x + b. A has real eigenvalues s_k with projections E_k, so that any function
+of it is f(A) = Σ_k f(s_k) E_k, and
 
-Exact steps of linear equations: the solution of dx/dt = s x + g with constant s, g is
+    x(t)          = e^{At} x₀ + t φ₁(At) b,          φ₁(z) = (e^z - 1) / z
+    ∫₀ᵗ x(t') dt' = t φ₁(At) x₀ + t² φ₂(At) b,       φ₂(z) = (φ₁(z) - 1) / z
 
-    x(t)          = x₀ e^{st} + g t φ₁(st),          φ₁(z) = (e^z - 1) / z
-    ∫₀ᵗ x(t') dt' = x₀ t φ₁(st) + g t² φ₂(st),       φ₂(z) = (φ₁(z) - 1) / z
+are exact. Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
 
-Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
+Assumptions: no loss in the gear, neighbouring motors do not warm each other, and the
+air does not move.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +30,8 @@ from pydantic import Field
 
 from controllers.interface.checked import Checked
 from models import BadInput
+from sim.thermal.first_passage import first_passages
+from sim.thermal.motor_nodes import Chain
 
 FloatArray = NDArray[np.float64]
 
@@ -82,12 +88,35 @@ class HeatingCfg(Checked):
     """Air around every motor in °C; None takes each model's own (27 or 38, or 25)."""
 
 
-def column_of(values: Iterable[float]) -> FloatArray:
-    """Return (n_motors,) one constant of all motors."""
-    return np.array(list(values), dtype=np.float64)
+_IDENTITY = np.ones((1, 1, 1, 1))
+"""The projection of one mode alone, for any number of motors."""
 
 
-class Heating(ABC):
+class _Modes(NamedTuple):
+    """Eigenvalues of A and the projections on them."""
+
+    s: FloatArray
+    """(n_nodes, n_motors) in 1/s, the largest first."""
+    E: FloatArray
+    """(n_nodes, n_nodes, n_nodes, n_motors), E_k by its first index."""
+
+    def function(self, f: FloatArray) -> FloatArray:
+        """Return f(A) (n_nodes, n_nodes, n_motors) from f(s) (n_nodes, n_motors)."""
+        if len(f) == 1:
+            return f[:, np.newaxis]
+        function: FloatArray = f[0] * self.E[0] + f[1] * self.E[1]
+        return function
+
+
+def _product(matrix: FloatArray, x: FloatArray) -> FloatArray:
+    """Return M x (n, n_motors) from M (n, n_nodes, n_motors), x (n_nodes, n_motors)."""
+    product: FloatArray = matrix[:, 0] * x[0]
+    for j in range(1, len(x)):
+        product += matrix[:, j] * x[j]
+    return product
+
+
+class Heating:
     """Temperatures of all motors, driven by the square of their torque.
 
     Order of use: `reset` once, then `advance` over intervals in which the mean
@@ -100,8 +129,6 @@ class Heating(ABC):
     torque where it grows faster than the cooling there is no steady state (thermal
     runaway): `steady_state` says inf, the temperature rises exponentially, and stops
     at the melting point of copper, where `is_burnt` says so.
-
-    A model gives the constants of its windings and says how its nodes step.
     """
 
     state: FloatArray
@@ -111,34 +138,38 @@ class Heating(ABC):
 
     def __init__(
         self,
+        chain: Chain,
         *,
-        n_nodes: int,
-        torque_constant: FloatArray,
-        joule_constant: FloatArray,
-        reference_degc: FloatArray,
-        ambient_degc: FloatArray,
-        copper_coefficient: float,
+        copper_coefficient: float = 0.0,
+        ambient_degc: float | None = None,
     ) -> None:
-        """Keep the constants of all motors, and start at ambient.
+        """Start at ambient.
 
         Args:
-            n_nodes: temperatures of a motor.
-            torque_constant: (n_motors,) K in N·m/A.
-            joule_constant: (n_motors,) c in W/(N·m)².
-            reference_degc: (n_motors,) T_ref in °C.
-            ambient_degc: (n_motors,) of the surroundings, in °C.
+            chain: the nodes.
             copper_coefficient: α in 1/K.
+            ambient_degc: Tₐ in °C; None takes T_ref.
         """
-        self._torque_constant = torque_constant
-        self._joule_constant = joule_constant
-        self._ambient = ambient_degc
+        self._chain = chain
+        self._torque_constant = chain.torque_constant
+        self._joule_constant = chain.joule_constant
+        reference = chain.reference_degc
+        self._ambient = (
+            reference.copy()
+            if ambient_degc is None
+            else np.full_like(reference, ambient_degc)
+        )
         self._alpha = copper_coefficient
-        above_reference = ambient_degc - reference_degc
+        above_reference = self._ambient - reference
         self._resistance_at_ambient = 1.0 + copper_coefficient * above_reference
-        self.state = np.zeros((n_nodes + 1, len(ambient_degc)))
+        self.state = np.zeros((len(chain.capacity) + 1, len(reference)))
+        self._nodes: FloatArray = self.state[:-1]
         self._winding: FloatArray = self.state[0]
         self._reported: FloatArray = self.state[-2]
         self._energy: FloatArray = self.state[-1]
+        self._step_s = -1.0
+        """Duration for which the next two hold, where the resistance is constant."""
+        self._decay = self._gain = np.empty(0)
 
     @property
     def temperature(self) -> FloatArray:
@@ -180,7 +211,7 @@ class Heating(ABC):
             BadInput: a value is not between -50 °C and the melting point of copper.
         """
         start = self._ambient if start_degc is None else start_degc
-        self.state[:-1] = self._excess_of(start)
+        self._nodes[:] = self._excess_of(start)
         self._energy[:] = 0.0
 
     def set_temperature(self, motor: int, degc: float) -> None:
@@ -189,7 +220,7 @@ class Heating(ABC):
         Raises:
             BadInput: it is not between -50 °C and the melting point of copper.
         """
-        self.state[:-1, motor] = self._excess_of(degc)[motor]
+        self._nodes[:, motor] = self._excess_of(degc)[motor]
 
     def _excess_of(self, degc: FloatArray | float) -> FloatArray:
         """Return (n_motors,) temperatures above ambient in K; Raises as `reset`."""
@@ -212,13 +243,12 @@ class Heating(ABC):
         Raises:
             BadInput: a mean square is negative or no number, or the time negative.
         """
-        self._step(self._power(mean_square_torque, duration_s), duration_s)
-        nodes = self.state[:-1]
-        np.minimum(nodes, MELTING_DEGC - self._ambient, out=nodes)
-
-    @abstractmethod
-    def _step(self, power: FloatArray, duration_s: float) -> None:
-        """Move `state` on under P₀ (n_motors,) in W, which may be overwritten."""
+        power = self._power(mean_square_torque, duration_s)
+        if self._alpha == 0.0:
+            self._step_constant_resistance(power, duration_s)
+        else:
+            self._step_copper(power, duration_s)
+        np.minimum(self._nodes, MELTING_DEGC - self._ambient, out=self._nodes)
 
     def predict(self, mean_square_torque: FloatArray, duration_s: float) -> FloatArray:
         """Return the reported temperatures after `advance`, without advancing."""
@@ -228,7 +258,6 @@ class Heating(ABC):
         self.state[:] = before
         return after
 
-    @abstractmethod
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
     ) -> FloatArray:
@@ -243,10 +272,24 @@ class Heating(ABC):
         Returns:
             (n_motors,) seconds from now; 0 where it is there now, inf for never.
         """
+        modes, rate = self._linear(self._power(mean_square_torque))
+        # x(t) - x₀ = Σ_k E_k x'₀ t φ₁(s_k t), the slopes x'₀ = A x₀ + b.
+        slopes = _product(modes.function(modes.s), self._nodes)
+        slopes[0] += rate
+        weights = np.einsum("kjm,jm->km", modes.E[:, -1], slopes)
+        way = np.asarray(threshold_degc) - self._ambient - self._reported
+        return first_passages(weights, modes.s, way)
 
-    @abstractmethod
     def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return (n_motors,) reported temperatures at last, in °C; inf: runaway."""
+        """Return (n_motors,) reported temperatures at last, in °C; inf: runaway.
+
+        That is Tₐ - (A⁻¹ b) of the last node, as long as all s_k are below 0.
+        """
+        modes, rate = self._linear(self._power(mean_square_torque))
+        is_stable = modes.s[0] < 0.0
+        lasting = rate / np.where(is_stable, -modes.s, 1.0)
+        last = np.einsum("km,km->m", lasting, modes.E[:, -1, 0])
+        return self._ambient + np.where(is_stable, last, np.inf)
 
     def currents(self, torque: FloatArray) -> FloatArray:
         """Return (n_motors,) currents τ / K in A for (n_motors,) joint-side torques."""
@@ -267,3 +310,50 @@ class Heating(ABC):
         if not 0.0 <= duration_s < np.inf:
             raise BadInput(f"duration is {duration_s} s; give a number from 0 up.")
         return self._joule_constant * mean_square
+
+    def _linear(self, power: FloatArray) -> tuple[_Modes, FloatArray]:
+        """Return the modes of A, and b of the winding (n_motors,) in K/s, for P₀."""
+        C, G = self._chain.capacity, self._chain.conductance
+        rate = power * self._resistance_at_ambient / C[0]
+        a = (self._alpha * power - G[0]) / C[0]
+        if len(C) == 1:
+            return _Modes(a[np.newaxis], _IDENTITY), rate
+        # A = [[a, c], [e, d]]; as c e > 0 both eigenvalues are real.
+        c, e = G[0] / C[0], G[0] / C[1]
+        d = -e - G[1] / C[1]
+        mean, half = 0.5 * (a + d), 0.5 * (a - d)
+        root = np.sqrt(half**2 + c * e)
+        gap = 2.0 * root  # s₁ - s₂
+        share = (half + root) / gap
+        first = np.array([[share, c / gap], [e / gap, 1.0 - share]])
+        second = np.array([[1.0 - share, -c / gap], [-e / gap, share]])  # I - E₁
+        return _Modes(
+            np.array([mean + root, mean - root]), np.array([first, second])
+        ), rate
+
+    def _step_constant_resistance(self, power: FloatArray, duration_s: float) -> None:
+        """Step with α = 0: decay and gain depend on the duration only, and are kept."""
+        if duration_s != self._step_s:
+            modes, _ = self._linear(np.zeros_like(power))
+            z = modes.s * duration_s
+            self._decay = modes.function(exponential(z))
+            growth = modes.function(duration_s * phi1(z))
+            self._gain = growth[:, 0] / self._chain.capacity[0]
+            self._step_s = duration_s
+        nodes = _product(self._decay, self._nodes)
+        nodes += power * self._gain
+        self._nodes[:] = nodes
+        power *= duration_s
+        self._energy += power
+
+    def _step_copper(self, power: FloatArray, duration_s: float) -> None:
+        """Step with α > 0: the rates s depend on the power."""
+        modes, rate = self._linear(power)
+        z = modes.s * duration_s
+        growth = modes.function(duration_s * phi1(z))
+        excess_seconds = _product(growth[:1], self._nodes)[0]
+        excess_seconds += rate * duration_s**2 * modes.function(phi2(z))[0, 0]
+        self._energy += power * self._resistance_at_ambient * duration_s
+        self._energy += self._alpha * power * excess_seconds
+        past = _product(modes.function(exponential(z)), self._nodes)
+        self._nodes[:] = past + rate * growth[:, 0]
