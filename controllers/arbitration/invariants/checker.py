@@ -72,7 +72,8 @@ class Checker:
     def __init__(self, judges: Iterable[type[InvariantJudge]] = JUDGES) -> None:
         self.violations: list[Violation] = []
         self._kinds = tuple(judges)
-        self._replay = TraceReplay()
+        self.replay = TraceReplay()
+        """The reservations as the trace tells them."""
         self._count = 0
         self._begin()
 
@@ -80,12 +81,12 @@ class Checker:
         """Judge the next event."""
         rules = self._rules.get(type(event)) or self._rules_for(type(event))
         judging, looking_back = rules
-        self._replay.now = event.tick
+        self.replay.now = event.tick
         for judge in judging:
             self._note(judge(event), event.tick)
         if isinstance(event, Opened) and self._count:
             self._begin()
-        self._replay.apply(event)
+        self.replay.apply(event)
         for judge in looking_back:
             self._note(judge(event), event.tick)
         self._count += 1
@@ -99,11 +100,11 @@ class Checker:
         """
         if is_over:
             for judge in self._judges:
-                self._note(judge.end(), self._replay.tick)
+                self._note(judge.end(), self.replay.tick)
         return tuple(self.violations)
 
     def _begin(self) -> None:
-        self._judges = [kind(self._replay) for kind in self._kinds]
+        self._judges = [kind(self.replay) for kind in self._kinds]
         self._rules: dict[type[Event], tuple[list[_Judging], list[_Judging]]] = {}
 
     def _rules_for(self, event: type[Event]) -> tuple[list[_Judging], list[_Judging]]:

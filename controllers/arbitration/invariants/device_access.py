@@ -13,6 +13,7 @@ from controllers.arbitration.invariants.replay_state import LeafState, TokenStat
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
+    TraceReplay,
     after,
     before,
 )
@@ -186,7 +187,9 @@ class CommandOutcomes(InvariantJudge):
             return
         is_shift = asked is not None and asked.is_shift
         leaf = self.replay.leaf(event.resource)
-        reason = self._reason(event.token, True, event.resource, is_shift=is_shift)
+        reason = why_refused(
+            self.replay, event.token, True, event.resource, is_shift=is_shift
+        )
         held = self.replay.live(event.token)
         limits = held and event.resource in held.seats and leaf.limits
         if reason is Refusal.FROZEN:
@@ -208,8 +211,8 @@ class CommandOutcomes(InvariantJudge):
         yield from self._answers(event, asked)
         is_genuine = asked.is_genuine if asked else True
         is_shift = asked is not None and asked.is_shift
-        reason = self._reason(
-            event.token, is_genuine, event.resource, is_shift=is_shift
+        reason = why_refused(
+            self.replay, event.token, is_genuine, event.resource, is_shift=is_shift
         )
         if reason is not event.reason:
             right = reason or "none: it should have been executed"
@@ -232,28 +235,35 @@ class CommandOutcomes(InvariantJudge):
         motors = () if held.owner.is_entrusted else self.replay.leaf(limit).limits
         return tuple(sorted(x for x in motors if self.replay.leaf(x).is_frozen))
 
-    def _reason(
-        self, token: TokenId | None, is_genuine: bool, resource: str, *, is_shift: bool
-    ) -> Refusal | None:
-        leaf = self.replay.leaf(resource)
-        held = None if token is None else self.replay.tokens.get(token)
-        if token is None:
-            return Refusal.NO_TOKEN
-        if token.epoch != self.replay.epoch:
-            return Refusal.WRONG_EPOCH
-        if held is None or not is_genuine:
-            return Refusal.UNKNOWN
-        if held.ended is not None:
-            return held.ended
-        if leaf.is_frozen:
-            return Refusal.FROZEN
-        usable = resource in held.seats and not leaf.is_lent(token)
-        if is_shift:
-            usable = usable or may_shift(leaf, held)
-        elif usable:
-            motors = map(self.replay.leaf, leaf.limits)
-            usable = all(consents(x, held.owner, Right.LIMIT) for x in motors)
-        return None if usable else Refusal.NOT_COVERED
+
+def why_refused(
+    replay: TraceReplay,
+    token: TokenId | None,
+    is_genuine: bool,
+    resource: str,
+    *,
+    is_shift: bool = False,
+) -> Refusal | None:
+    """Return the first reason for which a command is refused; None: it may pass."""
+    leaf = replay.leaf(resource)
+    held = None if token is None else replay.tokens.get(token)
+    if token is None:
+        return Refusal.NO_TOKEN
+    if token.epoch != replay.epoch:
+        return Refusal.WRONG_EPOCH
+    if held is None or not is_genuine:
+        return Refusal.UNKNOWN
+    if held.ended is not None:
+        return held.ended
+    if leaf.is_frozen:
+        return Refusal.FROZEN
+    usable = resource in held.seats and not leaf.is_lent(token)
+    if is_shift:
+        usable = usable or may_shift(leaf, held)
+    elif usable:
+        motors = map(replay.leaf, leaf.limits)
+        usable = all(consents(x, held.owner, Right.LIMIT) for x in motors)
+    return None if usable else Refusal.NOT_COVERED
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from controllers.arbitration.tokens import AskerTie, HolderTie, Loss, Preemption
 from models.resources import ResourceKind
-from tests.controllers.arbitration.manager.model.small_setup import (
+from tests.controllers.arbitration.manager.histories.small_setup import (
     EXCLUSIVE,
     GROUP,
     PARENTS,

@@ -1,12 +1,12 @@
 """The small world of the generated tests: a tree, owners, and policies that misbehave.
 
-A policy of a test is named by a word, since ledger and model each need their own: its
-callback calls back the one that asked it.
+A policy of a test is named by a word, so that a history is plain data; its callback
+calls back the ledger that asked it. Tokens have secrets that follow from their number.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable
 
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.policies import (
     Answer,
     AnswerKind,
@@ -17,10 +17,9 @@ from controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.requests import Request
 from controllers.arbitration.tokens import Token, TokenId
 from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
-from tests.controllers.arbitration.manager.model.sequential.records import secret_of
 
 EXCLUSIVE = ("A1", "A2", "H", "L")
 GROUP = "Pose"
@@ -62,20 +61,15 @@ PARENTS = {
 """Owner to the owner that it is a part of; parents come first."""
 
 
-class Arbiter(Protocol):
-    """What a callback may call: of the ledger or of the model."""
-
-    def request(self, request: Request, tick: int) -> object: ...
-    def release(
-        self, token: Token, tick: int, names: Iterable[str] | None = None
-    ) -> None: ...
-    def withdraw(self, number: int, tick: int, /) -> object: ...
-    def demand_again(self, number: int, tick: int, /) -> None: ...
-    def drop(self, owner: str, tick: int) -> None: ...
-    def add_owner(self, owner: Owner, tick: int) -> None: ...
+EPOCH = 1
 
 
-Callback = Callable[[Arbiter, Demand], Answer | None]
+def secret_of(sequence: int) -> int:
+    """Return the secret of the token of a number."""
+    return (sequence * 0x9E37_79B9_7F4A_7C15) % 2**64
+
+
+Callback = Callable[[Ledger, Demand], Answer | None]
 
 
 def whole(token: TokenId) -> Token:
@@ -83,70 +77,70 @@ def whole(token: TokenId) -> Token:
     return Token(token.epoch, token.sequence, secret_of(token.sequence))
 
 
-def _release(arbiter: Arbiter, demand: Demand) -> None:
-    arbiter.release(whole(demand.token), demand.tick)
+def _release(ledger: Ledger, demand: Demand) -> None:
+    ledger.release(whole(demand.token), demand.tick)
 
 
-def _release_some(arbiter: Arbiter, demand: Demand) -> None:
-    arbiter.release(whole(demand.token), demand.tick, demand.resources[:1])
+def _release_some(ledger: Ledger, demand: Demand) -> None:
+    ledger.release(whole(demand.token), demand.tick, demand.resources[:1])
 
 
-def _release_twice(arbiter: Arbiter, demand: Demand) -> None:
-    _release(arbiter, demand)
-    _release(arbiter, demand)
+def _release_twice(ledger: Ledger, demand: Demand) -> None:
+    _release(ledger, demand)
+    _release(ledger, demand)
 
 
-def _release_and_promise(arbiter: Arbiter, demand: Demand) -> Answer:
-    _release(arbiter, demand)
+def _release_and_promise(ledger: Ledger, demand: Demand) -> Answer:
+    _release(ledger, demand)
     return Answer(kind=AnswerKind.PAUSE)
 
 
-def _raise(arbiter: Arbiter, demand: Demand) -> None:
+def _raise(ledger: Ledger, demand: Demand) -> None:
     raise RuntimeError("user code")
 
 
-def _stay_silent(arbiter: Arbiter, demand: Demand) -> None:
+def _stay_silent(ledger: Ledger, demand: Demand) -> None:
     return None
 
 
-def _ask_again(arbiter: Arbiter, demand: Demand) -> None:
-    arbiter.request(
+def _ask_again(ledger: Ledger, demand: Demand) -> None:
+    ledger.request(
         Request(owner=demand.holder, resources=demand.resources, timeout_s=2.0),
         demand.tick,
     )
 
 
-def _ask_more(arbiter: Arbiter, demand: Demand) -> Answer:
-    arbiter.request(
+def _ask_more(ledger: Ledger, demand: Demand) -> Answer:
+    ledger.request(
         Request(owner=demand.holder, resources=("L",), timeout_s=3.0), demand.tick
     )
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _die(arbiter: Arbiter, demand: Demand) -> None:
-    arbiter.drop(demand.holder, demand.tick)
+def _die(ledger: Ledger, demand: Demand) -> None:
+    ledger.drop(demand.holder, demand.tick)
 
 
-def _kill_the_asker(arbiter: Arbiter, demand: Demand) -> Answer:
+def _kill_the_asker(ledger: Ledger, demand: Demand) -> Answer:
     if demand.asker in PARENTS:
-        arbiter.drop(demand.asker, demand.tick)
+        ledger.drop(demand.asker, demand.tick)
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _withdraw_the_asker(arbiter: Arbiter, demand: Demand) -> Answer:
+def _withdraw_the_asker(ledger: Ledger, demand: Demand) -> Answer:
     if demand.request is not None:
-        arbiter.withdraw(demand.request, demand.tick)
+        ledger.withdraw(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD)
 
 
-def _press(arbiter: Arbiter, demand: Demand) -> Answer:
+def _press(ledger: Ledger, demand: Demand) -> Answer:
     """Have the others asked once more, while the asker still asks."""
     if demand.request is not None:
-        arbiter.demand_again(demand.request, demand.tick)
+        ledger.demand_again(demand.request, demand.tick)
     return Answer(kind=AnswerKind.YIELD, after_s=1.0)
 
 
-def _talk_nonsense(arbiter: Arbiter, demand: Demand) -> Answer:
+def _talk_nonsense(ledger: Ledger, demand: Demand) -> Answer:
     return "yes"  # type: ignore[return-value]  # user code may
 
 
@@ -177,9 +171,9 @@ _READY: dict[str, ConflictPolicy] = {
 POLICIES = (*_READY, *_CALLBACKS)
 
 
-def make_policy(word: str, arbiter: Arbiter) -> ConflictPolicy:
-    """Return the policy of a word, calling back `arbiter`."""
+def make_policy(word: str, ledger: Ledger) -> ConflictPolicy:
+    """Return the policy of a word, calling back `ledger`."""
     if word in _READY:
         return _READY[word]
     callback, limit_s = _CALLBACKS[word]
-    return CallbackOnDemand(lambda demand: callback(arbiter, demand), limit_s)
+    return CallbackOnDemand(lambda demand: callback(ledger, demand), limit_s)

@@ -1,0 +1,379 @@
+"""The ledger is as the replay of its trace says, in many histories, and keeps its laws.
+
+Each history is a world (preemption, policies of six owners, times to live, how many
+dead tokens are kept) and a dozen calls. Seeded ones are fast, so that a great many can
+be run; hypothesis looks deeper into fewer, and shrinks what fails. Many more:
+
+    TESTBED_SOAK=100000 pytest -n auto tests/controllers/arbitration -k soak
+
+A failure prints the shortest history that shows it.
+"""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    rule,
+    run_state_machine_as_test,
+)
+
+from controllers.arbitration.invariants import trace_hash
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.requests import Request, StaleToken
+from controllers.arbitration.tokens import Preemption
+from tests.controllers.arbitration.manager.histories import steps
+from tests.controllers.arbitration.manager.histories.runs import Run, World
+from tests.controllers.arbitration.manager.histories.small_setup import (
+    EXCLUSIVE,
+    PARENTS,
+    POLICIES,
+)
+from tests.controllers.arbitration.manager.histories.steps import (
+    FOCUSES,
+    Ask,
+    Call,
+    Chooser,
+    Release,
+    Step,
+)
+
+T = TypeVar("T")
+
+_OFTEN: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
+    (steps.choose_request, 12),
+    (steps.choose_release, 5),
+    (steps.choose_time, 4),
+    (steps.choose_word, 1),
+    (steps.choose_sign_of_life, 1),
+    (steps.choose_end, 1),
+    (steps.choose_fault, 2),
+    (steps.choose_posture, 2),
+    (steps.choose_resource, 1),
+    (steps.choose_command, 1),
+)
+KINDS = tuple(kind for kind, times in _OFTEN for _ in range(times))
+"""Kinds of steps, each as often as it comes."""
+
+
+class Seeded:
+    """Chooses by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.focus = self.choose(FOCUSES)
+
+    def choose(self, options: Sequence[T]) -> T:
+        return options[int(self._random.random() * len(options))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A world, and the steps taken in it."""
+
+    world: World
+    steps: tuple[Step, ...]
+
+    def replay(self) -> Run:
+        """Take every step, comparing after each.
+
+        Raises:
+            AssertionError: ledger and replay differ, or an invariant is broken.
+        """
+        run = Run(self.world)
+        for step in self.steps:
+            run.run(step)
+        run.finish()
+        return run
+
+    def lead(self) -> Run:
+        """Take every step, and compare nothing."""
+        run = Run(self.world)
+        for step in self.steps:
+            run.take(step)
+        return run
+
+
+def choose_world(pick: Chooser) -> World:
+    return World(
+        preemption=pick.choose(tuple(Preemption)),
+        dead_tokens_kept=pick.choose((10_000, 2)),
+        overtake_s=pick.choose((0.0, 2.0, 5.0, 5.0)),
+        policies=tuple(pick.choose(POLICIES) for _ in PARENTS),
+        time_to_live_s=pick.choose((None, None, 5.0)),
+    )
+
+
+def history_of(seed: int, length: int) -> History:
+    """Return the history of a seed."""
+    pick = Seeded(seed)
+    world = choose_world(pick)
+    taken = [pick.choose(KINDS)(pick) for _ in range(length)]
+    if seed % 4 == 3:  # the others stay the histories that they were
+        for _ in range(1 + length // 8):
+            taken.insert(pick.choose(range(length)), steps.choose_rules(pick))
+    return History(world=world, steps=tuple(taken))
+
+
+def why_it_fails(history: History) -> str:
+    """Return what is wrong with a history, "" if nothing is."""
+    try:
+        history.replay()
+    except Exception as failure:  # noqa: BLE001  (a crash of the ledger counts too)
+        return f"{type(failure).__name__}: {failure}"
+    return ""
+
+
+def shortest(history: History) -> History:
+    """Leave out steps for as long as what remains still fails."""
+    taken = list(history.steps)
+    at = len(taken)
+    while at > 0:
+        at -= 1
+        fewer = History(world=history.world, steps=(*taken[:at], *taken[at + 1 :]))
+        if why_it_fails(fewer):
+            taken = list(fewer.steps)
+            at = min(at, len(taken))
+    return History(world=history.world, steps=tuple(taken))
+
+
+SEEDS = 2_001
+PARTS_OF_A_SOAK = 20
+"""So that processes can share them (`-n`)."""
+LENGTHS = (6, 12, 24)
+"""Numbers of steps: short ones are read easily, long ones get further."""
+PARTS = 10
+"""Of the seeds: one is quick enough to be run at every change."""
+
+
+def _judge(seeds: range) -> None:
+    for seed in seeds:
+        history = history_of(seed, LENGTHS[seed % len(LENGTHS)])
+        if why_it_fails(history):
+            least = shortest(history)
+            steps = "\n".join(f"  {step}" for step in least.steps)
+            pytest.fail(
+                f"seed {seed}: {least.world}\n{steps}\n{why_it_fails(least)}",
+                pytrace=False,
+            )
+
+
+@pytest.mark.requirement(
+    "RM-14",
+    "RM-16",
+    "RM-17",
+    "RM-19",
+    "RM-20",
+    "RM-21",
+    "RM-22",
+    "RM-23",
+    "RM-26",
+    "RM-28",
+    "RM-29",
+    "RM-30",
+    "RM-31",
+    "RM-33",
+    "RM-34",
+    "RM-35",
+    "RM-36",
+    "RM-37",
+    "RM-39",
+    "RM-45",
+    "RM-47",
+    "RM-52",
+    "RM-53",
+    "RM-56",
+    "AR-3",
+    "AR-4",
+    "AR-5",
+    "AR-6",
+    "AR-12",
+    "AR-14",
+    "AR-15",
+    "AR-17",
+    "AR-18",
+    "AR-19",
+    "AR-20",
+    "AR-21",
+    "AR-22",
+    "AR-23",
+    "AR-24",
+    "AR-25",
+    "AR-26",
+    "AR-27",
+)
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))]
+)
+def test_every_seeded_history_is_as_its_trace_says(part: int) -> None:
+    _judge(range(part, SEEDS, PARTS))
+
+
+@pytest.mark.requirement("RM-21")
+@pytest.mark.parametrize("seed", [61_286, 72_580])
+def test_histories_that_a_soak_once_found(seed: int) -> None:
+    """Policies that call through each other without end; a wrong verdict on a token."""
+    _judge(range(seed, seed + 1))
+
+
+@pytest.mark.parametrize("part", range(PARTS_OF_A_SOAK))
+def test_soak(soak: int, part: int) -> None:
+    """With `TESTBED_SOAK=N`: N histories more, from the first seed not tested above."""
+    _judge(range(SEEDS + part, SEEDS + soak, PARTS_OF_A_SOAK))
+
+
+EXAMPLES, STEPS = 200, 20
+"""Histories, and most steps in each."""
+
+
+class Drawn:
+    """Chooses by hypothesis."""
+
+    def __init__(self, data: st.DataObject, focus: steps.Focus) -> None:
+        self._data = data
+        self.focus = focus
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self._data.draw(st.sampled_from(options))
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Leads a ledger through one history."""
+
+    run_: Run
+    focus: steps.Focus
+
+    @initialize(data=st.data())
+    def open(self, data: st.DataObject) -> None:
+        self.focus = data.draw(st.sampled_from(steps.FOCUSES))
+        world = choose_world(self.drawn(data))
+        note(f"{world} {self.focus}")
+        self.run_ = Run(world)
+
+    def drawn(self, data: st.DataObject) -> Drawn:
+        return Drawn(data, self.focus)
+
+    @rule(data=st.data(), choose=st.sampled_from((*KINDS, steps.choose_rules)))
+    def take(
+        self, data: st.DataObject, choose: Callable[[steps.Chooser], steps.Step]
+    ) -> None:
+        step = choose(self.drawn(data))
+        note(str(step))
+        self.run_.run(step)
+
+    def teardown(self) -> None:
+        if hasattr(self, "run_"):
+            self.run_.finish()
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("RM-21", "RM-23", "AR-5", "AR-10", "AR-11")
+def test_the_ledger_is_as_its_trace_says_whatever_happens() -> None:
+    run_state_machine_as_test(
+        LedgerMachine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        ),
+    )
+
+
+OTHER_SEEDS = range(1_000_000, 1_000_150)
+"""None of those above."""
+LENGTH = 20
+
+
+def turned(step: Step) -> Step:
+    """Return a step that names its resources in the opposite order."""
+    if isinstance(step, Ask):
+        return replace(
+            step, resources=step.resources[::-1], optional=step.optional[::-1]
+        )
+    if isinstance(step, Release) and step.names is not None:
+        return replace(step, names=step.names[::-1])
+    if isinstance(step, Call) and isinstance(names := step.said.get("names"), tuple):
+        return replace(step, said={**step.said, "names": names[::-1]})
+    return step
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("RM-24")
+def test_the_order_of_names_leaves_no_mark() -> None:
+    many = 0
+    for seed in OTHER_SEEDS:
+        history = history_of(seed, LENGTH)
+        other = replace(history, steps=tuple(turned(step) for step in history.steps))
+        many += other != history
+        assert trace_hash(history.lead().trace) == trace_hash(other.lead().trace), seed
+    assert many > len(OTHER_SEEDS) // 2  # the law was put to the test
+
+
+_HASH_OF_MANY = """
+from tests.controllers.arbitration.manager.histories.test_histories import *
+from controllers.arbitration.invariants import trace_hash
+
+for seed in OTHER_SEEDS[:40]:
+    print(trace_hash(history_of(seed, LENGTH).lead().trace))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("AR-28")
+def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", _HASH_OF_MANY],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
+    assert len(set(said[0].split())) > 30
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("AR-17", "AR-24", "AR-26")
+def test_a_dead_token_changes_nothing() -> None:
+    tried = 0
+    for seed in OTHER_SEEDS:
+        run = history_of(seed, LENGTH).lead()
+        ledger, tick = run.ledger, run.ledger.tick
+        run.advance(tick)
+        before, said = take_snapshot(ledger), _said(run)
+        for token in run.issued:
+            owner = run.checker.replay.tokens[token.id].owner.name
+            if token in run.alive or not ledger.knows(owner):
+                continue
+            tried += 1
+            ask = Request(owner=owner, resources=("Arm",), add_to=token)
+            with pytest.raises(StaleToken):
+                ledger.request(ask, tick)
+            with pytest.raises(StaleToken):
+                ledger.release(token, tick)
+            with pytest.raises(StaleToken):
+                ledger.release(token, tick, ("Arm",))
+            assert all(ledger.authorise(token, leaf) for leaf in EXCLUSIVE[:2])
+        assert take_snapshot(ledger) == before
+        assert _said(run) == said
+        for wait in range(1, 20):  # nor later: its owner did not become alive by it
+            run.advance(tick + wait)
+        run.compare()
+    assert tried > len(OTHER_SEEDS)
+
+
+def _said(run: Run) -> list[str]:
+    return [str(event) for event in run.trace if type(event).__name__ != "Settled"]
