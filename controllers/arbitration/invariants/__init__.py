@@ -1,8 +1,8 @@
 """The invariants I-1 to I-22 and I-27, as functions of the event trace.
 
-A replay rebuilds who holds and who waits from the trace alone; judges, a family of
-invariants each, look at every event before or after it takes effect. What holds only
-when a call is done is judged at its `Settled`.
+A replay rebuilds who holds and who waits from the trace alone. One table of rules
+(`JUDGES`) looks at every event before or after it takes effect; what holds only when a
+call is done is judged at its `Settled`, by what the replay noted since the last one.
 
 What takes more than one trace is left to tests, with `trace_hash` as the tool: the
 order of naming (I-5), the guessing of secrets (I-13), the device log beside the trace

@@ -2,54 +2,41 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from controllers.arbitration.events import Event, Opened, event_to_line
+from controllers.arbitration.invariants import (
+    losing,
+    ownership,
+    request_outcomes,
+    waiting,
+    well_formed,
+)
 from controllers.arbitration.invariants.device_access import (
     CommandOutcomes,
     DeviceRights,
     Freezing,
 )
-from controllers.arbitration.invariants.losing import FairTaking, Losing, Promises
-from controllers.arbitration.invariants.ownership import (
-    Inheritance,
-    Ownership,
-    WholeGrants,
-)
-from controllers.arbitration.invariants.request_outcomes import (
-    Denial,
-    GoneOwners,
-    Outcomes,
-)
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
+    Rule,
     TraceReplay,
     Violation,
 )
-from controllers.arbitration.invariants.waiting import Deadlock, Loans, Queue, WakeUp
-from controllers.arbitration.invariants.well_formed import Naming, Notices, TokenIssue
 
-JUDGES: tuple[type[InvariantJudge], ...] = (
-    Naming,
-    Notices,
-    TokenIssue,
-    Ownership,
-    Inheritance,
-    WholeGrants,
-    Outcomes,
-    Denial,
-    Promises,
-    Queue,
-    WakeUp,
-    Loans,
-    FairTaking,
-    Losing,
-    GoneOwners,
-    Deadlock,
+JUDGES: tuple[Rule | type[InvariantJudge], ...] = (
+    *well_formed.RULES,
+    *ownership.RULES,
+    *request_outcomes.RULES,
+    *waiting.RULES,
+    *losing.RULES,
     CommandOutcomes,
     DeviceRights,
     Freezing,
 )
+"""The one table of rules: those of the reservations, and judges of what passes a gate,
+which remember commands."""
 _Judging = Callable[[Event], Findings | None]
 
 
@@ -69,7 +56,7 @@ class Checker:
     for circles grow with their number. Ended tokens are remembered for an epoch.
     """
 
-    def __init__(self, judges: Iterable[type[InvariantJudge]] = JUDGES) -> None:
+    def __init__(self, judges: Iterable[Rule | type[InvariantJudge]] = JUDGES) -> None:
         self.violations: list[Violation] = []
         self._kinds = tuple(judges)
         self.replay = TraceReplay()
@@ -99,20 +86,29 @@ class Checker:
                 command must have ended; False for a trace that merely stops.
         """
         if is_over:
+            self._note(request_outcomes.never_ended(self.replay), self.replay.tick)
             for judge in self._judges:
                 self._note(judge.end(), self.replay.tick)
         return tuple(self.violations)
 
     def _begin(self) -> None:
-        self._judges = [kind(self.replay) for kind in self._kinds]
+        self._judges: list[InvariantJudge] = []
         self._rules: dict[type[Event], tuple[list[_Judging], list[_Judging]]] = {}
+        self._bound: list[tuple[Rule, _Judging]] = []
+        for kind in self._kinds:
+            if isinstance(kind, Rule):
+                self._bound.append((kind, partial(kind.judge, self.replay)))
+                continue
+            judge = kind(self.replay)
+            self._judges.append(judge)
+            for rule in kind.rules:
+                self._bound.append((rule, partial(rule.judge, judge)))
 
     def _rules_for(self, event: type[Event]) -> tuple[list[_Judging], list[_Judging]]:
         found: tuple[list[_Judging], list[_Judging]] = ([], [])
-        for judge in self._judges:
-            for rule in judge.rules:
-                if issubclass(event, rule.events):
-                    found[not rule.is_before].append(getattr(judge, rule.name))
+        for rule, judging in self._bound:
+            if issubclass(event, rule.events):
+                found[not rule.is_before].append(judging)
         self._rules[event] = found
         return found
 

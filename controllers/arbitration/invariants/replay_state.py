@@ -8,11 +8,15 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from heapq import heappush
+from typing import TypeVar
 
-from controllers.arbitration.events import Requested
+from controllers.arbitration.events import Event, Requested, Revoked
+from controllers.arbitration.policies import AnswerKind
 from controllers.arbitration.tokens import Loss, OutcomeKind, Refusal, Right, TokenId
 from models.resources import ResourceKind
 
+E = TypeVar("E", bound=Event)
 Key = tuple[int, int, int]
 """Place among the waiting: minus the priority, arrival, number of the request."""
 
@@ -40,6 +44,12 @@ class OwnerState:
         """Find the ancestors."""
         above = self.parent.line if self.parent else {}
         self.line = {self: 0} | {owner: far + 1 for owner, far in above.items()}
+
+    @property
+    def due_tick(self) -> int | None:
+        """When its silence is too long; None: it is trusted for ever."""
+        limit = self.time_to_live_ticks
+        return None if limit is None else self.last_life + max(1, limit)
 
     def family(self) -> "list[OwnerState]":
         """Return it and all its descendants."""
@@ -69,10 +79,23 @@ class TokenState:
     """Owner and right to whether it may use that on these motors."""
     ended: Refusal | None = None
     """Why commands with it are refused; None while it is valid."""
+    promises: dict[int, "Promise"] = field(default_factory=dict)
+    """Number of a request to what is to be given up for it."""
 
     def lends(self, leaves: Collection[str]) -> bool:
         """Whether it gives these back only for a time: it does not end with them."""
         return bool(leaves) and self.lent.issuperset(leaves)
+
+
+@dataclass(slots=True, eq=False)
+class Promise:
+    """A token was asked to give way for a request, until a tick."""
+
+    owner: str
+    until: int
+    asked: frozenset[str]
+    kept: set[str]
+    """Leaves of these that it has not lost since."""
 
 
 @dataclass(slots=True, eq=False)
@@ -175,6 +198,11 @@ class RequestState:
     """Tick from which no equal may pass it."""
     outcome: OutcomeKind | None = None
     outcome_tick: int = 0
+    outcome_call: int = 0
+    answers: dict[TokenId, AnswerKind] = field(default_factory=dict)
+    """What the holders in its way said last."""
+    promised_by: dict[TokenId, None] = field(default_factory=dict)
+    """Tokens that were asked to give way for it by a tick."""
 
     @property
     def number(self) -> int:
@@ -191,6 +219,39 @@ class RequestState:
         """When it times out at the latest; None: a pause without limit."""
         limit = self.asked.timeout_ticks
         return None if limit is None else self.asked.tick + limit
+
+
+@dataclass(slots=True, eq=False)
+class CallNotes:
+    """What happened since the last call was done, for what is judged at its end."""
+
+    said: dict[type[Event], list[Event]] = field(default_factory=dict)
+    """The events by their kind, in their order."""
+    untold: dict[TokenId, Revoked] = field(default_factory=dict)
+    """Token to its loss, of which its owner does not know yet."""
+    lost: dict[TokenId, tuple[Revoked, dict[str, int]]] = field(default_factory=dict)
+    """Paused token to its loss and the shares that it lost."""
+    pauses: dict[int, tuple[Revoked, dict[str, int]]] = field(default_factory=dict)
+    """The same, by the number of the request that is to resume."""
+    answers: dict[TokenId, AnswerKind] = field(default_factory=dict)
+    """What holders said to a wish for another state."""
+    gave_up_state: list[Revoked] = field(default_factory=list)
+    """Losses for a state that is not left yet."""
+    outer: list[tuple[Revoked, str, TokenId | None]] = field(default_factory=list)
+    """Losses inside of a reservation that goes: leaf, and whose it was."""
+    siblings: list[tuple[Requested, SeatState]] = field(default_factory=list)
+    """Who asks inside of an ancestor's reservation, and who is in the way there."""
+    met: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    """Request for which holders give way, to whom it met before they did."""
+    crashed: set[OwnerState] = field(default_factory=set)
+    """Owners that are gone."""
+    ending: list[TokenState] = field(default_factory=list)
+    cancelled: list[RequestState] = field(default_factory=list)
+    """What they had and waited for then."""
+
+    def all(self, kind: type[E]) -> list[E]:
+        """Return the events of a kind."""
+        return self.said.get(kind, [])  # type: ignore[return-value]  # by its kind
 
 
 class ReplayState:
@@ -212,6 +273,14 @@ class ReplayState:
         self.overtake_ticks = 0
         self.call = 0
         """Number of calls that have settled."""
+        self.notes = CallNotes()
+        """Of the call that has not."""
+        self.due_requests: list[tuple[int, int]] = []
+        """Heap of limits: tick and number of a request."""
+        self.due_promises: list[tuple[int, tuple[int, TokenId]]] = []
+        """Heap of promises: tick, request and token."""
+        self.due_lives: list[tuple[int, str]] = []
+        """Heap of silences that are too long: tick and owner."""
         self.written_tick = -1
         """Of the gate's last write."""
         self.leaves: dict[str, LeafState] = {}
@@ -279,6 +348,7 @@ class ReplayState:
         if request is None or request.outcome is not None:
             return
         request.outcome, request.outcome_tick = kind, self.tick
+        request.outcome_call = self.call
         self.ended.append(request)
         owner, asked = request.owner, request.asked
         owner.waiting.pop(number, None)
@@ -308,6 +378,8 @@ class ReplayState:
             return
         for name in names:
             seat = held.seats.pop(name, None)
+            for promise in held.promises.values():
+                promise.kept.discard(name)
             if seat is not None:
                 seat.leaf.unseat(seat)
                 self.touched[seat.leaf] = why
@@ -320,6 +392,8 @@ class ReplayState:
         """Note a sign of life."""
         owner = self.owner(name)
         owner.last_life, owner.is_gone = self.tick, False
+        if owner.due_tick is not None:
+            heappush(self.due_lives, (owner.due_tick, name))
 
     def tangle(self, owner: OwnerState) -> None:
         """Note whether an owner both holds and waits."""

@@ -1,27 +1,38 @@
 """The state of the reservations, rebuilt from their trace; the base of all judges.
 
 Events are taken as they come, right or wrong: what may not be is the judges' matter.
-So nothing here raises; what is not known is made up as plainly as possible. A judge is
-some functions of the trace, each on its events.
+So nothing here raises; what is not known is made up as plainly as possible. A rule is a
+function of this state and an event, a judge some rules with a memory of their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from heapq import heappop
+from heapq import heappop, heappush
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from controllers.arbitration import events as t
 from controllers.arbitration.events import Event
 from controllers.arbitration.invariants.replay_state import (
+    CallNotes,
     LeafState,
     OwnerState,
+    Promise,
     ReplayState,
     RequestState,
     SeatState,
     TokenState,
 )
-from controllers.arbitration.tokens import Loss, OutcomeKind, Preemption, Refusal
+from controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    NoticeKind,
+    OutcomeKind,
+    Preemption,
+    Refusal,
+)
 from models.resources import DeviceKind
+
+_OF_A_STATE = (LossCause.YIELDED, LossCause.STATE_LEFT)
 
 
 class TraceReplay(ReplayState):
@@ -36,8 +47,9 @@ class TraceReplay(ReplayState):
         }
 
     def apply(self, event: Event) -> None:
-        """Let an event change the state; a notice changes nothing."""
+        """Let an event change the state."""
         self.tick = event.tick
+        self.notes.said.setdefault(type(event), []).append(event)
         effect = self._effects.get(type(event))
         if effect is not None:
             effect(event)
@@ -57,6 +69,7 @@ class TraceReplay(ReplayState):
 
     def _on_settled(self, _: t.Settled) -> None:
         self.call += 1
+        self.notes = CallNotes()
         self.touched.clear()
         while self.ended and self.ended[0].outcome_tick < self.tick:
             old = self.ended.popleft()
@@ -72,7 +85,38 @@ class TraceReplay(ReplayState):
             token.allows[event.owner, event.right] = event.is_allowed
             self.see_alive(token.owner.name)
 
+    def _on_answered(self, event: t.Answered) -> None:
+        request = self.waiting(event.request)
+        answers = self.notes.answers if request is None else request.answers
+        answers[event.token] = event.answer
+
+    def _on_notified(self, event: t.Notified) -> None:
+        token, number = event.token, event.request
+        if token is None:
+            return
+        if event.kind is NoticeKind.LOST:
+            self.notes.untold.pop(token, None)
+        if event.why is LossCause.PAUSED and token in self.notes.lost:
+            lost = self.notes.lost.pop(token)
+            if number is not None:
+                self.notes.pauses[number] = lost
+        held, request = self.tokens.get(token), self.waiting(number)
+        if held is None or number is None:
+            return
+        if event.kind is NoticeKind.KEEP_ON:
+            held.promises.pop(number, None)
+        elif event.kind is NoticeKind.YIELD_BY and event.until_tick is not None:
+            asked, until = frozenset(event.leaves), event.until_tick
+            held.promises[number] = Promise(event.owner, until, asked, set(asked))
+            heappush(self.due_promises, (until, (number, token)))
+            if request is not None:
+                request.promised_by[token] = None
+
     def _on_requested(self, event: t.Requested) -> None:
+        self.notes.pauses.pop(event.request, None)
+        limit = event.timeout_ticks
+        if limit is not None and (limit > 0 or event.resumes is not None):
+            heappush(self.due_requests, (event.tick + limit, event.request))
         if self.waiting(event.request) is not None:
             return
         owner = self.owner(event.owner)
@@ -145,6 +189,19 @@ class TraceReplay(ReplayState):
         self.written_tick = event.tick
 
     def _on_revoked(self, event: t.Revoked) -> None:
+        notes, token = self.notes, self.live(event.token)
+        notes.untold[event.token] = event
+        seats = {} if token is None else token.seats
+        if event.why is LossCause.PAUSED and token is not None:
+            names = event.lost if token.loss is Loss.PARTIAL else seats
+            shares = {leaf: seats[leaf].share for leaf in names if leaf in seats}
+            notes.lost[event.token] = event, shares
+        elif event.why is LossCause.PARENT_RELEASED and token is not None:
+            for leaf in event.lost:
+                inside = seats[leaf].inside if leaf in seats else None
+                notes.outer.append((event, leaf, inside))
+        if event.request is None and event.why in _OF_A_STATE:
+            notes.gave_up_state.append(event)
         self.unseat(event.token, event.lost, Refusal.REVOKED)
         self.unseat(event.token, event.freed, Refusal.REVOKED, "I-18")
 
@@ -156,6 +213,9 @@ class TraceReplay(ReplayState):
 
     def _on_crashed(self, event: t.Crashed) -> None:
         for owner in self.owner(event.owner).family():
+            self.notes.crashed.add(owner)
+            self.notes.ending += owner.tokens.values()
+            self.notes.cancelled += owner.waiting.values()
             owner.is_gone = True
 
     def _on_frozen(self, event: t.Frozen) -> None:
@@ -169,6 +229,7 @@ class TraceReplay(ReplayState):
             self.touched[leaf] = "I-22"
 
     def _on_state_changed(self, event: t.StateChanged) -> None:
+        self.notes.gave_up_state.clear()
         self.active[event.group] = event.active
         self.touch(self.children.get(event.group, ()))
 
@@ -239,34 +300,60 @@ class Violation:
         return f"{self.invariant} ({where}): {self.sentence}"
 
 
-class JudgeRule(NamedTuple):
-    """A method of a judge that looks at some events."""
+class Rule(NamedTuple):
+    """A function that says what is wrong at some events."""
 
-    name: str
+    judge: Callable[..., Any]
+    """Of the replay and the event."""
+    invariants: tuple[str, ...]
+    """Those that it can find broken."""
     events: tuple[type[Event], ...]
     is_before: bool
-    """Whether it looks at the state before the event, or after."""
+    """Whether it judges the state that the event meets, or the one that it leaves."""
+
+
+class RuleTable(list[Rule]):
+    """The rules of one family, in the order in which they judge an event.
+
+        RULES = RuleTable()
+
+        @RULES.before("I-12")
+        def higher_epoch(replay: TraceReplay, event: t.Opened) -> Findings: ...
+
+    A rule looks at the events that the annotation of its last argument names, and
+    yields what is wrong, or notes something for the end of the call.
+    """
+
+    def before(self, *invariants: str) -> Callable[[R], R]:
+        """Add a rule for the state that an event meets."""
+        return self._add(invariants, is_before=True)
+
+    def after(self, *invariants: str) -> Callable[[R], R]:
+        """Add a rule for the state that an event leaves."""
+        return self._add(invariants, is_before=False)
+
+    def _add(self, invariants: tuple[str, ...], *, is_before: bool) -> Callable[[R], R]:
+        def add(judge: R) -> R:
+            self.append(Rule(judge, invariants, events_of(judge), is_before))
+            return judge
+
+        return add
 
 
 @dataclass(eq=False)
 class InvariantJudge:
-    """Keeps a family of invariants; its rules are the methods marked `before`, `after`.
-
-    A rule looks at the events that the annotation of its argument names, and yields
-    what is wrong, or only remembers; it never changes the replay. Where two look at one
-    event, the one that is written first does so first.
-    """
+    """Rules with a memory of their own: the methods marked `before` and `after`."""
 
     invariants: ClassVar[tuple[str, ...]]
     """Those that it can find broken."""
-    rules: ClassVar[tuple[JudgeRule, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = ()
     replay: TraceReplay
 
     def __init_subclass__(cls) -> None:
         """Collect the rules."""
         cls.rules = tuple(
-            JudgeRule(name, events_of(method), vars(method)["is_before"])
-            for name, method in vars(cls).items()
+            Rule(method, cls.invariants, events_of(method), vars(method)["is_before"])
+            for method in vars(cls).values()
             if "is_before" in getattr(method, "__dict__", ())
         )
 
@@ -298,8 +385,8 @@ def after(rule: R) -> R:
 
 
 def events_of(method: Callable[..., object]) -> tuple[type[Event], ...]:
-    """Return the kinds of events that the annotation of a method's argument names."""
-    named = next(iter(method.__annotations__.values()))
+    """Return the kinds of events that the annotation of the last argument names."""
+    *_, named, _ = method.__annotations__.values()
     return get_args(named) or (named,)
 
 
