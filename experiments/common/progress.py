@@ -1,34 +1,96 @@
-"""Bars on stderr of how much simulated time has passed, or of how many are done."""
+"""What a command shows on a terminal: its tables, and bars of how far it is.
+
+Bars stand on stderr and vanish at the end; in a pipe there are none. With `--json -`
+the JSON alone goes to stdout, the tables beside it to stderr.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
 
+from experiments.common.options import STDOUT
+
+OnCount = Callable[[int, int | None, str], None]
+"""Told how many are done, of how many, and what is done now."""
+
+
+def console_for(json_file: str | None, width: int = 100) -> Console:
+    """Return where tables go; so wide in a pipe."""
+    is_terminal = sys.stdout.isatty()
+    return Console(stderr=json_file == STDOUT, width=None if is_terminal else width)
+
+
+def _bars(*columns: ProgressColumn, most: str = "") -> Progress:
+    return Progress(
+        TextColumn(f"{{task.description:>14{most}}}", markup=False),
+        BarColumn(),
+        *columns,
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
 
 def simulated_time_bars() -> Progress:
-    """Return bars in s, a task a robot, which vanish at the end; for a terminal."""
-    return Progress(
-        TextColumn("{task.description:>14}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    """Return bars in s, a task a robot; for a terminal."""
+    return _bars(TextColumn("{task.completed:.0f} of {task.total:.0f} s"))
 
 
-def counted_bars() -> Progress:
-    """Return bars of what is done of how many, which vanish; for a terminal."""
-    return Progress(
-        TextColumn("{task.description:>14.30}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(separator=" of "),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+@contextmanager
+def simulated_time(
+    lengths_s: Mapping[str, float],
+) -> Iterator[Callable[[int, float], None]]:
+    """Show the simulated time of each of some robots, or a part of a task each.
+
+    Args:
+        lengths_s: robot to its whole time in s.
+
+    Yields:
+        What to tell the number of a robot and its time.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _number, _time_s: None
+        return
+    with simulated_time_bars() as bars:
+        tasks = [bars.add_task(name, total=s) for name, s in lengths_s.items()]
+        yield lambda number, time_s: bars.update(tasks[number], completed=time_s)
+
+
+@contextmanager
+def counted(what: str, total: int | None = None) -> Iterator[OnCount]:
+    """Show what is done of how many.
+
+    Args:
+        what: is done at first.
+        total: of how many, if that is known.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _of, _what: None
+        return
+    with _bars(MofNCompleteColumn(separator=" of "), most=".30") as bars:
+        task = bars.add_task(what, total=total)
+        yield lambda done, of, now: bars.update(
+            task, completed=done, total=of, description=now
+        )
+
+
+@contextmanager
+def shares(names: Iterable[str]) -> Iterator[Callable[[str, float], None]]:
+    """Show of each name which share, from 0 to 1, is done."""
+    if not sys.stderr.isatty():
+        yield lambda _name, _share: None
+        return
+    with _bars(TaskProgressColumn()) as bars:
+        tasks = {name: bars.add_task(name, total=1.0) for name in names}
+        yield lambda name, share: bars.update(tasks[name], completed=share)

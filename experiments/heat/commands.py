@@ -171,22 +171,11 @@ def identify_command(
     json_file: JsonOption = None,
 ) -> None:
     """Find a motor's heating constants from a CSV file or a run, with intervals."""
-    from rich.console import Console  # noqa: PLC0415  # heavy
-
-    from experiments.common.options import (  # noqa: PLC0415  # beside it
-        STDOUT,
-        check_json_file,
-        json_text,
-        write_json,
-    )
     from experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
         IdentifyCfg,
-        identified_table,  # beside it
-        identify,
+        run_identify,  # beside it
     )
-    from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
 
-    check_json_file(json_file)
     cfg = IdentifyCfg(
         source=source,
         joints=tuple(joint or ()),
@@ -195,31 +184,7 @@ def identify_command(
         gap_s=gap,
         trusts_units=trust_units,
     )
-    found_robot = load_robot(robot or default_robot_folder())
-    if not sys.stderr.isatty():
-        found = identify(cfg, found_robot)
-    else:
-        from experiments.common.progress import counted_bars  # noqa: PLC0415  # heavy
-
-        with counted_bars() as progress:
-            task = progress.add_task("reading", total=None)
-            found = identify(
-                cfg,
-                found_robot,
-                lambda done, total: progress.update(
-                    task, completed=done, total=total, description="fitting"
-                ),
-            )
-    for log in found.logs:
-        for repair in log.repairs:
-            print(f"{log.name}: {repair.what}", file=sys.stderr)
-    for remark in found.fit.remarks:
-        print(f"note: {remark}", file=sys.stderr)
-    console = Console(
-        stderr=json_file == STDOUT, width=None if sys.stdout.isatty() else 100
-    )
-    console.print(identified_table(found))
-    write_json(json_file, json_text(found.as_json()))
+    run_identify(cfg, robot, json_file)
 
 
 def posture_search_command(

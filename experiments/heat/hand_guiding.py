@@ -32,7 +32,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import Field
-from rich.console import Console
 
 from controllers.interface.checked import Checked
 from controllers.interface.controller import SensorError
@@ -41,8 +40,8 @@ from controllers.stiffness.flags import StiffnessFlag
 from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, number
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
-from experiments.common.progress import counted_bars
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, counted
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import exit_status, why_stopped
 from models import BadInput, Robot, UnknownName, load_robot
@@ -329,17 +328,14 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     total = cfg.robots * len(cfg.controllers) * len(cfg.links) * len(DIRECTIONS)
     status = 0
     try:
-        with counted_bars() as bars:
-            task = bars.add_task("pulls", total=total)
+        with counted("pulls", total) as tell:
             for one in pulls(cfg, min(total, os.cpu_count() or 1)):
                 found.append(one)
-                bars.update(task, completed=len(found))
+                tell(len(found), total, "pulls")
     except KeyboardInterrupt as stop:
         print(f"{why_stopped(stop)}; {len(found)} of {total} pulls.", file=sys.stderr)
         status = exit_status(stop)
-    is_terminal = sys.stdout.isatty()
-    console = Console(stderr=json_file == STDOUT, width=None if is_terminal else 100)
-    console.print(guiding_table(cfg, found))
+    console_for(json_file).print(guiding_table(cfg, found))
     write_json(json_file, json_text(_as_json(cfg, robot, found)))
     failed = {one.why for one in found if one.why is not None}
     for why in sorted(failed):

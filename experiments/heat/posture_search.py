@@ -32,7 +32,8 @@ from controllers.registry import check_controllers
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.common.drawing.plain_table import plain_table
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for
 from models import BadInput, Posture, Robot, load_robot
 from models.files.yaml_tree import read_tree
 from models.load import copy_robot
@@ -395,9 +396,7 @@ def run_posture_search(asked: PostureSearchRequest) -> int:
     messages = Console(stderr=True)
     with messages.status("searching"):
         found = search_posture(robot, wanted, asked.cfg)
-    # With --json - the JSON alone goes to stdout, the tables beside it to stderr.
-    to_stderr = asked.json_file == STDOUT
-    console = Console(stderr=to_stderr, width=None if sys.stdout.isatty() else 110)
+    console = console_for(asked.json_file, width=110)
     console.print(found_tables(robot, found, asked.cfg))
     if found.wanted.missed:
         print(

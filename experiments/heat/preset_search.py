@@ -46,7 +46,7 @@ from controllers.interface.controller import FixedStiffness
 from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import counted_bars
+from experiments.common.progress import counted
 from experiments.heat.published import PUBLISHED
 from experiments.heat.side_by_side import start_workers
 from models import BadInput, Robot, default_robot_folder, load_robot
@@ -296,7 +296,14 @@ def run_preset_search(
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = PresetSearch(robot=robot, cfg=_Stand())
-    best = _with_progress(search, seed, generations)
+    most = most_candidates(generations)
+    with counted("searching", most) as tell:
+        best = find_preset(
+            search,
+            seed,
+            generations,
+            lambda tried, cost: tell(tried, most, f"cost {cost:.2f}"),
+        )
     command = (
         f"nao-testbed preset-search --generations {generations} --seed {seed} "
         f"--out {out}"
@@ -308,21 +315,6 @@ def run_preset_search(
         f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
     )
     return 0
-
-
-def _with_progress(
-    search: PresetSearch, seed: int, generations: int
-) -> PresetCandidate:
-    if not sys.stderr.isatty():
-        return find_preset(search, seed, generations, lambda _tried, _cost: None)
-    with counted_bars() as progress:
-        task = progress.add_task("searching", total=most_candidates(generations))
-
-        def show(tried: int, cost: float) -> None:
-            said = f"cost {cost:.2f}"
-            progress.update(task, completed=tried, description=said)
-
-        return find_preset(search, seed, generations, show)
 
 
 def _as_json(

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
-from experiments.common.progress import simulated_time_bars
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, simulated_time
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.experiment import (
     HeatCfg,
@@ -32,16 +32,15 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     say_if_it_compiles()
     folder, arms = record_trials(arms, out)
     try:
-        result = _with_progress(cfg, arms)
+        with simulated_time({arm.controller: arm.duration_s for arm in arms}) as bars:
+            result = run_trials(cfg, arms, bars)
     except KeyboardInterrupt as stop:
         why = why_stopped(stop)
         print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
         return exit_status(stop)
     text = json_text(result.as_json())
     write_text(folder / "heat.json", text + "\n")
-    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
-    console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
-    _show(console, result, arms, folder)
+    _show(console_for(json_file), result, arms, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
         kind = "failed" if name in result.failed else name
@@ -105,19 +104,3 @@ def _show(
         soft_wrap=True,
         markup=False,
     )
-
-
-def _with_progress(cfg: HeatCfg, arms: list[TrialCfg]) -> HeatResult:
-    if not sys.stderr.isatty():
-        return run_trials(cfg, arms, lambda _number, _time_s: None)
-    with simulated_time_bars() as progress:
-        tasks = [
-            progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
-        ]
-        return run_trials(
-            cfg, arms, lambda i, time_s: progress.update(tasks[i], completed=time_s)
-        )
-
-
-def _is_terminal() -> bool:
-    return sys.stdout.isatty()

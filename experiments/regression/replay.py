@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from controllers.registry import make_controller
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, shares
 from experiments.regression.replay_answers import (
     RECORDED,
     Answers,
@@ -258,11 +257,10 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     check_json_file(json_file)
     folder = None if out is None else create_replay_folder(out)
     say_if_it_compiles()
-    result, answers = _with_progress(recording, folder)
+    with shares(recording.controllers) as tell:
+        result, answers = replay_controllers(recording, tell, folder)
     text = json_text(result.as_json())
-    to_stderr = json_file == STDOUT
-    stream = sys.stderr if to_stderr else sys.stdout
-    console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
+    console = console_for(json_file)
     for table in replay_tables(result):
         console.print(table)
         console.print()
@@ -275,25 +273,3 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     for one in failures:
         print(f"{one.controller}: {one.failure}", file=sys.stderr)
     return 1 if failures else 0
-
-
-def _with_progress(
-    recording: Recording, folder: Path | None
-) -> tuple[ReplayResult, list[Answers]]:
-    if not sys.stderr.isatty():
-        return replay_controllers(recording, out=folder)
-    with Progress(
-        TextColumn("{task.description:>14}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        tasks = {
-            name: progress.add_task(name, total=1.0) for name in recording.controllers
-        }
-        return replay_controllers(
-            recording,
-            lambda name, share: progress.update(tasks[name], completed=share),
-            folder,
-        )

@@ -1,6 +1,5 @@
 """`nao-testbed report RUN...`: one HTML page from folders of runs and of sweeps."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +52,7 @@ def report(
         json_text,
         write_json,
     )
+    from experiments.common.progress import counted  # noqa: PLC0415  # heavy
     from experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
@@ -62,19 +62,8 @@ def report(
 
         film = FilmCfg(speed=video_speed)
     cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay, video=film)
-    if not sys.stderr.isatty():
-        page = write_page(cfg)
-    else:
-        from experiments.common.progress import counted_bars  # noqa: PLC0415  # heavy
-
-        with counted_bars() as progress:
-            task = progress.add_task("reading", total=None)
-            page = write_page(
-                cfg,
-                lambda done, total, name: progress.update(
-                    task, completed=done, total=total, description=name
-                ),
-            )
+    with counted("reading") as tell:
+        page = write_page(cfg, tell)
     write_json(json_file, json_text(page.as_json()))
     if json_file != STDOUT:
         print(page.path, *page.videos, sep="\n")
@@ -106,7 +95,7 @@ def export_command(
         json_text,
         write_json,
     )
-    from experiments.common.progress import simulated_time_bars  # noqa: PLC0415  # heavy
+    from experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
     from experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
     from experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
     from models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
@@ -117,16 +106,9 @@ def export_command(
     path = out or run / f"export{SUFFIXES[to]}"
     check_writable("--out", path)
     check_json_file(json_file)
-    with told_if_not_written(path):
-        if sys.stderr.isatty():
-            with simulated_time_bars() as progress:
-                end_s = float(exported.time_s[-1])
-                task = progress.add_task(f"to {to}", total=end_s)
-                files = WRITERS[to](
-                    exported, path, lambda s: progress.update(task, completed=s)
-                )
-        else:
-            files = WRITERS[to](exported, path, lambda _: None)
+    end_s = float(exported.time_s[-1])
+    with told_if_not_written(path), simulated_time({f"to {to}": end_s}) as tell:
+        files = WRITERS[to](exported, path, lambda time_s: tell(0, time_s))
     told = [{"file": str(file), "rows": rows} for file, rows in files.items()]
     data = {"experiment": "export", "run": str(run), "format": to, "files": told}
     write_json(json_file, json_text(data))

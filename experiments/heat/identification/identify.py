@@ -1,6 +1,7 @@
 """From a CSV file or a run to a fit, beside the robot's own constants; its table."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 from rich.table import Table
 
 from experiments.common.drawing.plain_table import plain_table
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, counted
 from experiments.heat.identification.csv_log import CsvCfg, read_heat_log
 from experiments.heat.identification.heat_log import HeatLog, heat_log_of_run, motor_of
-from models import BadInput, OneNodeHeating, Robot
+from models import BadInput, OneNodeHeating, Robot, load_robot
 from sim.recording.run_folder import read_run
 from sim.thermal.identification import fit_one_node
 from sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
@@ -188,3 +191,23 @@ def identified_table(found: Identified) -> Table:
             cells.append(f"{own:.4g}")
         table.add_row(*cells)
     return table
+
+
+def run_identify(cfg: IdentifyCfg, robot: Path | None, json_file: str | None) -> None:
+    """Identify, print the table and what was repaired.
+
+    Raises:
+        BadInput: something asked for cannot be used, or the file not be written.
+    """
+    check_json_file(json_file)
+    with counted("reading") as tell:
+        found = identify(
+            cfg, load_robot(robot), lambda done, of: tell(done, of, "fitting")
+        )
+    for log in found.logs:
+        for repair in log.repairs:
+            print(f"{log.name}: {repair.what}", file=sys.stderr)
+    for remark in found.fit.remarks:
+        print(f"note: {remark}", file=sys.stderr)
+    console_for(json_file).print(identified_table(found))
+    write_json(json_file, json_text(found.as_json()))
