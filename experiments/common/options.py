@@ -10,12 +10,12 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from experiments.common.robot_setting import Asked, RobotSetting
+from experiments.common.robot_setting import Asked, marked
 from models import BadInput
 from models.files import check_writable, write_secret, write_text
 from models.values import number_of
@@ -150,24 +150,19 @@ def setting_options(command: CommandT) -> CommandT:
 
 def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
     """Yield field, words and typer's parameter of all that a command line asks for."""
-    hints = get_type_hints(RobotSetting, include_extras=True)
-    for one in dataclasses.fields(RobotSetting):
-        marks = getattr(hints[one.name], "__metadata__", ())
-        for asked in (mark for mark in marks if isinstance(mark, Asked)):
-            kind = hints[one.name].__origin__
-            if one.default is dataclasses.MISSING:  # joints and numbers
-                kind = list[str] | None
-            option = typer.Option(help=asked.help, metavar=asked.metavar)
-            yield (
-                one.name,
-                asked,
-                inspect.Parameter(
-                    asked.option,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=None if one.default is dataclasses.MISSING else one.default,
-                    annotation=Annotated[kind, option],
-                ),
-            )
+    for one, kind, asked in marked(Asked):
+        by_joint = one.default is dataclasses.MISSING
+        option = typer.Option(help=asked.help, metavar=asked.metavar)
+        yield (
+            one.name,
+            asked,
+            inspect.Parameter(
+                asked.option,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None if by_joint else one.default,
+                annotation=Annotated[list[str] | None if by_joint else kind, option],
+            ),
+        )
 
 
 def _pairs(asked: Asked, items: Iterable[str]) -> dict[str, Any]:

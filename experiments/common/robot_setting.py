@@ -1,17 +1,18 @@
 """The setting of a robot: what stands where, and what is wrong with it, declared once.
 
-A command takes its options from the fields (`experiments.common.options`), a preset,
-a sweep, a scenario and the regression kit give their values, and
-`RobotSetting.simulation` is the one way from there to the simulator, whose
-configurations hold the ranges. Importing this loads no engine.
+A command takes its options from the fields (`Asked`), results name them in JSON, in the
+record of a run and beside the published numbers (`Told`). A preset, a sweep, a scenario
+and the regression kit give their values, and `RobotSetting.simulation` is the one way
+from there to the simulator, whose configurations hold the ranges. Importing this loads
+no engine.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_type_hints
 
 from models import BadInput, Robot, default_robot_folder
 
@@ -39,6 +40,22 @@ class Asked:
     """Whether that is a text; else it is a number."""
 
 
+@dataclass(frozen=True)
+class Told:
+    """How results tell a field."""
+
+    words: str = ""
+    """For it where it is not that of the published numbers; empty: said otherwise."""
+    place: str = ""
+    """Keys that lead to it in the configuration that a run records, with dots."""
+    key: str = ""
+    """In `HeatResult.settings`; empty: its name."""
+    of_none: str = ""
+    """What None means, in words."""
+    only_given: bool = False
+    """Whether it is left out where nothing is given."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
     """A robot, its ground, its heat; what is not said is as nothing were wrong."""
@@ -51,7 +68,9 @@ class RobotSetting:
             "Posture to hold; default: the preset's, PoseInit, or the first one.",
         ),
     ] = None
-    effort_limits: Joints = field(default_factory=dict)
+    effort_limits: Annotated[Joints, Told(key="effort_limits_nm")] = field(
+        default_factory=dict
+    )
     """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
     current_limit_a: Annotated[
         Joints,
@@ -62,6 +81,7 @@ class RobotSetting:
             "JOINT=A",
             "LKneePitch=0.5",
         ),
+        Told(only_given=True),
     ] = field(default_factory=dict)
     """Of the motor board: it holds under every controller."""
     misalignment_deg: Annotated[
@@ -80,8 +100,12 @@ class RobotSetting:
             "Start temperature of a joint in °C (others 30); repeatable.",
             "JOINT=DEGC",
         ),
+        Told(place="simulation.start_degc"),
     ] = field(default_factory=dict)
-    other_start_degc: float | None = None
+    other_start_degc: Annotated[
+        float | None,
+        Told("the start of other joints in °C", "simulation.other_start_degc"),
+    ] = None
     """Start temperature of all other joints in °C; None: the preset's, or 30."""
     payload_kg: Annotated[
         Joints,
@@ -92,6 +116,7 @@ class RobotSetting:
             "LINK[@X,Y,Z]=KG",
             "torso=2.0",
         ),
+        Told(place="simulation.world.payloads"),
     ] = field(default_factory=dict)
     """Place, as `sim.engine.world.Payload.at` takes it, to mass. No model of a
     controller knows of it."""
@@ -106,10 +131,15 @@ class RobotSetting:
             "table=0.3,0.6,0.02@0.25,0,0.3",
             is_text=True,
         ),
+        Told(place="simulation.world.obstacles"),
     ] = field(default_factory=dict)
     """Name to box, as `sim.engine.obstacles.Obstacle.at` takes it. No model of a
     controller knows of it."""
-    slope_deg: Annotated[float, Asked("slope", "Ground slope in degrees.")] = 0.0
+    slope_deg: Annotated[
+        float,
+        Asked("slope", "Ground slope in degrees."),
+        Told("the slope in degrees", "simulation.world.slope_deg"),
+    ] = 0.0
     friction: float = 0.7
     """Coulomb coefficient of soles on the ground."""
     gravity: float = 9.81
@@ -122,26 +152,46 @@ class RobotSetting:
             "servo",
             "torque, or pybullet for the engine's own motors (no gear friction).",
         ),
+        Told("the servo", "simulation.servo.kind"),
     ] = "torque"
     gear_friction: Annotated[
-        float, Asked("gear_friction", "Factor on all gear friction; 0 is none.")
+        float,
+        Asked("gear_friction", "Factor on all gear friction; 0 is none."),
+        Told("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
-    heating: Annotated[str, Asked("heating", "one-node or two-node.")] = "one-node"
+    heating: Annotated[
+        str,
+        Asked("heating", "one-node or two-node."),
+        Told("the heating", "simulation.heating.model"),
+    ] = "one-node"
     copper: Annotated[
-        bool, Asked("copper", "Winding resistance grows with temperature.")
+        bool,
+        Asked("copper", "Winding resistance grows with temperature."),
+        Told("the winding's copper", "simulation.heating.copper_coefficient"),
     ] = False
     ambient_degc: Annotated[
         float | None,
         Asked("ambient", "Air temperature in °C; default: the motors' own."),
+        Told(
+            "the ambient temperature",
+            "simulation.heating.ambient_degc",
+            of_none="the motors' own",
+        ),
     ] = None
     protection: Annotated[
-        str, Asked("protection", "none, nao (statuses 0-3) or document (80 °C).")
+        str,
+        Asked("protection", "none, nao (statuses 0-3) or document (80 °C)."),
+        Told("the protection", "simulation.protection"),
     ] = "none"
     seed: Annotated[int, Asked("seed", "Seed of all sensor noise.")] = 0
     control_period: Annotated[
-        float, Asked("control_period", "Cycle of the controllers in s.")
+        float,
+        Asked("control_period", "Cycle of the controllers in s."),
+        Told("the control period in s", "control_period", key="control_period_s"),
     ] = CONTROL_PERIOD
-    physics_dt: Annotated[float, Asked("physics_dt", "Physics step in s.")] = 0.001
+    physics_dt: Annotated[
+        float, Asked("physics_dt", "Physics step in s."), Told(key="physics_dt_s")
+    ] = 0.001
 
     def over(self, below: "RobotSetting") -> Self:
         """Return it with what it leaves open, None and joints, as `below` has it."""
@@ -153,6 +203,15 @@ class RobotSetting:
             elif isinstance(mine, Mapping):
                 filled[one.name] = {**its, **mine}
         return dataclasses.replace(self, **filled)
+
+    def told(self) -> dict[str, Any]:
+        """Return its values as `HeatResult.settings` has them."""
+        values = {f.name: (told, getattr(self, f.name)) for f, _, told in marked(Told)}
+        return {
+            told.key or name: dict(value) if isinstance(value, Mapping) else value
+            for name, (told, value) in values.items()
+            if value or not told.only_given
+        }
 
     def posture_of(self, robot: Robot) -> str:
         """Return the posture that is held; whether there is one, `check` tells."""
@@ -225,6 +284,18 @@ class RobotSetting:
             other_start_degc=SimulationCfg.other_start_degc if other is None else other,
             seed=self.seed,
         )
+
+
+MarkT = TypeVar("MarkT")
+
+
+def marked(mark: type[MarkT]) -> Iterator[tuple[dataclasses.Field[Any], Any, MarkT]]:
+    """Yield the fields of a setting that have a mark, their types, and the marks."""
+    hints = get_type_hints(RobotSetting, include_extras=True)
+    for one in dataclasses.fields(RobotSetting):
+        for found in getattr(hints[one.name], "__metadata__", ()):
+            if isinstance(found, mark):
+                yield one, hints[one.name].__origin__, found
 
 
 def _check_physics_step(robot: Robot, physics_dt: float) -> None:

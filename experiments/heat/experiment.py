@@ -213,22 +213,7 @@ def settings_of_run(cfg: HeatCfg, arm: TrialCfg) -> dict[str, Any]:
             None if arm.robot_folder == default_robot_folder() else str(cfg.robot)
         ),
         "preset": cfg.preset,
-        "slope_deg": cfg.slope_deg,
-        "payload_kg": dict(cfg.payload_kg),
-        "obstacles": dict(cfg.obstacles),
-        **(
-            {"current_limit_a": dict(limits)} if (limits := cfg.current_limit_a) else {}
-        ),
-        "servo": cfg.servo,
-        "gear_friction": cfg.gear_friction,
-        "heating": cfg.heating,
-        "copper": cfg.copper,
-        "ambient_degc": cfg.ambient_degc,
-        "protection": cfg.protection,
         "full": cfg.full,
-        "control_period_s": cfg.control_period,
-        "physics_dt_s": cfg.physics_dt,
-        "effort_limits_nm": dict(arm.effort_limits),
-        "start_degc": dict(arm.simulation.start_degc),
+        **with_preset(cfg).told(),
         "other_start_degc": arm.simulation.other_start_degc,
     }

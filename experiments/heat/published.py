@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.builtin_files import BuiltinFiles
-from experiments.common.robot_setting import RobotSetting
+from experiments.common.robot_setting import RobotSetting, Told, marked
 from models.files.yaml_forms import read_yaml
 
 
@@ -57,24 +57,6 @@ LIFETIME_FACTOR = 4.0
 
 MOST_DIFFERENCES = 2
 """Named in one line; the others are counted."""
-_SETTINGS = {
-    "robot": "the robot",
-    "robot_folder": "the robot's folder",
-    "slope_deg": "the slope in degrees",
-    "servo": "the servo",
-    "gear_friction": "the factor on gear friction",
-    "heating": "the heating",
-    "copper": "the winding's copper",
-    "ambient_degc": "the ambient temperature",
-    "other_start_degc": "the start of other joints in °C",
-    "protection": "the protection",
-    "control_period_s": "the control period in s",
-}
-"""Settings of `HeatResult.settings` that change the heat, in words."""
-_WORDS_OF_NONE = {
-    "robot_folder": "that of the testbed",
-    "ambient_degc": "the motors' own",
-}
 
 
 def differences(
@@ -122,23 +104,18 @@ def differences(
     boxes = settings.get("obstacles") or {}
     found += [f"{name!r} stands in its way" for name in boxes]
     setting = RobotSetting().over(preset.setting)
-    fitted = vars(setting) | {
-        "robot": "nao",
-        "robot_folder": None,
-        "control_period_s": setting.control_period,
+    fitted = {"robot": "nao", "robot_folder": None, **setting.told()}
+    told = {
+        "robot": Told("the robot"),
+        "robot_folder": Told("the robot's folder", of_none="that of the testbed"),
+        **{mark.key or one.name: mark for one, _, mark in marked(Told) if mark.words},
     }
-    found += [
-        f"{what} is {settings[key]}, not {_words(key, fitted[key])}"
-        for key, what in _SETTINGS.items()
-        if key in settings and settings[key] != fitted[key]
-    ]
+    for key, mark in told.items():
+        if key in settings and settings[key] != (value := fitted[key]):
+            usual = mark.of_none if value is None else value
+            usual = f"{value:g}" if isinstance(value, float) else usual
+            found.append(f"{mark.words} is {settings[key]}, not {usual}")
     return tuple(clause for clause in found if clause)
-
-
-def _words(key: str, value: object) -> str:
-    if value is None:
-        return _WORDS_OF_NONE[key]
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def differences_line(found: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from experiments.closed_loop.trial import Push as Push  # noqa: PLC0414  # handed on
 from experiments.closed_loop.trial import (
@@ -18,6 +19,7 @@ from experiments.closed_loop.trial import (
 from experiments.common.robot_setting import RobotSetting
 from experiments.heat.experiment import HeatCfg, plan_trials
 from models import BadInput, UnknownName
+from models.files.tables import message_of
 from sim.engine.obstacles import EXAMPLE
 from sim.recording.run_meta import plain
 
@@ -92,10 +94,6 @@ _ALWAYS_SAID = {
     *("friction", "pushes", "seed", "fast_forward", "robot"),
 }
 """In the description of a golden run."""
-_JOINTS = (
-    *("misalignment_deg", "start_degc", "effort_limits", "payload_kg"),
-    "current_limit_a",
-)
 
 
 def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
@@ -112,52 +110,40 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
     for name in values:
         if name not in known:
             raise UnknownName("Setting", name, list(known), where)
-    values = dict(values)
-    for name, value in values.items():
-        if name in _JOINTS:
-            values[name] = _numbers_by_joint(name, value)
-        elif name == "obstacles":
-            values[name] = _texts(name, value)
-        elif known[name] is float or (known[name] == float | None and value):
-            values[name] = _number(name, value)
-    values["pushes"] = _pushes(values.get("pushes", ()))
-    if "robot" in values:
-        values["robot"] = Path(values["robot"])
-    return StandingCfg(**values)
+    given = {name: _plain(value) for name, value in values.items()}
+    if "robot" in given:
+        given["robot"] = Path(given["robot"])
+    for name, value in given.items():
+        try:
+            given[name] = TypeAdapter(known[name]).validate_python(value, strict=True)
+        except ValidationError as error:
+            accepted = _EXAMPLES.get(name) or message_of(error.errors()[0])
+            raise BadInput(f"{name} is {values[name]!r}; {accepted}.") from None
+    return StandingCfg(**given)
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise BadInput(f"{name} is {value!r}; give a number.")
-    return float(value)
+_BY_JOINT = 'give joints and numbers, as in {"LAnklePitch": 2.0}'
+_EXAMPLES = {
+    **dict.fromkeys(
+        ("misalignment_deg", "start_degc", "effort_limits", "current_limit_a"),
+        _BY_JOINT,
+    ),
+    "payload_kg": 'give links and numbers, as in {"torso": 2.0}',
+    "obstacles": f'give names and boxes, as in {{"table": "{EXAMPLE}"}}',
+    "pushes": "give one experiments.regression.Push or several",
+}
+"""What a message says of a field that is no plain value."""
 
 
-def _numbers_by_joint(name: str, value: object) -> dict[str, float]:
-    if not isinstance(value, Mapping):
-        raise BadInput(
-            f"{name} is {value!r}; give joints and numbers, as in "
-            '{"LAnklePitch": 2.0}.'
-        )
-    return {str(joint): _number(f"{name} of {joint}", x) for joint, x in value.items()}
+def _plain(value: Any) -> Any:
+    """Return a value without numpy's numbers; one push, or a list of them, as several.
 
-
-def _texts(name: str, value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(
-        isinstance(text, str) for text in value.values()
-    ):
-        raise BadInput(
-            f"{name} is {value!r}; give names and boxes, as in "
-            f'{{"table": "{EXAMPLE}"}}.'
-        )
-    return {str(key): text for key, text in value.items()}
-
-
-def _pushes(value: object) -> tuple[Push, ...]:
-    pushes = (value,) if isinstance(value, Push) else value
-    if not isinstance(pushes, tuple | list) or not all(
-        isinstance(push, Push) for push in pushes
-    ):
-        raise BadInput(
-            f"pushes is {value!r}; give one experiments.regression.Push or several."
-        )
-    return tuple(pushes)
+    A setting is strict: no text is a number, no number a truth.
+    """
+    if isinstance(value, np.number):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, Push):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value

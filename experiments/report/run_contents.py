@@ -35,6 +35,7 @@ from experiments.common.drawing.page import (
     Sound,
     number,
 )
+from experiments.common.robot_setting import Told, marked
 from experiments.heat.figures.section import push_words
 from experiments.heat.published import HeatResult
 from experiments.report.run_source import RecordedTrial
@@ -414,29 +415,16 @@ def heat_from_rows(arms: Mapping[str, TrialResult], first: RecordedTrial) -> Hea
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is recorded of those settings that `heat.json` names."""
-    places = {
-        "slope_deg": ("simulation", "world", "slope_deg"),
-        "payloads": ("simulation", "world", "payloads"),
-        "obstacles": ("simulation", "world", "obstacles"),
-        "servo": ("simulation", "servo", "kind"),
-        "gear_friction": ("simulation", "servo", "friction_scale"),
-        "heating": ("simulation", "heating", "model"),
-        "copper": ("simulation", "heating", "copper_coefficient"),
-        "ambient_degc": ("simulation", "heating", "ambient_degc"),
-        "protection": ("simulation", "protection"),
-        "start_degc": ("simulation", "start_degc"),
-        "other_start_degc": ("simulation", "other_start_degc"),
-        "control_period_s": ("control_period",),
-    }
-    found = {}
-    for name, (*outer, last) in places.items():
+    found: dict[str, Any] = {}
+    for one, _, told in marked(Told):
         inside: Any = config
+        *outer, last = told.place.split(".")
         for key in outer:
             inside = inside.get(key) if isinstance(inside, Mapping) else None
         if isinstance(inside, Mapping) and last in inside:
-            found[name] = inside[last]
-    if "payloads" in found:
-        loads = [Payload(**load) for load in found.pop("payloads")]
+            found[told.key or one.name] = inside[last]
+    if "payload_kg" in found:
+        loads = [Payload(**load) for load in found["payload_kg"]]
         found["payload_kg"] = {load.place: load.mass_kg for load in loads}
     if "obstacles" in found:
         found["obstacles"] = recorded_boxes(found["obstacles"])
