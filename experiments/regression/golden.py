@@ -16,16 +16,15 @@ several times that, and far below what a change of a controller does.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from experiments.regression.standing_trial import StandingTrial
 from models import BadInput, UnknownName, load_robot
-from models.files import read_text, why
+from models.files import why
 from sim.recording.run_folder import Run
 
 BY_UNIT: Mapping[str, tuple[float, float]] = {
@@ -78,8 +77,6 @@ def tolerances_of(
     return tolerances
 
 
-FloatArray = NDArray[np.float64]
-
 CHANNELS = ("limits", "target", "motor_torque", "true_temperature")
 """Recorded unless others are asked for: decisions, what they cost, what they heat."""
 EVERY_S = 0.5
@@ -87,34 +84,16 @@ EVERY_S = 0.5
 DECIMALS = 5
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GoldenTable:
-    """Columns with units, and a row for every time."""
-
-    units: Mapping[str, str]
-    """Column to unit, in the order of the columns."""
-    time_s: FloatArray
-    """(m,)"""
-    rows: FloatArray
-    """(m, n_columns)"""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names such as `limits.LKneePitch`."""
-        return tuple(self.units)
-
-
 def table_of(
     run: Run, robot: Path, columns: Sequence[str], every_s: float = EVERY_S
-) -> GoldenTable:
-    """Return the table of a run.
+) -> pd.DataFrame:
+    """Return columns such as `limits.LKneePitch`, a row for every time in s.
 
     Args:
         run: the recording.
         robot: its folder. Of a channel the legs' columns are taken, all of a robot
             without legs.
-        columns: channels such as `limits`, or single columns such as
-            `limits.LKneePitch`.
+        columns: channels such as `limits`, or single columns.
         every_s: time between two rows in s.
 
     Raises:
@@ -128,41 +107,35 @@ def table_of(
             f"every_s is {every_s} s; give 0.02 s to the {end:g} s of the trial."
         )
     names = _names(run, frozenset(load_robot(robot).leg_joints), columns)
-    n_rows = int(end / every_s + 1e-6)
-    time_s: FloatArray = every_s * np.arange(1.0, n_rows + 1.0)
+    time_s = every_s * np.arange(1.0, int(end / every_s + 1e-6) + 1.0)
     newest = np.searchsorted(frame.index.to_numpy(), time_s + 1e-6) - 1
-    values = frame[names].ffill().to_numpy(dtype=np.float64)
-    return GoldenTable(
-        units={name: run.meta.columns[name] for name in names},
-        time_s=time_s,
-        rows=np.round(values[newest], DECIMALS) + 0.0,  # no minus zero
+    values = frame[names].ffill().to_numpy(dtype=np.float64)[newest]
+    values = np.round(values, DECIMALS) + 0.0  # no minus zero
+    return pd.DataFrame(values, columns=names, index=pd.Index(time_s, name="time_s"))
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write the table as CSV."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    times = [f"{time_s:.2f}" for time_s in table.index]
+    table.set_axis(pd.Index(times, name="time_s")).to_csv(
+        path, float_format=f"%.{DECIMALS}f", na_rep="nan"
     )
 
 
-def write_table(path: Path, table: GoldenTable) -> None:
-    """Write the table as CSV."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [",".join(("time_s", *table.columns))]
-    for time_s, row in zip(table.time_s, table.rows, strict=True):
-        lines.append(",".join([f"{time_s:.2f}", *(f"{x:.{DECIMALS}f}" for x in row)]))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def read_table(path: Path, units: Mapping[str, str]) -> GoldenTable:
+def read_table(path: Path, units: Mapping[str, str]) -> pd.DataFrame:
     """Read a table that `write_table` wrote.
 
     Raises:
         BadInput: it is damaged, or has other columns than its description says.
     """
     try:
-        header, *lines = read_text(path).splitlines()
-        rows = np.array([[float(x) for x in line.split(",")] for line in lines])
-    except (OSError, ValueError) as error:
+        table = pd.read_csv(path, dtype=np.float64).set_index("time_s")
+    except (OSError, ValueError, KeyError) as error:
         raise BadInput(f"{path} cannot be read: {why(error)}. Make it anew.") from error
-    columns = tuple(header.split(","))[1:]
-    if columns != tuple(units) or rows.shape[1:] != (len(columns) + 1,):
+    if list(table.columns) != list(units):
         raise BadInput(f"{path} and {path.stem}.json name other columns. Make it anew.")
-    return GoldenTable(units=dict(units), time_s=rows[:, 0], rows=rows[:, 1:])
+    return table
 
 
 def _names(run: Run, legs: frozenset[str], columns: Sequence[str]) -> list[str]:
@@ -174,8 +147,7 @@ def _names(run: Run, legs: frozenset[str], columns: Sequence[str]) -> list[str]:
             found = [wanted]
         elif wanted in channels:
             found = [name for name in known if name.partition(".")[0] == wanted]
-            of_legs = [name for name in found if name.partition(".")[2] in legs]
-            found = of_legs or found
+            found = [n for n in found if n.partition(".")[2] in legs] or found
         else:
             raise UnknownName("Column", wanted, sorted(channels), f"run {run.folder}")
         names += [name for name in found if name not in names]
@@ -186,18 +158,6 @@ def _names(run: Run, legs: frozenset[str], columns: Sequence[str]) -> list[str]:
 
 OPTION = "--nao-testbed-regenerate"
 MEANT = f"If this is meant, run pytest with {OPTION} and review the diff of"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """A value that is further off than its column may be."""
-
-    column: str
-    unit: str
-    time_s: float
-    was: float
-    now: float
-    tolerance: float
 
 
 class GoldenRun:
@@ -238,15 +198,16 @@ class GoldenRun:
         path = self._path(name)
         trial.stays_up()
         table = table_of(trial.run, trial.setting.robot, columns, every_s)
-        allowed = tolerances_of(table.units, tolerances or {})
+        units = {n: trial.run.meta.columns[n] for n in map(str, table)}
+        allowed = tolerances_of(units, tolerances or {})
         if self._regenerate:
             write_table(path, table)
-            _write_description(path, trial, table, allowed)
+            _write_description(path, trial, units, allowed)
             self.written.append(path)
             return
         said = _read_description(path)
-        complaint = _other_setting(said, trial, table) or _other_numbers(
-            read_table(path, said["units"]), table, allowed
+        complaint = _other_setting(said, trial, list(units)) or other_numbers(
+            read_table(path, said["units"]), table, units, allowed
         )
         if complaint is not None:
             versions = _changed_versions(said["versions"], trial.run.meta.versions)
@@ -266,72 +227,61 @@ class GoldenRun:
         return self._folder / f"{plain}.csv"
 
 
-def golden_differences(
-    golden: GoldenTable, now: GoldenTable, tolerances: Mapping[str, float]
-) -> list[Difference]:
-    """Return the worst value of each column that is too far off, the worst first."""
-    error = np.abs(now.rows - golden.rows)
-    error = np.where(np.isnan(error), np.inf, error)
-    error[np.isnan(now.rows) & np.isnan(golden.rows)] = 0.0
-    excess = error / np.array([tolerances[name] for name in now.columns])
-    found = []
-    for i in np.argsort(-excess.max(axis=0)):
-        row = int(excess[:, i].argmax())
-        if excess[row, i] <= 1.0 + 1e-9:
-            break
-        name = now.columns[i]
-        found.append(
-            Difference(
-                column=name,
-                unit=now.units[name],
-                time_s=float(now.time_s[row]),
-                was=float(golden.rows[row, i]),
-                now=float(now.rows[row, i]),
-                tolerance=tolerances[name],
-            )
-        )
-    return found
-
-
-def _other_setting(said: Any, trial: StandingTrial, table: GoldenTable) -> str | None:
+def _other_setting(said: Any, trial: StandingTrial, columns: list[str]) -> str | None:
     """Say what of the description is another, None where it is the same."""
     setting = trial.setting.as_json()
     for key in sorted(setting.keys() | said["setting"].keys()):
         was, now = said["setting"].get(key), setting.get(key)
         if was != now:
             return f"it was made with {key} {was}, and the test has {now}."
-    if list(said["units"]) != list(table.columns):
-        changed = sorted(set(said["units"]) ^ set(table.columns))
+    if list(said["units"]) != columns:
+        changed = sorted(set(said["units"]) ^ set(columns))
         return f"it has other columns: {', '.join(changed) or 'in another order'}."
     return None
 
 
-def _other_numbers(
-    golden: GoldenTable, now: GoldenTable, tolerances: Mapping[str, float]
+def other_numbers(
+    golden: pd.DataFrame,
+    now: pd.DataFrame,
+    units: Mapping[str, str],
+    tolerances: Mapping[str, float],
 ) -> str | None:
-    if golden.time_s.shape != now.time_s.shape or not np.allclose(
-        golden.time_s, now.time_s, rtol=0.0, atol=0.01
+    """Say which value is furthest off in its tolerance, and how many columns are.
+
+    Args:
+        golden: what was kept.
+        now: what is, of the same columns.
+        units: column to unit.
+        tolerances: column to how far it may be off.
+    """
+    if golden.shape != now.shape or not np.allclose(
+        golden.index, now.index, rtol=0.0, atol=0.01
     ):
         return (
-            f"it has {len(golden.time_s)} rows up to {golden.time_s[-1]:g} s, and the "
-            f"trial {len(now.time_s)} up to {now.time_s[-1]:g} s."
+            f"it has {len(golden)} rows up to {golden.index[-1]:g} s, and the "
+            f"trial {len(now)} up to {now.index[-1]:g} s."
         )
-    found = golden_differences(golden, now, tolerances)
-    if not found:
+    was, is_now = golden.to_numpy(), now.to_numpy()
+    error = np.nan_to_num(np.abs(is_now - was), nan=np.inf)
+    error[np.isnan(is_now) & np.isnan(was)] = 0.0
+    excess = error / np.array([tolerances[name] for name in map(str, now)])
+    row, column = np.unravel_index(excess.argmax(), excess.shape)
+    if excess[row, column] <= 1.0 + 1e-9:
         return None
-    worst = found[0]
-    unit = "" if worst.unit == "1" else f" {worst.unit}"
+    name = str(now.columns[column])
+    unit = "" if units[name] == "1" else f" {units[name]}"
+    n_off = int((excess.max(axis=0) > 1.0 + 1e-9).sum())
     return (
-        f"{worst.column} was {worst.was:.5g}{unit} at {worst.time_s:.2f} s and is "
-        f"{worst.now:.5g}{unit}; it may be off by {worst.tolerance:g}{unit}. "
-        f"{len(found)} of {len(now.columns)} columns differ."
+        f"{name} was {was[row, column]:.5g}{unit} at {now.index[row]:.2f} s and is "
+        f"{is_now[row, column]:.5g}{unit}; it may be off by {tolerances[name]:g}{unit}."
+        f" {n_off} of {len(now.columns)} columns differ."
     )
 
 
 def _write_description(
     path: Path,
     trial: StandingTrial,
-    table: GoldenTable,
+    units: Mapping[str, str],
     tolerances: Mapping[str, float],
 ) -> None:
     said = {
@@ -339,7 +289,7 @@ def _write_description(
         "controller": trial.controller,
         "setting": trial.setting.as_json(),
         "versions": dict(trial.run.meta.versions),
-        "units": dict(table.units),
+        "units": dict(units),
         "tolerances": dict(tolerances),
     }
     text = json.dumps(said, indent=2, ensure_ascii=False, allow_nan=False)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.regression import GoldenRun, StandingTrial
 from experiments.regression.golden import (
     BY_UNIT,
-    GoldenTable,
-    golden_differences,
+    other_numbers,
     table_of,
     tolerances_of,
 )
@@ -171,18 +171,17 @@ def test_every_recorded_unit_has_a_tolerance(fixed: StandingTrial) -> None:
 def test_a_table_holds_the_newest_values_before_its_times(fixed: StandingTrial) -> None:
     table = table_of(fixed.run, fixed.setting.robot, ("q.left_knee",), 0.3)
     frame = fixed.run.frame["q.left_knee"]
-    for time_s, (value,) in zip(table.time_s, table.rows, strict=True):
+    values = table["q.left_knee"].tolist()
+    for time_s, value in zip(table.index, values, strict=True):
         newest = frame[frame.index <= time_s + 1e-6].iloc[-1]
         assert value == pytest.approx(newest, abs=1e-5)
 
 
 def test_a_number_that_is_none_differs_from_one() -> None:
     units = {"q.knee": "rad", "q.hip": "rad"}
-    time_s = np.array([0.5, 1.0])
-    was = GoldenTable(
-        units=units, time_s=time_s, rows=np.array([[0.0, 1], [np.nan, 1]])
-    )
-    now = GoldenTable(units=units, time_s=time_s, rows=np.array([[0.0, 1], [0.0, 1]]))
-    tolerances = tolerances_of(units, {})
-    assert [d.column for d in golden_differences(was, now, tolerances)] == ["q.knee"]
-    assert golden_differences(was, was, tolerances) == []
+    was = pd.DataFrame({"q.knee": [0.0, np.nan], "q.hip": [1.0, 1.0]}, index=[0.5, 1.0])
+    said = other_numbers(was, was.fillna(0.0), units, tolerances_of(units, {}))
+    assert said
+    assert said.startswith("q.knee was nan rad at 1.00 s and is 0 rad")
+    assert "1 of 2 columns" in said
+    assert other_numbers(was, was, units, tolerances_of(units, {})) is None
