@@ -47,12 +47,6 @@ def signed(value: float | None, digits: int = 1) -> str:
     return text if text == NOTHING or text.startswith("−") else f"+{text}"
 
 
-def with_unit(value: float | None, unit: str, digits: int = 1) -> str:
-    """Return a number with its unit; no unit where there is no number."""
-    text = number(value, digits)
-    return text if text == NOTHING else join_unit(text, unit)
-
-
 def join_unit(text: str, unit: str) -> str:
     """Return a number with its unit behind it; degrees of angle stand close."""
     return text + unit if unit in {"", "°"} else f"{text} {unit}"

@@ -1,12 +1,16 @@
 """What a robot is, as tables for the screen: degrees here, SI everywhere else."""
 
+from collections.abc import Callable, Iterable, Mapping
 from math import degrees
+from typing import TypeVar
 
 from rich.table import Table
 
 from experiments.common.drawing.plain_table import plain_table
 from models.resources import ResourceNode
-from models.robot import Joint, Robot
+from models.robot import Robot
+
+T = TypeVar("T")
 
 
 def describe(robot: Robot) -> tuple[Table, ...]:
@@ -44,78 +48,61 @@ def overview_table(robot: Robot) -> Table:
 
 def joint_table(robot: Robot) -> Table:
     """Return limits, torque at stiffness 1 and servo numbers of each joint."""
-    table = _table(
+    return _rows(
         "Joints",
-        "Joint",
-        "lower °",
-        "upper °",
-        "°/s",
-        "N·m",
-        "kp N·m/rad",
-        "kd N·m·s/rad",
-        "friction N·m",
-        "motor",
-    )
-    for joint in robot.joints:
-        table.add_row(joint.name, *_joint_cells(joint))
-    return table
-
-
-def _joint_cells(joint: Joint) -> tuple[str, ...]:
-    return (
-        f"{degrees(joint.lower):.1f}",
-        f"{degrees(joint.upper):.1f}",
-        f"{degrees(joint.max_velocity):.0f}",
-        f"{joint.effort_limit:.3f}",
-        f"{joint.kp:.1f}",
-        f"{joint.kd:.3f}",
-        f"{joint.friction:.4f}",
-        joint.motor if joint.motor != joint.name else "own",
+        robot.joints,
+        {
+            "Joint": lambda joint: joint.name,
+            "lower °": lambda joint: f"{degrees(joint.lower):.1f}",
+            "upper °": lambda joint: f"{degrees(joint.upper):.1f}",
+            "°/s": lambda joint: f"{degrees(joint.max_velocity):.0f}",
+            "N·m": lambda joint: f"{joint.effort_limit:.3f}",
+            "kp N·m/rad": lambda joint: f"{joint.kp:.1f}",
+            "kd N·m·s/rad": lambda joint: f"{joint.kd:.3f}",
+            "friction N·m": lambda joint: f"{joint.friction:.4f}",
+            "motor": lambda joint: "own" if joint.motor == joint.name else joint.motor,
+        },
     )
 
 
 def motor_table(robot: Robot) -> Table:
     """Return gear, ratings and one-node heating of each motor."""
-    table = _table(
+    return _rows(
         "Motors",
-        "Motor",
-        "type",
-        "ratio",
-        "stall mN·m",
-        "rpm",
-        "armature kg·m²",
-        "K N·m/A",
-        "R Ω",
-        "λ W/K",
-        "C J/K",
-        "ambient °C",
+        robot.motors,
+        {
+            "Motor": lambda motor: (
+                motor.name
+                if len(motor.joints) == 1
+                else f"{motor.name} (+ {', '.join(motor.joints[1:])})"
+            ),
+            "type": lambda motor: motor.type,
+            "ratio": lambda motor: f"{motor.gear_ratio:g}",
+            "stall mN·m": lambda motor: f"{motor.stall_torque * 1e3:.1f}",
+            "rpm": lambda motor: f"{degrees(motor.no_load_speed) / 6.0:.0f}",
+            "armature kg·m²": lambda motor: f"{motor.armature:.2g}",
+            "K N·m/A": lambda motor: f"{motor.one_node.torque_constant:.3g}",
+            "R Ω": lambda motor: f"{motor.one_node.resistance:.3g}",
+            "λ W/K": lambda motor: f"{motor.one_node.conductance:.3g}",
+            "C J/K": lambda motor: f"{motor.one_node.heat_capacity:.3g}",
+            "ambient °C": lambda motor: f"{motor.one_node.ambient_degc:.0f}",
+        },
     )
-    for motor in robot.motors:
-        heating = motor.one_node
-        also = f" (+ {', '.join(motor.joints[1:])})" if len(motor.joints) > 1 else ""
-        table.add_row(
-            motor.name + also,
-            motor.type,
-            f"{motor.gear_ratio:g}",
-            f"{motor.stall_torque * 1e3:.1f}",
-            f"{degrees(motor.no_load_speed) / 6.0:.0f}",
-            f"{motor.armature:.2g}",
-            f"{heating.torque_constant:.3g}",
-            f"{heating.resistance:.3g}",
-            f"{heating.conductance:.3g}",
-            f"{heating.heat_capacity:.3g}",
-            f"{heating.ambient_degc:.0f}",
-        )
-    return table
 
 
 def link_table(robot: Robot) -> Table:
     """Return mass and centre of mass of each link, in the link frame."""
-    table = _table("Links", "Link", "mass kg", "x mm", "y mm", "z mm")
-    for link in robot.links:
-        com = (f"{value * 1e3:.1f}" for value in link.com)
-        table.add_row(link.name, f"{link.mass:.5f}", *com)
-    return table
+    return _rows(
+        "Links",
+        robot.links,
+        {
+            "Link": lambda link: link.name,
+            "mass kg": lambda link: f"{link.mass:.5f}",
+            "x mm": lambda link: f"{link.com[0] * 1e3:.1f}",
+            "y mm": lambda link: f"{link.com[1] * 1e3:.1f}",
+            "z mm": lambda link: f"{link.com[2] * 1e3:.1f}",
+        },
+    )
 
 
 def posture_table(robot: Robot) -> Table:
@@ -142,34 +129,22 @@ def sensor_table(robot: Robot) -> Table:
     rates, imu = robot.sensor_rates, robot.imu
     table = _table("Sensors", "Sensor", "count", "period ms", "what", numbers=2)
     step = degrees(max(joint.encoder_step for joint in robot.joints))
+    ranges = f"{imu.accelerometer_range:.1f} m/s², {degrees(imu.gyro_range):.0f} °/s"
+    forces = ", ".join(sensor.name for sensor in robot.force_sensors)
+    effectors = ", ".join(dict.fromkeys(p.effector for p in robot.contact_points))
+    n_motors, noise = len(robot.motors), f"noise {rates.current_noise * 1e3:g} mA"
     for name, count, period, what in (
         ("encoder", len(robot.joints), rates.encoder_period, f"step {step:.3f}°"),
-        ("current", len(robot.motors), rates.current_period, _noise(robot)),
+        ("current", n_motors, rates.current_period, noise),
         (
             "temperature",
-            len(robot.motors),
+            n_motors,
             rates.temperature_period,
             f"step {rates.temperature_step:g} K",
         ),
-        (
-            "IMU",
-            1,
-            rates.imu_period,
-            f"{imu.link}; {imu.accelerometer_range:.1f} m/s², "
-            f"{degrees(imu.gyro_range):.0f} °/s",
-        ),
-        (
-            "force",
-            len(robot.force_sensors),
-            rates.fsr_period,
-            ", ".join(sensor.name for sensor in robot.force_sensors),
-        ),
-        (
-            "contact candidate",
-            len(robot.contact_points),
-            None,
-            ", ".join(dict.fromkeys(p.effector for p in robot.contact_points)),
-        ),
+        ("IMU", 1, rates.imu_period, f"{imu.link}; {ranges}"),
+        ("force", len(robot.force_sensors), rates.fsr_period, forces),
+        ("contact candidate", len(robot.contact_points), None, effectors),
     ):
         period_ms = "-" if period is None else f"{period * 1e3:g}"
         table.add_row(name, str(count), period_ms, what)
@@ -197,29 +172,33 @@ def device_table(robot: Robot) -> Table:
 def resource_table(robot: Robot) -> Table:
     """Return what behaviours may reserve, parts under their composites."""
     table = _table("Resources", "Resource", "shared", "commands", numbers=0)
-    _add_resources(table, robot.resources, 0)
+
+    def add(node: ResourceNode, depth: int) -> None:
+        device = node.device
+        table.add_row(
+            "  " * depth + node.name,
+            "" if node.children else str(node.kind),
+            f"{device.kind} {', '.join(device.names)}" if device else "",
+        )
+        for child in node.children:
+            add(child, depth + 1)
+
+    add(robot.resources, 0)
     return table
 
 
-def _add_resources(table: Table, node: ResourceNode, depth: int) -> None:
-    table.add_row(
-        "  " * depth + node.name,
-        "" if node.children else str(node.kind),
-        f"{node.device.kind} {', '.join(node.device.names)}" if node.device else "",
-    )
-    for child in node.children:
-        _add_resources(table, child, depth + 1)
-
-
-def _noise(robot: Robot) -> str:
-    return f"noise {robot.sensor_rates.current_noise * 1e3:g} mA"
+def _rows(
+    title: str, parts: Iterable[T], columns: Mapping[str, Callable[[T], str]]
+) -> Table:
+    """Return a row a part, a column by its head; those after the first are numbers."""
+    table = _table(title, *columns)
+    for part in parts:
+        table.add_row(*(cell(part) for cell in columns.values()))
+    return table
 
 
 def _table(title: str, first: str, *others: str, numbers: int | None = None) -> Table:
-    """Return a table whose columns after the first are numbers, or `numbers` of them.
-
-    `numbers` counts from the second column; None means all.
-    """
+    """Return a table; its columns after the first, or `numbers` of them, are numbers."""
     table = plain_table(f"\n{title}")
     table.add_column(first, no_wrap=True)
     for i, name in enumerate(others):
