@@ -198,7 +198,7 @@ def _rows(
 
 
 def _table(title: str, first: str, *others: str, numbers: int | None = None) -> Table:
-    """Return a table; its columns after the first, or `numbers` of them, are numbers."""
+    """Return a table; after the first column, all or `numbers` are numbers."""
     table = plain_table(f"\n{title}")
     table.add_column(first, no_wrap=True)
     for i, name in enumerate(others):

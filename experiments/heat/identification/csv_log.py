@@ -9,15 +9,17 @@ and the line where there is one.
 """
 
 import csv
-import math
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked
 from experiments.heat.identification.heat_log import HeatLog, Repair, build_heat_log
 from models import BadInput
 from models.files import read_text
@@ -33,105 +35,17 @@ MOST_BAD_CELLS = 5
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CsvColumns:
-    """The columns of a file, each with all its rows."""
-
-    path: Path
-    columns: dict[str, FloatArray]
-    """Name as in the header, to (n,) numbers; NaN where a cell is empty."""
-    has_decimal_commas: bool
-    n_infinite: int
-    """Cells that held an infinite number; they count as missing."""
+Rows = list[tuple[int, list[str]]]
+"""Number of the line, and its cells."""
 
 
-def read_columns(path: Path, wanted: set[str] | None = None) -> CsvColumns:
-    """Read a CSV file with a header.
-
-    Args:
-        path: of the file.
-        wanted: columns to read; None: all. The others may hold text.
+def _read_rows(path: Path) -> tuple[list[str], Rows]:
+    """Return the names of the columns, and the rows that are no comment (#).
 
     Raises:
-        BadInput: it cannot be read, has no header or no rows, names a column twice, a
-            row has another number of cells, or a cell that is read is no number.
+        BadInput: it cannot be read, has no header or no rows, names a column twice, or
+            a row has another number of cells.
     """
-    rows = _rows(path)
-    header = _names(path, rows)
-    body = rows[1:]
-    if not body:
-        raise BadInput(f"{path} has a header and no rows; give a file with data.")
-    for line, cells in body:
-        if len(cells) != len(header):
-            raise BadInput(
-                f"{path}:{line}: {len(cells)} cells in this row, {len(header)} in the "
-                f"header; every row needs as many."
-            )
-    columns: dict[str, FloatArray] = {}
-    bad: list[str] = []
-    has_commas, n_infinite = False, 0
-    for i, name in enumerate(header):
-        if wanted is not None and name not in wanted:
-            continue
-        values = np.empty(len(body))
-        for k, (line, cells) in enumerate(body):
-            text = cells[i].strip()
-            if _DECIMAL_COMMA.fullmatch(text):
-                text, has_commas = text.replace(",", "."), True
-            values[k], is_number = _number(text)
-            if not is_number:
-                bad.append(f"{path}:{line}: column {name!r} holds {cells[i]!r}")
-            elif math.isinf(values[k]):
-                values[k] = np.nan
-                n_infinite += 1
-        columns[name] = values
-    if bad:
-        more = len(bad) - MOST_BAD_CELLS
-        rest = [f"and {more} more"] if more > 0 else []
-        listed = "\n".join([*bad[:MOST_BAD_CELLS], *rest])
-        raise BadInput(
-            f"{listed}\ncells must be numbers; leave those without a value empty."
-        )
-    return CsvColumns(
-        path=path,
-        columns=columns,
-        has_decimal_commas=has_commas,
-        n_infinite=n_infinite,
-    )
-
-
-def header_of(path: Path) -> list[str]:
-    """Return the names of the columns of a file.
-
-    Raises:
-        BadInput: as `read_columns`.
-    """
-    return _names(path, _rows(path))
-
-
-def _names(path: Path, rows: list[tuple[int, list[str]]]) -> list[str]:
-    line, cells = rows[0]
-    header = [name.strip() for name in cells]
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise BadInput(
-            f"{path}:{line}: the header names {', '.join(twice)} more than once; keep "
-            f"one column of each name."
-        )
-    return header
-
-
-def _number(text: str) -> tuple[float, bool]:
-    if text.lower() in MISSING:
-        return np.nan, True
-    try:
-        return number_of(text), True
-    except ValueError:
-        return np.nan, False
-
-
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty or a comment (#), with their lines."""
     try:
         text = read_text(path, "utf-8-sig")
     except UnicodeDecodeError:
@@ -140,29 +54,69 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
         raise BadInput(
             f"{path} cannot be read: {error.strerror or error}; give a CSV file."
         ) from error
-    lines = text.splitlines()
-    kept = [
+    lines = [
         (number, line)
-        for number, line in enumerate(lines, start=1)
+        for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.startswith("#")
     ]
-    if not kept or "\0" in text:
+    if not lines or "\0" in text:
         raise BadInput(
             f"{path} holds no rows of text; give a CSV file whose first row names the "
             f"columns."
         )
-    separator = max(SEPARATORS, key=kept[0][1].count)
-    return [(number, _cells(path, number, line, separator)) for number, line in kept]
-
-
-def _cells(path: Path, number: int, line: str, separator: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=separator))
-    except csv.Error as error:
+    separator = max(SEPARATORS, key=lines[0][1].count)
+    rows: Rows = []
+    for number, line in lines:
+        try:
+            rows.append((number, next(csv.reader([line], delimiter=separator))))
+        except csv.Error as error:
+            raise BadInput(
+                f"{path}:{number}: a cell cannot be read: {error}; is a quotation mark "
+                "left open?"
+            ) from error
+    (first, names), *body = rows
+    header = [name.strip() for name in names]
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
         raise BadInput(
-            f"{path}:{number}: a cell cannot be read: {error}; is a quotation mark "
-            "left open?"
-        ) from error
+            f"{path}:{first}: the header names {', '.join(twice)} more than once; keep "
+            f"one column of each name."
+        )
+    if not body:
+        raise BadInput(f"{path} has a header and no rows; give a file with data.")
+    for number, cells in body:
+        if len(cells) != len(header):
+            raise BadInput(
+                f"{path}:{number}: {len(cells)} cells in this row, {len(header)} in "
+                "the header; every row needs as many."
+            )
+    return header, body
+
+
+def _column(path: Path, header: list[str], rows: Rows, name: str) -> FloatArray:
+    """Return the numbers of a column; NaN where a cell is empty.
+
+    Raises:
+        BadInput: a cell is no number.
+    """
+    values, bad = [], []
+    for number, cells in rows:
+        cell = cells[header.index(name)]
+        text = cell.strip()
+        text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
+        try:
+            is_missing = text.lower() in MISSING
+            values.append(np.nan if is_missing else number_of(text))
+        except ValueError:
+            bad.append(f"{path}:{number}: column {name!r} holds {cell!r}")
+    if bad:
+        more = len(bad) - MOST_BAD_CELLS
+        rest = [f"and {more} more"] if more > 0 else []
+        listed = "\n".join([*bad[:MOST_BAD_CELLS], *rest])
+        raise BadInput(
+            f"{listed}\ncells must be numbers; leave those without a value empty."
+        )
+    return np.array(values)
 
 
 TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_min": 60.0}
@@ -188,28 +142,17 @@ HOT_DEGC = 90.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CsvCfg:
+class CsvCfg(Checked):
     """What a file does not say itself."""
 
-    torque_constant: float | None = None
+    torque_constant: (
+        Annotated[float, Field(gt=0.0, title="torque constant in N·m/A")] | None
+    ) = None
     """K in N·m/A, joint side: makes currents of a column `effort_nm`."""
-    gap_s: float | None = None
+    gap_s: Annotated[float, Field(gt=0.0, title="gap")] | None = None
     """As in `build_heat_log`."""
     trusts_units: bool = False
     """Take temperatures as the header says, however unlikely they are."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that no file can have.
-
-        Raises:
-            BadInput: a number is not above 0.
-        """
-        for name, value, unit in (
-            ("torque constant", self.torque_constant, "N·m/A"),
-            ("gap", self.gap_s, "s"),
-        ):
-            if value is not None and not 0.0 < value < np.inf:
-                raise BadInput(f"{name} is {value} {unit}; give a number above 0.")
 
 
 def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
@@ -227,7 +170,7 @@ def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
             impossible in its unit, or too little is left.
     """
     cfg = cfg or CsvCfg()
-    header = header_of(path)
+    header, rows = _read_rows(path)
     time_name = _one_of(path, header, tuple(TIMES))
     degree_name = _one_of(path, header, tuple(TEMPERATURES))
     drives = (*CURRENTS, TORQUE)
@@ -237,26 +180,30 @@ def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
             f"{path} has torques ({TORQUE}) and no currents; give the torque constant "
             f"too, or name a joint of the robot."
         )
-    cells = read_columns(path, {time_name, degree_name, drive_name})
+    names = (time_name, degree_name, drive_name)
+    time_s, degc, drive = (_column(path, header, rows, name) for name in names)
     repairs = []
-    if cells.has_decimal_commas:
+    read = [cells[header.index(name)].strip() for _, cells in rows for name in names]
+    if any(map(_DECIMAL_COMMA.fullmatch, read)):
         what = "decimal commas read as points"
-        repairs.append(
-            Repair(kind="unit", rows=len(cells.columns[time_name]), what=what)
-        )
-    if cells.n_infinite:
-        what = f"{cells.n_infinite} infinite numbers: taken as missing"
-        repairs.append(Repair(kind="missing", rows=cells.n_infinite, what=what))
+        repairs.append(Repair(kind="unit", rows=len(rows), what=what))
+    if n_infinite := sum(
+        int(np.isinf(column).sum()) for column in (time_s, degc, drive)
+    ):
+        what = f"{n_infinite} infinite numbers: taken as missing"
+        repairs.append(Repair(kind="missing", rows=n_infinite, what=what))
+        for column in (time_s, degc, drive):
+            column[np.isinf(column)] = np.nan
     factor, offset = TEMPERATURES[degree_name]
-    degc = factor * cells.columns[degree_name] + offset
+    degc = factor * degc + offset
     if degree_name != "temperature_degc":
         what = f"{degree_name} converted to °C"
         repairs.append(Repair(kind="unit", rows=degc.size, what=what))
     _refuse_impossible(path, degree_name, degc, trusts_units=cfg.trusts_units)
     if drive_name == TORQUE and cfg.torque_constant is not None:
-        current = cells.columns[drive_name] / cfg.torque_constant
+        current = drive / cfg.torque_constant
     else:
-        current = CURRENTS[drive_name] * cells.columns[drive_name]
+        current = CURRENTS[drive_name] * drive
     largest = np.nanmax(np.abs(current), initial=0.0)
     if largest > LARGEST_CURRENT_A:
         raise BadInput(
@@ -266,7 +213,7 @@ def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
         )
     return build_heat_log(
         str(path),
-        TIMES[time_name] * cells.columns[time_name],
+        TIMES[time_name] * time_s,
         degc,
         current,
         gap_s=cfg.gap_s,

@@ -4,11 +4,13 @@ Rows come from a CSV file (`csv_log`) or from a run folder: temperatures and cur
 of a joint's motor.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from models import BadInput, Motor, Robot, UnknownName
@@ -69,22 +71,39 @@ def build_heat_log(
         BadInput: too few rows are left.
     """
     done = list(repairs)
-    time_s, degc, current = _without_lost_times(time_s, degc, current, done)
-    time_s, degc, current = _in_order(time_s, degc, current, done)
-    time_s, degc, current = _once_each(time_s, degc, current, done)
-    if time_s.size < FEWEST_TEMPERATURES:
+
+    def note(kind: str, n: int, what: str) -> None:
+        if n:
+            done.append(Repair(kind=kind, rows=int(n), what=what.format(_rows(n))))
+
+    rows = pd.DataFrame({"degc": degc, "current": current}, index=time_s)
+    is_timed = np.isfinite(time_s)
+    note("missing", int(np.sum(~is_timed)), "{} without a time: left out")
+    rows = rows[is_timed]
+    falls = int(np.sum(np.diff(time_s[is_timed]) < 0.0))
+    note("order", falls, "time falls back at {}: sorted by time")
+    n_timed = len(rows)
+    rows = rows.groupby(level=0).mean()
+    what = "{} at a time that is there already: the mean is taken"
+    note("duplicate", n_timed - len(rows), what)
+    if len(rows) < FEWEST_TEMPERATURES:
         raise BadInput(
-            f"{name} has {time_s.size} rows with a time; give at least "
+            f"{name} has {len(rows)} rows with a time; give at least "
             f"{FEWEST_TEMPERATURES}."
         )
-    n_missing = int(np.isnan(degc).sum())
-    if n_missing:
-        what = f"{_rows(n_missing)} without a temperature: only the current is used"
-        done.append(Repair(kind="missing", rows=n_missing, what=what))
+    what = "{} without a temperature: only the current is used"
+    note("missing", rows["degc"].isna().sum(), what)
     if gap_s is None:
-        gap_s = max(GAP_ROWS * float(np.median(np.diff(time_s))), SHORTEST_GAP_S)
-    time_s, degc, current = _with_currents(time_s, degc, current, gap_s, done)
-    records = _records(time_s, degc, current, gap_s, done)
+        gap_s = max(GAP_ROWS * float(np.median(np.diff(rows.index))), SHORTEST_GAP_S)
+    lacks = rows["current"].isna()
+    times = rows.index.to_series()
+    apart = times.mask(lacks).bfill() - times.mask(lacks).ffill()
+    between = lacks & (apart <= gap_s)
+    note("missing", between.sum(), "{} without a current: taken between neighbours")
+    what = f"{{}} without a current for longer than {gap_s:g} s: left out"
+    note("missing", (lacks & ~between).sum(), what)
+    rows = rows.assign(current=rows["current"].interpolate("index"))[~lacks | between]
+    records = _records(rows, gap_s, note)
     if not records:
         raise BadInput(
             f"{name} has no stretch with {FEWEST_TEMPERATURES} temperatures whose "
@@ -93,112 +112,29 @@ def build_heat_log(
     return HeatLog(name=name, records=tuple(records), repairs=tuple(done))
 
 
-_Rows = tuple[FloatArray, FloatArray, FloatArray]
-
-
-def _without_lost_times(
-    time_s: FloatArray, degc: FloatArray, current: FloatArray, done: list[Repair]
-) -> _Rows:
-    good = np.isfinite(time_s)
-    n = int((~good).sum())
-    if n:
-        what = f"{_rows(n)} without a time: left out"
-        done.append(Repair(kind="missing", rows=n, what=what))
-    return time_s[good], degc[good], current[good]
-
-
-def _in_order(
-    time_s: FloatArray, degc: FloatArray, current: FloatArray, done: list[Repair]
-) -> _Rows:
-    n = int((np.diff(time_s) < 0.0).sum())
-    if n:
-        what = f"time falls back at {_rows(n)}: sorted by time"
-        done.append(Repair(kind="order", rows=n, what=what))
-    order = np.argsort(time_s, kind="stable")
-    return time_s[order], degc[order], current[order]
-
-
-def _once_each(
-    time_s: FloatArray, degc: FloatArray, current: FloatArray, done: list[Repair]
-) -> _Rows:
-    """Keep one row of each time: the mean of what its rows say."""
-    once, place, count = np.unique(time_s, return_inverse=True, return_counts=True)
-    n = time_s.size - once.size
-    if n == 0:
-        return time_s, degc, current
-    what = f"{_rows(n)} at a time that is there already: the mean is taken"
-    done.append(Repair(kind="duplicate", rows=n, what=what))
-    return once, _mean_by(place, degc, count.size), _mean_by(place, current, count.size)
-
-
-def _mean_by(place: NDArray[np.intp], values: FloatArray, size: int) -> FloatArray:
-    known = np.isfinite(values)
-    count = np.bincount(place[known], minlength=size)
-    total = np.bincount(place[known], values[known], minlength=size)
-    mean = np.full(size, np.nan)
-    np.divide(total, count, out=mean, where=count > 0)
-    return mean
-
-
-def _with_currents(
-    time_s: FloatArray,
-    degc: FloatArray,
-    current: FloatArray,
-    gap_s: float,
-    done: list[Repair],
-) -> _Rows:
-    """Fill currents between near neighbours; leave out the other rows without one."""
-    known = np.flatnonzero(np.isfinite(current))
-    missing = np.flatnonzero(~np.isfinite(current))
-    if missing.size == 0 or known.size == 0:
-        return time_s[known], degc[known], current[known]
-    right = np.searchsorted(known, missing)
-    has_both = (right > 0) & (right < known.size)
-    before = time_s[known[np.maximum(right - 1, 0)]]
-    after = time_s[known[np.minimum(right, known.size - 1)]]
-    fillable = missing[has_both & (after - before <= gap_s)]
-    filled = current.copy()
-    filled[fillable] = np.interp(time_s[fillable], time_s[known], current[known])
-    if fillable.size:
-        what = f"{_rows(fillable.size)} without a current: taken between neighbours"
-        done.append(Repair(kind="missing", rows=int(fillable.size), what=what))
-    lost = missing.size - fillable.size
-    if lost:
-        what = f"{_rows(lost)} without a current for longer than {gap_s:g} s: left out"
-        done.append(Repair(kind="missing", rows=lost, what=what))
-    keep = np.isfinite(filled)
-    return time_s[keep], degc[keep], filled[keep]
-
-
 def _records(
-    time_s: FloatArray,
-    degc: FloatArray,
-    current: FloatArray,
-    gap_s: float,
-    done: list[Repair],
+    rows: pd.DataFrame, gap_s: float, note: Callable[[str, int, str], None]
 ) -> list[HeatRecord]:
     """Begin a new record after each gap; leave out those that are too short."""
+    time_s = rows.index.to_numpy(np.float64)
     cuts = np.flatnonzero(np.diff(time_s) > gap_s) + 1
-    for cut in cuts:
-        length = time_s[cut] - time_s[cut - 1]
+    for before, after in zip(time_s[cuts - 1], time_s[cuts], strict=True):
         what = (
-            f"a gap of {length:.0f} s after {time_s[cut - 1]:g} s: what heated in it "
-            f"is unknown, so a new record begins after it"
+            f"a gap of {after - before:.0f} s after {before:g} s: what heated in it is "
+            "unknown, so a new record begins after it"
         )
-        done.append(Repair(kind="gap", rows=1, what=what))
+        note("gap", 1, what)
     records = []
-    for rows in np.split(np.arange(time_s.size), cuts):
-        if np.isfinite(degc[rows]).sum() < FEWEST_TEMPERATURES:
-            if rows.size:
-                what = (
-                    f"fewer than {FEWEST_TEMPERATURES} temperatures from "
-                    f"{time_s[rows[0]]:g} s to the next gap: left out"
-                )
-                done.append(Repair(kind="short", rows=rows.size, what=what))
-            continue
-        records.append(
-            HeatRecord.from_currents(time_s[rows], degc[rows], current[rows])
-        )
+    for part in np.split(np.arange(len(rows)), cuts):
+        degc, current = rows.iloc[part].to_numpy(np.float64).T
+        if np.isfinite(degc).sum() >= FEWEST_TEMPERATURES:
+            records.append(HeatRecord.from_currents(time_s[part], degc, current))
+        elif len(part):
+            what = (
+                f"fewer than {FEWEST_TEMPERATURES} temperatures from "
+                f"{time_s[part[0]]:g} s to the next gap: left out"
+            )
+            note("short", len(part), what)
     return records
 
 

@@ -217,9 +217,9 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 def test_what_a_file_does_not_say_must_be_a_number(value: float) -> None:
-    with pytest.raises(BadInput, match=r"torque constant is .* N·m/A; give"):
+    with pytest.raises(BadInput, match=r"torque constant in N·m/A = .*; give"):
         CsvCfg(torque_constant=value)
-    with pytest.raises(BadInput, match="gap is"):
+    with pytest.raises(BadInput, match="gap = "):
         CsvCfg(gap_s=value)
 
 
