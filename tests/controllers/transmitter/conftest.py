@@ -4,13 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.controllers.transmitter.transmitter_world import TransmitterWorld
+from models import Robot
+from tests.controllers.transmitter.transmitter_world import World
+
+
+@pytest.fixture
+def stage(nao: Robot) -> World:
+    return World.of(nao)
 
 
 @pytest.fixture(autouse=True)
 def _every_story_keeps_the_invariants() -> Iterator[None]:
     """Judge the trace of each stage that a test has made."""
-    TransmitterWorld.made.clear()
+    World.made.clear()
     yield
-    found = [stage.checker.finish(is_over=True) for stage in TransmitterWorld.made]
+    found = [stage.checker.finish(is_over=True) for stage in World.made]
     assert not any(found), found

@@ -4,10 +4,11 @@ A clip is a stream whose items can be told from all others: so what the robot wa
 written says which item of which stream went out in which slot.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -15,13 +16,23 @@ from controllers.arbitration.events import Event
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.gate.device_map import map_devices
 from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.invariants.trace_replay import Violation
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Loss, Preemption, Token
 from controllers.transmitter.buses.bus import Permits, TransmitterCfg, Watch
-from controllers.transmitter.events import Sent
+from controllers.transmitter.events import (
+    GroupCompleted,
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamPaused,
+    StreamReceived,
+    StreamResumed,
+    StreamStarted,
+)
 from controllers.transmitter.invariants import SYNC_JUDGES
 from controllers.transmitter.receipt import Receipt, SyncTag
 from controllers.transmitter.streams import CannotBegin, Item, Present
@@ -32,6 +43,17 @@ from tests.controllers.arbitration.gate_setup import KeepingRobot, motor, node
 
 E = TypeVar("E", bound=Event)
 MOTION, LIGHT, SOUND = Unit
+STREAM_EVENTS = (
+    StreamReceived,
+    GroupCompleted,
+    GroupStarted,
+    StreamStarted,
+    Sent,
+    StreamPaused,
+    StreamResumed,
+    StreamEnded,
+)
+"""All that the transmitter tells, but parts of a way."""
 LEAVES = ("HeadPitch", "HeadYaw", "LElbowYaw", "LWristYaw", "RElbowYaw", "RWristYaw")
 ROOT = node("root", *(motor(name) for name in LEAVES))
 BUSES: dict[str, Mapping[str, tuple[Unit, ...]]] = {
@@ -103,8 +125,44 @@ class Clip:
         return -0.5 + STEP * (self.code % 97) + 1e-7 * (k + 10)
 
 
+def judge(events: Iterable[Event], *, is_over: bool = False) -> tuple[Violation, ...]:
+    """Return what breaks an invariant of the reservations or of the streams."""
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in events:
+        checker.see(event)
+    return checker.finish(is_over=is_over)
+
+
+class Told:
+    """What all worlds have that take resources and run in slots; `slot` is theirs."""
+
+    ledger: Ledger
+    events: list[Event]
+    tick: int
+
+    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
+        """Let an owner have leaves at once."""
+        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
+        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
+        outcome = self.ledger.request(asked, self.tick).outcome
+        assert outcome is not None
+        assert outcome.token is not None, f"{owner} was not granted {names}"
+        return outcome.token
+
+    def slot(self) -> None:
+        """Run one device slot."""
+        raise NotImplementedError
+
+    def slots(self, n: int) -> None:
+        for _ in range(n):
+            self.slot()
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
 @dataclass
-class TransmitterWorld:
+class World(Told):
     """One robot with everything before it; `slot` again and again."""
 
     robot: KeepingRobot
@@ -118,7 +176,7 @@ class TransmitterWorld:
     """Of the next slot."""
     between: Callable[[], None] | None = None
     """Called once after the next `step`, before time passes."""
-    made: ClassVar[list["TransmitterWorld"]] = []
+    made: ClassVar[list["World"]] = []
 
     @classmethod
     def of(
@@ -131,7 +189,7 @@ class TransmitterWorld:
         tells_commands: bool = True,
         is_heard: bool = True,
         permits: Permits | None = None,
-    ) -> "TransmitterWorld":
+    ) -> "World":
         keeping = KeepingRobot(robot)
         keeping.target = np.full_like(keeping.target, -0.5)
         cfg = LedgerCfg(
@@ -148,14 +206,14 @@ class TransmitterWorld:
         cls.made.append(stage)
         return stage
 
-    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
-        """Let an owner have leaves at once."""
-        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
-        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
-        outcome = self.ledger.request(asked, self.tick).outcome
-        assert outcome is not None
-        assert outcome.token is not None, f"{owner} was not granted {names}"
-        return outcome.token
+    @cached_property
+    def token(self) -> Token:
+        """Of an owner that has all leaves, since it was asked for first."""
+        return self.take("greet", *LEAVES)
+
+    def clip(self, leaves: Sequence[str], length: int = 3, **how: Any) -> Clip:
+        """Return a stream by the right of `token`."""
+        return Clip(self.token, leaves, length, **how)
 
     def receive(
         self, clip: Clip, tag: SyncTag | None = None, after: Receipt | None = None
@@ -174,16 +232,9 @@ class TransmitterWorld:
         self.transmitter.settle(tick)
         self.tick += 1
 
-    def slots(self, n: int) -> None:
-        for _ in range(n):
-            self.slot()
-
     def target(self, leaf: str) -> float:
         """Set-point in force on the robot, in rad."""
         return float(self.robot.target[self.robot.robot.joint_index(leaf)])
-
-    def told(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
 
     def sent(self, bus: str = "main") -> list[tuple[int, int]]:
         """Stream and place of every item on a bus, in its order."""

@@ -22,7 +22,7 @@ from tests.controllers.transmitter.transmitter_world import (
     BUSES,
     LEAVES,
     Clip,
-    TransmitterWorld,
+    World,
 )
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Twins:
         self.rights: dict[Token, tuple[str, ...]] = {}
         self.tokens: list[tuple[Token, tuple[str, ...]]] = []
         """All that were ever granted, and their leaves."""
-        self.stage = TransmitterWorld.of(
+        self.stage = World.of(
             robot,
             buses,
             watch,

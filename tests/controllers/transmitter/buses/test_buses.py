@@ -17,14 +17,14 @@ from tests.controllers.transmitter.transmitter_world import (
     MOTION,
     SOUND,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 MEMBERS = ((MOTION, 20), (LIGHT, 10), (SOUND, 70))
 
 
-def greet(stage: TransmitterWorld, token: Token, slots_between: int = 0) -> None:
+def greet(stage: World, token: Token, slots_between: int = 0) -> None:
     for leaf, (unit, points) in zip(LEAVES, MEMBERS, strict=False):
         stage.receive(Clip(token, [leaf], unit=unit), tag(points))
         stage.slots(slots_between)
@@ -36,7 +36,7 @@ def greet(stage: TransmitterWorld, token: Token, slots_between: int = 0) -> None
 def test_all_first_items_are_in_one_slot_on_every_bus(
     nao: Robot, buses: str, watch: Watch
 ) -> None:
-    stage = TransmitterWorld.of(nao, buses, watch)
+    stage = World.of(nao, buses, watch)
     greet(stage, stage.take("greet", *LEAVES), slots_between=2)
     stage.slots(2)
     instants = [(x.tick, x.k, x.unit) for x in stage.told(Sent)]
@@ -62,7 +62,7 @@ def test_all_first_items_are_in_one_slot_on_every_bus(
 def test_each_unit_finds_the_group_or_the_elected_one_tells(
     nao: Robot, buses: str, watch: Watch, found_by: tuple[str, ...]
 ) -> None:
-    stage = TransmitterWorld.of(nao, buses, watch)
+    stage = World.of(nao, buses, watch)
     greet(stage, stage.take("greet", *LEAVES))
     (completed,) = stage.told(GroupCompleted)
     assert completed.found_by == found_by
@@ -78,7 +78,7 @@ def test_the_elected_unit_finds_a_group_of_which_it_carries_nothing(
     nao: Robot, watch: Watch, found_by: tuple[str, ...]
 ) -> None:
     """The memory is shared; where all watch, only those do that hold a part."""
-    stage = TransmitterWorld.of(nao, "three buses", watch)
+    stage = World.of(nao, "three buses", watch)
     token = stage.take("greet", *LEAVES)
     stage.receive(Clip(token, [LEAVES[0]], unit=LIGHT), tag(4, preset=10))
     stage.receive(Clip(token, [LEAVES[1]], unit=SOUND), tag(6, preset=10))
@@ -97,7 +97,7 @@ def test_a_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -
     def permits(bus: str, tick: int) -> bool:
         return tick >= open_from[bus]
 
-    stage = TransmitterWorld.of(nao, "three buses", watch, permits=permits)
+    stage = World.of(nao, "three buses", watch, permits=permits)
     token = stage.take("greet", *LEAVES)
     greet(stage, token)
     sound = stage.receive(Clip(token, [LEAVES[3]], unit=SOUND), tag(100, "beep"))
@@ -110,7 +110,7 @@ def test_a_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -
 
 
 def test_who_never_permits_holds_a_group_for_ever(nao: Robot) -> None:
-    stage = TransmitterWorld.of(nao, permits=lambda bus, tick: False)
+    stage = World.of(nao, permits=lambda bus, tick: False)
     token = stage.take("greet", *LEAVES)
     receipt = stage.receive(Clip(token, ["HeadYaw"]), tag(100))
     stage.slots(30)

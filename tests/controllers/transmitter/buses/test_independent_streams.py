@@ -3,48 +3,33 @@
 import pytest
 
 from controllers.arbitration.events import Executed
-from controllers.arbitration.tokens import Token
 from controllers.transmitter.events import Sent, StreamEnded
 from controllers.transmitter.receipt import EndReason, NotReceived, StreamState
 from models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
-@pytest.fixture
-def token(stage: TransmitterWorld) -> Token:
-    return stage.take("greet", *LEAVES)
-
-
 @pytest.mark.requirement("SY-15", "I-24")
-def test_it_passes_a_hundred_groups_that_wait(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_it_passes_a_hundred_groups_that_wait(stage: World) -> None:
     for n in range(100):
-        stage.receive(Clip(token, ["HeadYaw"]), tag(20, f"group {n}"))
-    receipt = stage.receive(Clip(token, ["HeadYaw"], 2))
+        stage.receive(stage.clip(["HeadYaw"]), tag(20, f"group {n}"))
+    receipt = stage.receive(stage.clip(["HeadYaw"], 2))
     stage.slots(2)
     assert (receipt.started_tick, receipt.ended_tick) == (1, 2)
     assert stage.sent() == [(101, 0), (101, 1)]
 
 
 @pytest.mark.requirement("I-24")
-def test_a_later_one_replaces_an_independent_one_on_its_leaf(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first = stage.receive(Clip(token, ["HeadPitch", "HeadYaw"], 9))
-    beside = stage.receive(Clip(token, ["LElbowYaw"], 9))
+def test_a_later_one_replaces_an_independent_one_on_its_leaf(stage: World) -> None:
+    first = stage.receive(stage.clip(["HeadPitch", "HeadYaw"], 9))
+    beside = stage.receive(stage.clip(["LElbowYaw"], 9))
     stage.slots(2)
-    second = stage.receive(Clip(token, ["HeadYaw"], 9))
+    second = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slot()
     assert (first.reason, first.ended_tick) == (EndReason.REPLACED, 3)
     assert first.detail == "by stream 3"
@@ -53,36 +38,32 @@ def test_a_later_one_replaces_an_independent_one_on_its_leaf(
 
 
 @pytest.mark.requirement("I-23", "I-24")
-def test_a_leaf_that_a_started_group_uses_is_refused(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_a_leaf_that_a_started_group_uses_is_refused(stage: World) -> None:
     """It finishes whole, though both have the same right to the leaf."""
-    group = [stage.receive(Clip(token, [leaf], 4), tag(50)) for leaf in LEAVES[:2]]
+    group = [stage.receive(stage.clip([leaf], 4), tag(50)) for leaf in LEAVES[:2]]
     stage.slot()
-    refused = stage.receive(Clip(token, [LEAVES[1], LEAVES[2]]))
+    refused = stage.receive(stage.clip([LEAVES[1], LEAVES[2]]))
     assert refused.refused is NotReceived.IN_USE
-    assert stage.receive(Clip(token, [LEAVES[2]])).refused is None
+    assert stage.receive(stage.clip([LEAVES[2]])).refused is None
     stage.slots(3)
     assert all(receipt.is_done for receipt in group)
-    assert stage.receive(Clip(token, [LEAVES[1]])).refused is None
+    assert stage.receive(stage.clip([LEAVES[1]])).refused is None
 
 
 @pytest.mark.requirement("SY-13", "SY-15")
 def test_it_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
     """Only groups ask the controllers of the buses (from S5 straight to S10)."""
-    stage = TransmitterWorld.of(nao, permits=lambda bus, tick: False)
+    stage = World.of(nao, permits=lambda bus, tick: False)
     token = stage.take("greet", *LEAVES)
     receipt = stage.receive(Clip(token, ["HeadYaw"], 1))
     stage.slot()
     assert receipt.is_done
 
 
-def test_it_is_over_as_soon_as_its_token_is(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"], 9))
+def test_it_is_over_as_soon_as_its_token_is(stage: World) -> None:
+    receipt = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slots(3)
-    stage.ledger.release(token, stage.tick)
+    stage.ledger.release(stage.token, stage.tick)
     stage.slots(2)
     assert (receipt.reason, receipt.sent) == (EndReason.REVOKED, 3)
     assert receipt.detail == "HeadYaw: RELEASED"
@@ -91,45 +72,41 @@ def test_it_is_over_as_soon_as_its_token_is(
 
 
 def test_one_that_loses_its_right_before_its_first_slot_never_starts(
-    stage: TransmitterWorld, token: Token
+    stage: World,
 ) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"]))
-    stage.ledger.release(token, stage.tick)
+    receipt = stage.receive(stage.clip(["HeadYaw"]))
+    stage.ledger.release(stage.token, stage.tick)
     stage.slot()
     assert receipt.reason is EndReason.REVOKED
     assert receipt.started_tick is None
     assert not stage.robot.commands
 
 
-def test_one_that_loses_its_right_in_its_first_slot_never_started(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_one_that_loses_its_right_in_its_first_slot_never_started(stage: World) -> None:
     """Between its step and the flush: nothing of it went out."""
-    receipt = stage.receive(Clip(token, ["HeadYaw"]))
-    stage.between = lambda: stage.ledger.release(token, stage.tick)
+    receipt = stage.receive(stage.clip(["HeadYaw"]))
+    stage.between = lambda: stage.ledger.release(stage.token, stage.tick)
     stage.slot()
     assert receipt.reason is EndReason.REVOKED
     assert receipt.started_tick is None
     assert not stage.told(Sent)
 
 
-def test_one_that_cannot_begin_says_why(stage: TransmitterWorld, token: Token) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"], cannot="too far"))
+def test_one_that_cannot_begin_says_why(stage: World) -> None:
+    receipt = stage.receive(stage.clip(["HeadYaw"], cannot="too far"))
     stage.slot()
     assert receipt.reason is EndReason.CANNOT_BEGIN
     assert receipt.detail == "'clip' cannot begin: too far"
 
 
-def test_one_without_items_cannot_begin(stage: TransmitterWorld, token: Token) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"], 0))
+def test_one_without_items_cannot_begin(stage: World) -> None:
+    receipt = stage.receive(stage.clip(["HeadYaw"], 0))
     stage.slot()
     assert receipt.reason is EndReason.CANNOT_BEGIN
 
 
-def test_one_whose_item_is_out_of_range_is_over(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    clip = Clip(token, ["HeadYaw"], 9)
+def test_one_whose_item_is_out_of_range_is_over(stage: World) -> None:
+    clip = stage.clip(["HeadYaw"], 9)
     receipt = stage.receive(clip)
     stage.slots(2)
     clip.angle = lambda k: 99.0  # type: ignore[method-assign]  # a faulty stream
@@ -139,10 +116,10 @@ def test_one_whose_item_is_out_of_range_is_over(
     assert receipt.sent == 2
 
 
-def test_its_sender_may_withdraw_it(stage: TransmitterWorld, token: Token) -> None:
-    running = stage.receive(Clip(token, ["HeadYaw"], 9))
+def test_its_sender_may_withdraw_it(stage: World) -> None:
+    running = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slots(2)
-    waiting = stage.receive(Clip(token, ["HeadPitch"], 9))
+    waiting = stage.receive(stage.clip(["HeadPitch"], 9))
     assert stage.transmitter.withdraw(running, stage.tick)
     assert stage.transmitter.withdraw(waiting, stage.tick)
     assert not stage.transmitter.withdraw(running, stage.tick)
@@ -153,9 +130,9 @@ def test_its_sender_may_withdraw_it(stage: TransmitterWorld, token: Token) -> No
 
 
 def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
-    stage: TransmitterWorld, token: Token
+    stage: World,
 ) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"], 9))
+    receipt = stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slot()
 
     def withdraw() -> None:
@@ -168,15 +145,13 @@ def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
     assert len(stage.told(StreamEnded)) == 1
 
 
-def test_what_a_replaced_one_left_at_the_gate_is_not_written(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_what_a_replaced_one_left_at_the_gate_is_not_written(stage: World) -> None:
     """The slot before was not flushed: the robot raised, say."""
-    stage.receive(Clip(token, ["HeadPitch", "HeadYaw"], 9))
+    stage.receive(stage.clip(["HeadPitch", "HeadYaw"], 9))
     stage.slot()
     before = stage.target("HeadPitch")
     stage.transmitter.step(stage.tick)
     stage.tick += 1
-    stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.receive(stage.clip(["HeadYaw"], 9))
     stage.slot()
     assert stage.target("HeadPitch") == before

@@ -2,7 +2,6 @@
 
 import pytest
 
-from controllers.arbitration.tokens import Token
 from controllers.transmitter.events import Sent, StreamPaused, StreamResumed
 from controllers.transmitter.receipt import (
     EndReason,
@@ -10,40 +9,29 @@ from controllers.transmitter.receipt import (
     NotReceived,
     StreamState,
 )
-from models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 A, B, C, D = LEAVES[:4]
 
 
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
-@pytest.fixture
-def token(stage: TransmitterWorld) -> Token:
-    return stage.take("greet", *LEAVES)
-
-
-def items(stage: TransmitterWorld, stream: int) -> list[tuple[int, int]]:
+def items(stage: World, stream: int) -> list[tuple[int, int]]:
     """Return slot and place of each item of a stream."""
     return [(x.tick, x.k) for x in stage.told(Sent) if x.stream == stream]
 
 
 @pytest.mark.requirement("SY-4")
 def test_it_starts_at_the_next_slot_and_the_group_goes_on_after_it(
-    stage: TransmitterWorld, token: Token
+    stage: World,
 ) -> None:
     """The whole group pauses, though only one leaf is shared."""
-    group = [stage.receive(Clip(token, [x], 4), tag(50)) for x in (A, B)]
+    group = [stage.receive(stage.clip([x], 4), tag(50)) for x in (A, B)]
     stage.slots(2)
-    receipt = stage.transmitter.interrupt(Clip(token, [B], 3), stage.tick)
+    receipt = stage.transmitter.interrupt(stage.clip([B], 3), stage.tick)
     stage.slot()
     assert {one.state for one in group} == {StreamState.PAUSED}
     stage.slots(4)
@@ -60,27 +48,23 @@ def test_it_starts_at_the_next_slot_and_the_group_goes_on_after_it(
 
 
 @pytest.mark.requirement("SY-4")
-def test_what_shares_no_leaf_with_it_goes_on(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    stage.receive(Clip(token, [A], 6))
-    stage.receive(Clip(token, [B], 6))
+def test_what_shares_no_leaf_with_it_goes_on(stage: World) -> None:
+    stage.receive(stage.clip([A], 6))
+    stage.receive(stage.clip([B], 6))
     stage.slots(2)
-    stage.transmitter.interrupt(Clip(token, [B, C], 2), stage.tick)
+    stage.transmitter.interrupt(stage.clip([B, C], 2), stage.tick)
     stage.slots(6)
     assert [slot for slot, _ in items(stage, 1)] == [1, 2, 3, 4, 5, 6]
     assert [slot for slot, _ in items(stage, 2)] == [1, 2, 5, 6, 7, 8]
 
 
 @pytest.mark.requirement("SY-4")
-def test_the_streams_are_led_back_before_they_go_on(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_the_streams_are_led_back_before_they_go_on(stage: World) -> None:
     """One needs two slots and the other one; both wait for the longer."""
-    first, second = Clip(token, [A], 4, leads=2), Clip(token, [B], 4, leads=1)
+    first, second = stage.clip([A], 4, leads=2), stage.clip([B], 4, leads=1)
     group = [stage.receive(clip, tag(50)) for clip in (first, second)]
     stage.slots(2)
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     stage.slots(2)
     assert {one.state for one in group} == {StreamState.PAUSED}
     assert stage.target(A) == first.angle(-1)
@@ -92,28 +76,26 @@ def test_the_streams_are_led_back_before_they_go_on(
 
 
 @pytest.mark.requirement("SY-4")
-def test_interrupts_nest(stage: TransmitterWorld, token: Token) -> None:
-    stage.receive(Clip(token, [A, B], 3))
+def test_interrupts_nest(stage: World) -> None:
+    stage.receive(stage.clip([A, B], 3))
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 3), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 3), stage.tick)
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A, B], 2), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A, B], 2), stage.tick)
     stage.slots(6)
     assert items(stage, 1) == [(1, 0), (7, 1), (8, 2)]
     assert items(stage, 2) == [(2, 0), (5, 1), (6, 2)]
     assert items(stage, 3) == [(3, 0), (4, 1)]
 
 
-def test_an_interrupt_while_another_stream_is_led_back(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_an_interrupt_while_another_stream_is_led_back(stage: World) -> None:
     """It comes back from where the second one leaves it."""
-    clip = Clip(token, [A], 3, leads=3)
+    clip = stage.clip([A], 3, leads=3)
     stage.receive(clip)
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     stage.slots(2)
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     stage.slots(6)
     expected = [(1, 0), (3, -1), (5, -1), (6, -1), (7, -1), (8, 1), (9, 2)]
     assert items(stage, 1) == expected
@@ -121,28 +103,24 @@ def test_an_interrupt_while_another_stream_is_led_back(
 
 
 @pytest.mark.requirement("SY-4", "SY-18")
-def test_a_group_that_has_not_started_may_be_deleted_by_it(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    motion = stage.receive(Clip(token, [A], 9))
+def test_a_group_that_has_not_started_may_be_deleted_by_it(stage: World) -> None:
+    motion = stage.receive(stage.clip([A], 9))
     group = [
-        stage.receive(Clip(token, [x]), tag(50, "later"), after=motion) for x in (A, B)
+        stage.receive(stage.clip([x]), tag(50, "later"), after=motion) for x in (A, B)
     ]
     stage.slots(2)
     later = GroupKey(100, "later")
-    stage.transmitter.interrupt(Clip(token, [A], 2), stage.tick, delete=[later])
+    stage.transmitter.interrupt(stage.clip([A], 2), stage.tick, delete=[later])
     stage.slots(12)
     assert {one.reason for one in group} == {EndReason.DELETED}
     assert motion.is_done
     assert {x.stream for x in stage.told(Sent)} == {1, 4}
 
 
-def test_one_that_cannot_begin_pauses_nothing(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    stage.receive(Clip(token, [A], 4))
+def test_one_that_cannot_begin_pauses_nothing(stage: World) -> None:
+    stage.receive(stage.clip([A], 4))
     stage.slot()
-    clip = Clip(token, [A], cannot="too far")
+    clip = stage.clip([A], cannot="too far")
     receipt = stage.transmitter.interrupt(clip, stage.tick)
     stage.slots(3)
     assert receipt.reason is EndReason.CANNOT_BEGIN
@@ -150,26 +128,24 @@ def test_one_that_cannot_begin_pauses_nothing(
     assert [slot for slot, _ in items(stage, 1)] == [1, 2, 3, 4]
 
 
-def test_without_a_right_it_is_refused(stage: TransmitterWorld, token: Token) -> None:
-    stage.receive(Clip(token, [A], 4))
+def test_without_a_right_it_is_refused(stage: World) -> None:
+    stage.receive(stage.clip([A], 4))
     stage.slot()
-    stage.ledger.release(token, stage.tick, [B])
-    receipt = stage.transmitter.interrupt(Clip(token, [B]), stage.tick)
+    stage.ledger.release(stage.token, stage.tick, [B])
+    receipt = stage.transmitter.interrupt(stage.clip([B]), stage.tick)
     assert receipt.refused is NotReceived.NO_TOKEN
 
 
 @pytest.mark.requirement("SY-4", "I-23")
-def test_a_paused_group_whose_right_is_lost_is_over(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    stage.ledger.release(token, stage.tick, [D])
+def test_a_paused_group_whose_right_is_lost_is_over(stage: World) -> None:
+    stage.ledger.release(stage.token, stage.tick, [D])
     second = stage.take("second", D)
     group = [
-        stage.receive(Clip(token, [A], 9), tag(50)),
+        stage.receive(stage.clip([A], 9), tag(50)),
         stage.receive(Clip(second, [D], 9), tag(50)),
     ]
     stage.slots(2)
-    receipt = stage.transmitter.interrupt(Clip(token, [A], 5), stage.tick)
+    receipt = stage.transmitter.interrupt(stage.clip([A], 5), stage.tick)
     stage.slots(2)
     stage.ledger.release(second, stage.tick)
     stage.slot()
@@ -177,15 +153,13 @@ def test_a_paused_group_whose_right_is_lost_is_over(
     assert {one.sent for one in group} == {2}
     stage.slots(3)
     assert receipt.is_done
-    assert stage.receive(Clip(token, [A])).refused is None
+    assert stage.receive(stage.clip([A])).refused is None
 
 
-def test_an_interrupt_that_is_revoked_lets_the_rest_go_on(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    stage.receive(Clip(token, [A, B], 4))
+def test_an_interrupt_that_is_revoked_lets_the_rest_go_on(stage: World) -> None:
+    stage.receive(stage.clip([A, B], 4))
     stage.slot()
-    receipt = stage.transmitter.interrupt(Clip(token, [A], 9), stage.tick)
+    receipt = stage.transmitter.interrupt(stage.clip([A], 9), stage.tick)
     stage.slots(2)
     assert stage.transmitter.withdraw(receipt, stage.tick)
     stage.slots(3)
@@ -193,42 +167,36 @@ def test_an_interrupt_that_is_revoked_lets_the_rest_go_on(
     assert items(stage, 1) == [(1, 0), (4, 1), (5, 2), (6, 3)]
 
 
-def test_a_group_that_is_paused_still_has_its_leaves(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_a_group_that_is_paused_still_has_its_leaves(stage: World) -> None:
     """No independent stream, and no other group, slips in between."""
     for leaf in (A, B):
-        stage.receive(Clip(token, [leaf], 4), tag(50))
+        stage.receive(stage.clip([leaf], 4), tag(50))
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 2), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 2), stage.tick)
     stage.slot()
-    assert stage.receive(Clip(token, [B])).refused is NotReceived.IN_USE
-    other = stage.receive(Clip(token, [B]), tag(100, "other"))
+    assert stage.receive(stage.clip([B])).refused is NotReceived.IN_USE
+    other = stage.receive(stage.clip([B]), tag(100, "other"))
     stage.slots(5)
     assert items(stage, 1)[-1] == (6, 3)
     assert other.started_tick == 7
 
 
-def test_a_member_that_is_done_is_not_led_back(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    short, long = Clip(token, [A], 1), Clip(token, [B], 3)
+def test_a_member_that_is_done_is_not_led_back(stage: World) -> None:
+    short, long = stage.clip([A], 1), stage.clip([B], 3)
     stage.receive(short, tag(50))
     stage.receive(long, tag(50))
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [B], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([B], 1), stage.tick)
     stage.slots(3)
     assert short.rejoined == []
     assert items(stage, 2) == [(1, 0), (3, 1), (4, 2)]
 
 
-def test_a_stream_that_cannot_come_back_is_over_with_its_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    clip = Clip(token, [A], 4)
-    group = [stage.receive(clip, tag(50)), stage.receive(Clip(token, [B], 4), tag(50))]
+def test_a_stream_that_cannot_come_back_is_over_with_its_group(stage: World) -> None:
+    clip = stage.clip([A], 4)
+    group = [stage.receive(clip, tag(50)), stage.receive(stage.clip([B], 4), tag(50))]
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     clip.cannot_rejoin = "too far"
     stage.slots(3)
     assert {one.reason for one in group} == {EndReason.CANNOT_BEGIN}
@@ -237,31 +205,29 @@ def test_a_stream_that_cannot_come_back_is_over_with_its_group(
 
 @pytest.mark.requirement("I-23")
 def test_what_a_broken_slot_left_at_the_gate_is_not_written_in_a_pause(
-    stage: TransmitterWorld, token: Token
+    stage: World,
 ) -> None:
     """The slot before was not flushed; its items are sent again, after the pause."""
-    first, second = Clip(token, [A], 3), Clip(token, [B], 3)
+    first, second = stage.clip([A], 3), stage.clip([B], 3)
     for clip in (first, second):
         stage.receive(clip, tag(50))
     stage.slot()
     stage.transmitter.step(stage.tick)
     stage.tick += 1
-    stage.transmitter.interrupt(Clip(token, [A], 2), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 2), stage.tick)
     stage.slots(2)
     assert stage.target(B) == second.angle(0)
     stage.slots(2)
     assert items(stage, 2) == [(1, 0), (5, 1), (6, 2)]
 
 
-def test_an_interrupt_in_the_slot_of_its_return_keeps_it_paused(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_an_interrupt_in_the_slot_of_its_return_keeps_it_paused(stage: World) -> None:
     """It is not told to go on for no item."""
-    stage.receive(Clip(token, [A], 3))
+    stage.receive(stage.clip([A], 3))
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     stage.slot()
-    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 1), stage.tick)
     stage.slots(3)
     assert items(stage, 1) == [(1, 0), (4, 1), (5, 2)]
     assert len(stage.told(StreamPaused)) == len(stage.told(StreamResumed)) == 1

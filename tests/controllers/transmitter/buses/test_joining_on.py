@@ -4,27 +4,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from controllers.arbitration.tokens import Token
 from controllers.transmitter.receipt import EndReason, NotReceived, Receipt
-from models import BadInput, Robot
+from models import BadInput
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
-    Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 A, B, C, D = LEAVES[:4]
-
-
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
-@pytest.fixture
-def token(stage: TransmitterWorld) -> Token:
-    return stage.take("greet", *LEAVES)
 
 
 @dataclass(frozen=True)
@@ -124,48 +112,44 @@ CASES: dict[str, tuple[list[Given], list[Ends]]] = {
 @pytest.mark.parametrize(("given", "ends"), CASES.values(), ids=CASES)
 @pytest.mark.requirement("SY-1", "SY-14", "SY-16", "SY-17", "SY-18", "SY-22")
 def test_each_stream_has_its_slots(
-    stage: TransmitterWorld, token: Token, given: list[Given], ends: list[Ends]
+    stage: World, given: list[Given], ends: list[Ends]
 ) -> None:
     receipts: list[Receipt] = []
     for one in given:
         stage.slots(one.at - stage.tick)
         head = tag(one.points, preset=one.preset) if one.points else None
         after = receipts[one.after - 1] if one.after else None
-        receipts.append(stage.receive(Clip(token, [one.leaf], one.items), head, after))
+        receipts.append(stage.receive(stage.clip([one.leaf], one.items), head, after))
     stage.slots(40)
     found = [(one.started_tick, one.ended_tick, one.reason) for one in receipts]
     assert found == [end if len(end) == 3 else (*end, EndReason.DONE) for end in ends]
 
 
 @pytest.mark.requirement("SY-2")
-def test_what_follows_a_stream_that_fails_is_deleted(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_what_follows_a_stream_that_fails_is_deleted(stage: World) -> None:
     """The robot is not where it begins; late members are told so."""
-    motion = stage.receive(Clip(token, [A], 6))
+    motion = stage.receive(stage.clip([A], 6))
     held = [
-        stage.receive(Clip(token, [B]), tag(100), after=motion),
-        stage.receive(Clip(token, [C]), after=motion),
+        stage.receive(stage.clip([B]), tag(100), after=motion),
+        stage.receive(stage.clip([C]), after=motion),
     ]
-    half = stage.receive(Clip(token, [B]), tag(50, "half"), after=motion)
+    half = stage.receive(stage.clip([B]), tag(50, "half"), after=motion)
     stage.slots(2)
     stage.transmitter.withdraw(motion, stage.tick)
     assert {one.reason for one in held} == {EndReason.DELETED}
     assert held[0].detail == "stream 1, which it follows, is revoked"
-    late = stage.receive(Clip(token, [C]), tag(50, "half"), after=motion)
+    late = stage.receive(stage.clip([C]), tag(50, "half"), after=motion)
     assert late.refused is NotReceived.AFTER_FAILED
-    last = stage.receive(Clip(token, [C]), tag(50, "half"))
+    last = stage.receive(stage.clip([C]), tag(50, "half"))
     assert {half.reason, last.reason} == {EndReason.DELETED}
     stage.slots(3)
     assert len(stage.robot.commands) == 2
 
 
-def test_no_stream_follows_one_of_its_own_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first = stage.receive(Clip(token, [A]), tag(50))
+def test_no_stream_follows_one_of_its_own_group(stage: World) -> None:
+    first = stage.receive(stage.clip([A]), tag(50))
     with pytest.raises(BadInput, match="follows stream 1 of its own group"):
-        stage.receive(Clip(token, [B]), tag(50), after=first)
+        stage.receive(stage.clip([B]), tag(50), after=first)
 
 
 @pytest.mark.parametrize(
@@ -173,33 +157,31 @@ def test_no_stream_follows_one_of_its_own_group(
 )
 @pytest.mark.requirement("SY-3", "SY-21", "SY-22")
 def test_the_sender_is_told_once_so_many_items_are_left(
-    stage: TransmitterWorld, token: Token, left: int, told: int
+    stage: World, left: int, told: int
 ) -> None:
     """Counted after the slot's item has gone out; 0 is the end, after that once."""
     seen: list[int] = []
     stage.transmitter.receive(
-        Clip(token, [A], 6), None, stage.tick, signal_at=left, on_signal=seen.append
+        stage.clip([A], 6), None, stage.tick, signal_at=left, on_signal=seen.append
     )
     stage.slots(9)
     assert seen == [told]
 
 
 @pytest.mark.requirement("SY-21")
-def test_no_signal_comes_from_a_stream_that_is_paused_or_over(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_no_signal_comes_from_a_stream_that_is_paused_or_over(stage: World) -> None:
     seen: list[int] = []
     receipt: Receipt = stage.transmitter.receive(
-        Clip(token, [A], 6), None, stage.tick, signal_at=3, on_signal=seen.append
+        stage.clip([A], 6), None, stage.tick, signal_at=3, on_signal=seen.append
     )
     stage.slots(2)
-    stage.transmitter.interrupt(Clip(token, [A], 4), stage.tick)
+    stage.transmitter.interrupt(stage.clip([A], 4), stage.tick)
     stage.slots(4)
     assert seen == []
     stage.slot()
     assert seen == [7]
     other = stage.transmitter.receive(
-        Clip(token, [B], 6), None, stage.tick, signal_at=0, on_signal=seen.append
+        stage.clip([B], 6), None, stage.tick, signal_at=0, on_signal=seen.append
     )
     stage.slot()
     stage.transmitter.withdraw(other, stage.tick)
@@ -208,18 +190,16 @@ def test_no_signal_comes_from_a_stream_that_is_paused_or_over(
     assert seen == [7]
 
 
-def test_time_does_not_go_back(stage: TransmitterWorld, token: Token) -> None:
+def test_time_does_not_go_back(stage: World) -> None:
     stage.slots(3)
     with pytest.raises(BadInput, match="tick is 1, but the transmitter stands at 3"):
         stage.transmitter.step(1)
     with pytest.raises(BadInput, match="tick is 2, but the transmitter stands at 3"):
-        stage.transmitter.receive(Clip(token, [A]), None, 2)
+        stage.transmitter.receive(stage.clip([A]), None, 2)
 
 
-def test_how_many_items_are_left_is_known_once_it_has_started(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    receipt = stage.receive(Clip(token, [A], 3))
+def test_how_many_items_are_left_is_known_once_it_has_started(stage: World) -> None:
+    receipt = stage.receive(stage.clip([A], 3))
     assert receipt.items_left is None
     stage.slots(2)
     assert receipt.items_left == 1

@@ -15,14 +15,13 @@ from controllers.transmitter.receipt import (
     NotReceived,
     StreamState,
 )
-from models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     LIGHT,
     MOTION,
     SOUND,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
@@ -30,18 +29,12 @@ HELLO = GroupKey(100, "hello")
 A, B, C = LEAVES[:3]
 
 
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
 @pytest.mark.requirement("SY-12")
-def test_a_longer_stream_goes_on_alone(stage: TransmitterWorld) -> None:
+def test_a_longer_stream_goes_on_alone(stage: World) -> None:
     """Reading of figure 18: the rest keeps the order of units."""
-    token = stage.take("greet", *LEAVES)
-    stage.receive(Clip(token, [A], 1, unit=LIGHT), tag(50))
-    stage.receive(Clip(token, [B], 3, unit=SOUND), tag(25))
-    stage.receive(Clip(token, [C], 2, unit=MOTION), tag(25))
+    stage.receive(stage.clip([A], 1, unit=LIGHT), tag(50))
+    stage.receive(stage.clip([B], 3, unit=SOUND), tag(25))
+    stage.receive(stage.clip([C], 2, unit=MOTION), tag(25))
     stage.slots(4)
     assert stage.sent() == [(3, 0), (1, 0), (2, 0), (3, 1), (2, 1), (2, 2)]
     ends = [(event.stream, event.tick) for event in stage.told(StreamEnded)]
@@ -49,10 +42,9 @@ def test_a_longer_stream_goes_on_alone(stage: TransmitterWorld) -> None:
 
 
 @pytest.mark.requirement("SY-12")
-def test_an_item_without_a_change_keeps_its_instant(stage: TransmitterWorld) -> None:
-    token = stage.take("greet", *LEAVES)
-    stage.receive(Clip(token, [A], 3, unit=LIGHT, empty=(0, 2)), tag(50))
-    stage.receive(Clip(token, [B], 3, unit=SOUND, empty=(0,)), tag(50))
+def test_an_item_without_a_change_keeps_its_instant(stage: World) -> None:
+    stage.receive(stage.clip([A], 3, unit=LIGHT, empty=(0, 2)), tag(50))
+    stage.receive(stage.clip([B], 3, unit=SOUND, empty=(0,)), tag(50))
     stage.slots(3)
     values = [(x.tick, x.stream, x.values) for x in stage.told(Sent)]
     assert values == [(1, 1, 0), (1, 2, 0), (2, 1, 1), (2, 2, 1), (3, 1, 0), (3, 2, 1)]
@@ -61,12 +53,11 @@ def test_an_item_without_a_change_keeps_its_instant(stage: TransmitterWorld) -> 
 
 @pytest.mark.requirement("I-23")
 def test_who_cannot_begin_keeps_its_whole_group_from_starting(
-    stage: TransmitterWorld,
+    stage: World,
 ) -> None:
-    token = stage.take("greet", *LEAVES)
     receipts = [
-        stage.receive(Clip(token, [A]), tag(50)),
-        stage.receive(Clip(token, [B], cannot="too far"), tag(50)),
+        stage.receive(stage.clip([A]), tag(50)),
+        stage.receive(stage.clip([B], cannot="too far"), tag(50)),
     ]
     stage.slots(2)
     assert {receipt.reason for receipt in receipts} == {EndReason.CANNOT_BEGIN}
@@ -77,7 +68,7 @@ def test_who_cannot_begin_keeps_its_whole_group_from_starting(
 @pytest.mark.parametrize("in_the_slot", [True, False])
 @pytest.mark.requirement("I-23")
 def test_a_member_that_loses_its_right_ends_the_whole_group(
-    stage: TransmitterWorld, in_the_slot: bool
+    stage: World, in_the_slot: bool
 ) -> None:
     """Nothing of that slot is written, of no member; nor later."""
     left, right = stage.take("left", A), stage.take("right", B)
@@ -99,7 +90,7 @@ def test_a_member_that_loses_its_right_ends_the_whole_group(
 
 @pytest.mark.requirement("I-23")
 def test_a_group_that_loses_a_right_in_its_first_slot_never_started(
-    stage: TransmitterWorld,
+    stage: World,
 ) -> None:
     left, right = stage.take("left", A), stage.take("right", B)
     stage.receive(Clip(left, [A]), tag(50))
@@ -113,7 +104,7 @@ def test_a_group_that_loses_a_right_in_its_first_slot_never_started(
     ] * 2
 
 
-def test_the_right_of_a_stream_that_rests_counts_too(stage: TransmitterWorld) -> None:
+def test_the_right_of_a_stream_that_rests_counts_too(stage: World) -> None:
     """Its items are empty for now, but its group is a whole."""
     left, right = stage.take("left", A), stage.take("right", B)
     motion = stage.receive(Clip(left, [A], 9), tag(50))
@@ -124,7 +115,7 @@ def test_the_right_of_a_stream_that_rests_counts_too(stage: TransmitterWorld) ->
     assert (motion.reason, motion.detail) == (EndReason.REVOKED, f"{B}: RELEASED")
 
 
-def test_a_member_that_is_done_needs_its_right_no_more(stage: TransmitterWorld) -> None:
+def test_a_member_that_is_done_needs_its_right_no_more(stage: World) -> None:
     left, right = stage.take("left", A), stage.take("right", B)
     short = stage.receive(Clip(left, [A], 1), tag(50))
     long = stage.receive(Clip(right, [B], 3), tag(50))
@@ -136,11 +127,10 @@ def test_a_member_that_is_done_needs_its_right_no_more(stage: TransmitterWorld) 
 
 
 @pytest.mark.requirement("SY-18", "I-23")
-def test_deleting_a_group_that_runs_revokes_it_whole(stage: TransmitterWorld) -> None:
-    token = stage.take("greet", *LEAVES)
-    receipts = [stage.receive(Clip(token, [x], 9), tag(50)) for x in (A, B)]
+def test_deleting_a_group_that_runs_revokes_it_whole(stage: World) -> None:
+    receipts = [stage.receive(stage.clip([x], 9), tag(50)) for x in (A, B)]
     stage.slots(2)
-    late = stage.receive(Clip(token, [C]), tag(1))
+    late = stage.receive(stage.clip([C]), tag(1))
     assert late.refused is NotReceived.GROUP_STARTED
     assert stage.transmitter.delete_group(HELLO, stage.tick)
     stage.slots(3)
@@ -149,11 +139,10 @@ def test_deleting_a_group_that_runs_revokes_it_whole(stage: TransmitterWorld) ->
     assert len(stage.robot.commands) == 2
 
 
-def test_two_groups_run_side_by_side(stage: TransmitterWorld) -> None:
-    token = stage.take("greet", *LEAVES)
+def test_two_groups_run_side_by_side(stage: World) -> None:
     for group, leaves in (("one", LEAVES[:2]), ("two", LEAVES[2:4])):
-        stage.receive(Clip(token, [leaves[0]], 2, unit=LIGHT), tag(50, group))
-        stage.receive(Clip(token, [leaves[1]], 2, unit=MOTION), tag(50, group))
+        stage.receive(stage.clip([leaves[0]], 2, unit=LIGHT), tag(50, group))
+        stage.receive(stage.clip([leaves[1]], 2, unit=MOTION), tag(50, group))
     stage.slots(2)
     assert stage.sent() == [
         (2, 0),
@@ -167,9 +156,8 @@ def test_two_groups_run_side_by_side(stage: TransmitterWorld) -> None:
     ]
 
 
-def test_a_group_begins_from_the_set_points_in_force(stage: TransmitterWorld) -> None:
-    token = stage.take("greet", *LEAVES)
-    first, second = Clip(token, [A], 3), Clip(token, [A], 3)
+def test_a_group_begins_from_the_set_points_in_force(stage: World) -> None:
+    first, second = stage.clip([A], 3), stage.clip([A], 3)
     before = stage.receive(first)
     stage.receive(second, tag(100), after=before)
     stage.slots(4)
@@ -179,11 +167,10 @@ def test_a_group_begins_from_the_set_points_in_force(stage: TransmitterWorld) ->
 
 @pytest.mark.requirement("I-23")
 def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
-    stage: TransmitterWorld,
+    stage: World,
 ) -> None:
     """The robot raised, say, and the slot began anew."""
-    token = stage.take("greet", *LEAVES)
-    receipt = stage.receive(Clip(token, [A], 3), tag(100))
+    receipt = stage.receive(stage.clip([A], 3), tag(100))
     stage.transmitter.step(stage.tick)
     stage.slots(3)
     assert receipt.is_done
@@ -194,7 +181,7 @@ def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
 @pytest.mark.parametrize("lost", ["rests", "moves one of two"])
 @pytest.mark.requirement("I-23")
 def test_a_right_that_is_lost_in_the_slot_counts_though_its_item_leaves_it_out(
-    stage: TransmitterWorld, lost: str
+    stage: World, lost: str
 ) -> None:
     """Nothing of that slot is written, of no member."""
     left, right = stage.take("left", A), stage.take("right", B, C)

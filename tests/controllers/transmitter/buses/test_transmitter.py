@@ -5,25 +5,20 @@ from typing import Any
 import pytest
 
 from controllers.transmitter.receipt import EndReason
-from models import BadInput, Robot
+from models import BadInput
 from tests.controllers.transmitter.transmitter_world import (
     LIGHT,
     MOTION,
     SOUND,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
 @pytest.mark.requirement("SY-8", "SY-9", "SY-12")
 def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(
-    stage: TransmitterWorld,
+    stage: World,
 ) -> None:
     token = stage.take("greet", "HeadYaw", "LElbowYaw", "RElbowYaw")
     clips = [
@@ -47,16 +42,14 @@ def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(
 
 @pytest.mark.parametrize("tick", [True, 1.0, "1"])
 @pytest.mark.parametrize("call", ["step", "settle"])
-def test_what_only_equals_a_tick_is_none(
-    stage: TransmitterWorld, call: str, tick: object
-) -> None:
+def test_what_only_equals_a_tick_is_none(stage: World, call: str, tick: object) -> None:
     stage.slot()
     with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
         getattr(stage.transmitter, call)(tick)
 
 
 @pytest.mark.parametrize("tick", [True, 1.0, "1"])
-def test_who_ends_a_stream_gives_a_tick(stage: TransmitterWorld, tick: Any) -> None:
+def test_who_ends_a_stream_gives_a_tick(stage: World, tick: Any) -> None:
     stage.slot()
     token = stage.take("greet", "HeadYaw")
     receipt = stage.receive(Clip(token, ["HeadYaw"], unit=MOTION), None)

@@ -10,7 +10,7 @@ from models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
@@ -20,7 +20,7 @@ ENDS = ("done", "deleted", "rejected", "expired", "revoked", "interrupted", "pau
 
 @pytest.mark.parametrize("how", ENDS)
 def test_no_stream_outlives_its_end(nao: Robot, how: str) -> None:
-    stage = TransmitterWorld.of(nao)
+    stage = World.of(nao)
     token = stage.take("greet", A, B)
     clips = [Clip(token, [leaf], 5) for leaf in (A, B)]
     points = 40 if how == "expired" else 50

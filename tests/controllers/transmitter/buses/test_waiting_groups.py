@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from controllers.arbitration.tokens import Token
 from controllers.transmitter.events import GroupCompleted, Sent, StreamEnded
 from controllers.transmitter.receipt import (
     EndReason,
@@ -23,25 +22,15 @@ from tests.controllers.transmitter.transmitter_world import (
     LIGHT,
     SOUND,
     Clip,
-    TransmitterWorld,
+    World,
     tag,
 )
 
 HELLO = GroupKey(100, "hello")
 
 
-@pytest.fixture
-def stage(nao: Robot) -> TransmitterWorld:
-    return TransmitterWorld.of(nao)
-
-
-@pytest.fixture
-def token(stage: TransmitterWorld) -> Token:
-    return stage.take("greet", *LEAVES)
-
-
-def clips_of(token: Token, n: int) -> list[Clip]:
-    return [Clip(token, [leaf]) for leaf in LEAVES[:n]]
+def clips_of(stage: World, n: int) -> list[Clip]:
+    return [stage.clip([leaf]) for leaf in LEAVES[:n]]
 
 
 def reasons(receipts: Sequence[Receipt]) -> set[EndReason | None]:
@@ -49,10 +38,8 @@ def reasons(receipts: Sequence[Receipt]) -> set[EndReason | None]:
 
 
 @pytest.mark.requirement("SY-8", "SY-14", "I-23")
-def test_ninety_nine_points_wait_and_the_last_one_starts_all(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    clips = clips_of(token, 3)
+def test_ninety_nine_points_wait_and_the_last_one_starts_all(stage: World) -> None:
+    clips = clips_of(stage, 3)
     receipts = [
         stage.receive(clip, tag(points))
         for clip, points in zip(clips, (90, 9), strict=False)
@@ -67,10 +54,8 @@ def test_ninety_nine_points_wait_and_the_last_one_starts_all(
     assert [stage.target(leaf) for leaf in LEAVES[:3]] == [x.angle(0) for x in clips]
 
 
-def test_who_looks_sees_what_waits_and_for_whom(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    clips = [*clips_of(token, 2), Clip(token, LEAVES[:1])]
+def test_who_looks_sees_what_waits_and_for_whom(stage: World) -> None:
+    clips = [*clips_of(stage, 2), stage.clip(LEAVES[:1])]
     groups = stage.transmitter.groups
     assert groups.now() == ()
     stage.receive(clips[0], tag(60))
@@ -92,32 +77,26 @@ def test_who_looks_sees_what_waits_and_for_whom(
 
 
 @pytest.mark.requirement("SY-7")
-def test_by_number_the_last_member_starts_all(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_by_number_the_last_member_starts_all(stage: World) -> None:
     receipts = [
-        stage.receive(clip, count_tag("hello", 3)) for clip in clips_of(token, 3)
+        stage.receive(clip, count_tag("hello", 3)) for clip in clips_of(stage, 3)
     ]
     stage.slot()
     assert {receipt.started_tick for receipt in receipts} == {1}
 
 
-def test_one_stream_with_all_points_is_a_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    receipt = stage.receive(Clip(token, ["HeadYaw"], 2), tag(100))
+def test_one_stream_with_all_points_is_a_group(stage: World) -> None:
+    receipt = stage.receive(stage.clip(["HeadYaw"], 2), tag(100))
     stage.slots(2)
     assert receipt.is_done
 
 
 @pytest.mark.requirement("SY-11")
-def test_the_memory_keeps_id_and_points_of_each_converter(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_the_memory_keeps_id_and_points_of_each_converter(stage: World) -> None:
     """Areas 10521 and 10522 of CN1396856, and what the units have buffered."""
     light, sound = (
-        Clip(token, ["HeadYaw"], unit=LIGHT),
-        Clip(token, ["HeadPitch"], unit=SOUND),
+        stage.clip(["HeadYaw"], unit=LIGHT),
+        stage.clip(["HeadPitch"], unit=SOUND),
     )
     stage.receive(light, tag(10))
     stage.receive(sound, tag(70))
@@ -128,16 +107,14 @@ def test_the_memory_keeps_id_and_points_of_each_converter(
         for one in group.streams
     ] == [("main", LIGHT, 1, 10), ("main", SOUND, 2, 70)]
     assert group.points == 80
-    stage.receive(Clip(token, ["LWristYaw"]), tag(20))
+    stage.receive(stage.clip(["LWristYaw"]), tag(20))
     stage.slots(3)
     assert stage.transmitter.groups.find(HELLO) is None
 
 
 @pytest.mark.requirement("SY-8", "I-23")
-def test_more_than_the_preset_rejects_the_whole_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first, second, third = clips_of(token, 3)
+def test_more_than_the_preset_rejects_the_whole_group(stage: World) -> None:
+    first, second, third = clips_of(stage, 3)
     waiting = [stage.receive(first, tag(50)), stage.receive(second, tag(49))]
     late = stage.receive(third, tag(2))
     assert late.refused is NotReceived.GROUP_EXCEEDS
@@ -147,13 +124,11 @@ def test_more_than_the_preset_rejects_the_whole_group(
     assert not stage.robot.commands
 
 
-def test_a_member_too_many_for_a_complete_group_rejects_it(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_a_member_too_many_for_a_complete_group_rejects_it(stage: World) -> None:
     """As long as it has not started."""
     receipts = [
         stage.receive(clip, tag(points))
-        for clip, points in zip(clips_of(token, 3), (50, 50, 1), strict=True)
+        for clip, points in zip(clips_of(stage, 3), (50, 50, 1), strict=True)
     ]
     assert receipts[2].refused is NotReceived.GROUP_EXCEEDS
     stage.slots(2)
@@ -163,23 +138,19 @@ def test_a_member_too_many_for_a_complete_group_rejects_it(
 
 @pytest.mark.parametrize("is_same", [True, False])
 @pytest.mark.requirement("SY-8", "I-23")
-def test_a_member_twice_rejects_the_whole_group(
-    stage: TransmitterWorld, token: Token, is_same: bool
-) -> None:
+def test_a_member_twice_rejects_the_whole_group(stage: World, is_same: bool) -> None:
     """The same stream again, or another one for the same leaf."""
-    clip = Clip(token, ["HeadYaw"])
+    clip = stage.clip(["HeadYaw"])
     first = stage.receive(clip, tag(20))
-    again = clip if is_same else Clip(token, ["HeadPitch", "HeadYaw"])
+    again = clip if is_same else stage.clip(["HeadPitch", "HeadYaw"])
     second = stage.receive(again, tag(20))
     assert second.refused is NotReceived.DOUBLED_MEMBER
     assert reasons([first, second]) == {EndReason.REJECTED}
 
 
 @pytest.mark.requirement("SY-17", "I-24")
-def test_ten_points_of_ten_never_count_towards_a_hundred(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    a, b, c, d = clips_of(token, 4)
+def test_ten_points_of_ten_never_count_towards_a_hundred(stage: World) -> None:
+    a, b, c, d = clips_of(stage, 4)
     ninety = stage.receive(a, tag(90))
     four = stage.receive(b, tag(4, preset=10))
     six = stage.receive(c, tag(6, preset=10))
@@ -192,11 +163,9 @@ def test_ten_points_of_ten_never_count_towards_a_hundred(
 
 
 @pytest.mark.requirement("SY-14", "I-23")
-def test_an_incomplete_group_expires_when_its_time_is_over(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_an_incomplete_group_expires_when_its_time_is_over(stage: World) -> None:
     """Counted from its first member, 10 slots here; late ones are refused."""
-    first, second, third, fourth = clips_of(token, 4)
+    first, second, third, fourth = clips_of(stage, 4)
     waiting = [stage.receive(first, tag(20))]
     stage.slots(5)
     waiting.append(stage.receive(second, tag(20)))
@@ -214,11 +183,9 @@ def test_an_incomplete_group_expires_when_its_time_is_over(
     assert not stage.robot.commands
 
 
-def test_the_last_member_may_come_in_the_last_slot(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_the_last_member_may_come_in_the_last_slot(stage: World) -> None:
     """Calls of a tick come before what is due in it."""
-    first, second = clips_of(token, 2)
+    first, second = clips_of(stage, 2)
     stage.receive(first, tag(20))
     stage.slots(10)
     assert stage.tick == 11
@@ -227,11 +194,9 @@ def test_the_last_member_may_come_in_the_last_slot(
     assert receipt.started_tick == 11
 
 
-def test_a_member_after_a_gap_in_time_finds_its_group_expired(
-    stage: TransmitterWorld, token: Token
-) -> None:
+def test_a_member_after_a_gap_in_time_finds_its_group_expired(stage: World) -> None:
     """Nobody ran a slot in between."""
-    first, second = clips_of(token, 2)
+    first, second = clips_of(stage, 2)
     waiting = stage.receive(first, tag(20))
     stage.tick = 15
     late = stage.receive(second, tag(80))
@@ -240,10 +205,8 @@ def test_a_member_after_a_gap_in_time_finds_its_group_expired(
 
 
 @pytest.mark.requirement("SY-18", "I-23")
-def test_of_a_deleted_group_nothing_is_ever_sent(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first, second, third = clips_of(token, 3)
+def test_of_a_deleted_group_nothing_is_ever_sent(stage: World) -> None:
+    first, second, third = clips_of(stage, 3)
     receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(50))]
     assert stage.told(GroupCompleted)
     assert stage.transmitter.is_under_way(HELLO, stage.tick)
@@ -259,10 +222,8 @@ def test_of_a_deleted_group_nothing_is_ever_sent(
     assert not stage.transmitter.is_under_way(HELLO, stage.tick)
 
 
-def test_who_withdraws_a_member_ends_its_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first, second = clips_of(token, 2)
+def test_who_withdraws_a_member_ends_its_group(stage: World) -> None:
+    first, second = clips_of(stage, 2)
     receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(40))]
     assert stage.transmitter.withdraw(receipts[1], stage.tick)
     assert reasons(receipts) == {EndReason.DELETED}
@@ -270,12 +231,10 @@ def test_who_withdraws_a_member_ends_its_group(
 
 
 @pytest.mark.requirement("SY-8")
-def test_a_stream_without_a_right_is_refused_and_harms_no_group(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first, second, _ = clips_of(token, 3)
+def test_a_stream_without_a_right_is_refused_and_harms_no_group(stage: World) -> None:
+    first, second, _ = clips_of(stage, 3)
     receipt = stage.receive(first, tag(20))
-    other = TransmitterWorld.of(stage.robot.robot).take("greet", "HeadYaw")
+    other = World.of(stage.robot.robot).take("greet", "HeadYaw")
     refused = stage.receive(Clip(other, [LEAVES[0]]), tag(90))
     assert refused.refused is NotReceived.NO_TOKEN
     assert refused.detail == f"{LEAVES[0]}: UNKNOWN"
@@ -285,10 +244,8 @@ def test_a_stream_without_a_right_is_refused_and_harms_no_group(
     assert receipt.started_tick == 1
 
 
-def test_one_stream_is_not_received_twice(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    clip = Clip(token, ["HeadYaw"])
+def test_one_stream_is_not_received_twice(stage: World) -> None:
+    clip = stage.clip(["HeadYaw"])
     assert stage.receive(clip).refused is None
     assert stage.receive(clip).refused is NotReceived.UNDER_WAY
     assert stage.receive(clip, tag(20)).refused is NotReceived.UNDER_WAY
@@ -317,7 +274,7 @@ def test_a_slot_does_the_same_work_however_many_groups_wait(nao: Robot) -> None:
     """Incomplete ones, and complete ones that follow a stream or wait for a leaf."""
     work = []
     for n in (1, 500):
-        stage = TransmitterWorld.of(nao, ttl_s=1e6, is_heard=False)
+        stage = World.of(nao, ttl_s=1e6, is_heard=False)
         token = stage.take("greet", *LEAVES)
         motion = stage.receive(Clip(token, [LEAVES[0]], 99))
         for k in range(n):

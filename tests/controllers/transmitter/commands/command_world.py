@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +12,25 @@ from controllers.arbitration.events import Event
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, Preemption, Token
-from controllers.transmitter.commands.command_controller import CommandController
+from controllers.arbitration.tokens import Preemption, Token
+from controllers.transmitter.commands.command_controller import (
+    CommandController,
+    Tokens,
+)
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from controllers.transmitter.events import Sent
 from controllers.transmitter.streams import effector_leaves
 from controllers.transmitter.transmitter import Transmitter
 from models import BadInput, Robot
-from models.library import Library, Unit
+from models.library import Library, Order, Unit
 from models.load.library_files import KnownNames, build_library, library_problems
 from models.load.library_forms import LibraryForm
 from models.load.motions import false_end
 from tests.controllers.arbitration.gate_setup import KeepingRobot
+from tests.controllers.transmitter.transmitter_world import Told, judge
 
-E = TypeVar("E", bound=Event)
 MOTION, LIGHT, SOUND = Unit
 HELLO_SLOTS = 40
 """Length of a text of this voice."""
@@ -136,7 +140,7 @@ def _of_few_joints(robot: Robot) -> Robot:
 
 
 @dataclass
-class Line:
+class Line(Told):
     """One robot with everything from a command to its devices."""
 
     robot: KeepingRobot
@@ -211,14 +215,26 @@ class Line:
             if state != self.ledger.active_state("State"):
                 self.ledger.set_state("State", state, self.tick)
 
-    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
-        """Let an owner have resources at once."""
-        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
-        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
-        outcome = self.ledger.request(asked, self.tick).outcome
-        assert outcome is not None
-        assert outcome.token is not None, f"{owner} was not granted {names}"
-        return outcome.token
+    @cached_property
+    def host(self) -> Token:
+        """Of an owner that has all devices, since it was asked for first."""
+        return self.take("host", "All motors", "Leds", "TTS")
+
+    def submit(
+        self, command: str | Order | OutputSet, tokens: Tokens | None = None, **how: Any
+    ) -> PlacedOrder:
+        """Order a command now, by the right of `host` if by no other."""
+        return self.controller.submit(command, tokens or self.host, self.tick, **how)
+
+    def interrupt(
+        self, command: str | OutputSet, token: Token | None = None, **how: Any
+    ) -> PlacedOrder:
+        """Join a command on now, by the right of `host` if by no other."""
+        return self.controller.interrupt(command, token or self.host, self.tick, **how)
+
+    def judged(self) -> None:
+        """All laws hold, of motions in their states too."""
+        assert not judge(self.events)
 
     def slot(self) -> None:
         """Run one device slot."""
@@ -231,13 +247,6 @@ class Line:
         self.gate.flush(tick)
         self.transmitter.settle(tick)
         self.tick += 1
-
-    def slots(self, n: int) -> None:
-        for _ in range(n):
-            self.slot()
-
-    def told(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
 
     def sent_ticks(self, stream: int) -> list[int]:
         return [x.tick for x in self.told(Sent) if x.stream == stream]

@@ -57,20 +57,19 @@ def is_silent(line: Line) -> bool:
 def test_an_unknown_command_is_named(nao: Robot) -> None:
     line = Line.of(nao)
     with pytest.raises(UnknownName, match="Did you mean 'greet'"):
-        line.controller.submit("great", line.take("host", *ALL), line.tick)
+        line.submit("great")
 
 
 def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
     track = Track(joint="RHipYawPitch", times_s=(1.0,), angles=(0.0,))
     hip = OutputSet(name="hip", motion=Motion(name="hip", tracks=(track,)))
     with pytest.raises(UnknownName, match=r"Motor 'RHipYawPitch'.*'LHipYawPitch'"):
-        line.controller.submit(hip, token, line.tick)
+        line.submit(hip)
     step = LightStep(at_s=0.0, leds=("HeadYaw",), colour=(1.0, 0.0, 0.0))
     glow = LightPattern(name="glow", steps=(step,), length_s=0.0)
     with pytest.raises(UnknownName, match="LED 'HeadYaw'"):
-        line.controller.submit(OutputSet(name="glow", light=glow), token, line.tick)
+        line.submit(OutputSet(name="glow", light=glow))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_without_the_right_to_all_of_it_nothing_moves(
 ) -> None:
     line = Line.of(nao)
     token = line.take("host", *names)
-    handle = line.controller.submit("greet", token, line.tick)
+    handle = line.submit("greet", token)
     assert handle.refused is NotOrdered.NO_TOKEN
     assert leaf in handle.detail
     assert (handle.is_over, handle.has_failed) == (True, True)
@@ -104,26 +103,25 @@ def test_each_unit_may_have_a_token_of_its_own(nao: Robot) -> None:
         LIGHT: line.take("lamp", "Leds"),
         SOUND: line.take("mouth", "TTS"),
     }
-    handle = line.controller.submit("greet", tokens, line.tick)
+    handle = line.submit("greet", tokens)
     assert handle.refused is None
     line.slots(130)
     assert handle.reason is EndReason.DONE
     del tokens[LIGHT]
-    lacking = line.controller.submit("greet", tokens, line.tick)
+    lacking = line.submit("greet", tokens)
     assert lacking.refused is NotOrdered.NO_TOKEN
 
 
 def test_from_nobody_knows_where_no_way_leads(nao: Robot) -> None:
     line = Line.of(nao, posture=None)
-    token = line.take("host", *ALL)
-    handle = line.controller.submit("greet", token, line.tick)
+    handle = line.submit("greet")
     assert handle.refused is NotOrdered.POSTURE_UNKNOWN
     line.controller.tell_posture("LyingBack")
-    handle = line.controller.submit("greet", token, line.tick)
+    handle = line.submit("greet")
     assert handle.refused is NotOrdered.NO_WAY
     assert "no transitions lead there from LyingBack" in handle.detail
     line.controller.tell_posture("Stand")
-    assert line.controller.submit("greet", token, line.tick).refused is None
+    assert line.submit("greet").refused is None
 
 
 def test_a_robot_without_a_loudspeaker_says_nothing(nao: Robot) -> None:
@@ -131,9 +129,9 @@ def test_a_robot_without_a_loudspeaker_says_nothing(nao: Robot) -> None:
     tree = dataclasses.replace(nao.resources, children=tuple(branches))
     line = Line.of(dataclasses.replace(nao, resources=tree), posture="Stand")
     token = line.take("host", "All motors", "Leds")
-    handle = line.controller.submit("greet", token, line.tick)
+    handle = line.submit("greet", token)
     assert handle.refused is NotOrdered.NO_DEVICE
-    assert line.controller.submit("blink", token, line.tick).refused is None
+    assert line.submit("blink", token).refused is None
 
 
 # -- the way ---------------------------------------------------------------------------
@@ -199,10 +197,9 @@ def test_an_order_joins_on_to_the_motion_of_the_one_before(
     nao: Robot, later: int
 ) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    first = line.controller.submit("greet", token, line.tick)
+    first = line.submit("greet")
     line.slots(later)
-    bow = line.controller.submit("bow", token, line.tick)
+    bow = line.submit("bow")
     line.slots(600 - later)
     assert bow.follows is first.streams[MOTION]
     assert bow.dead_slots == 0
@@ -215,9 +212,8 @@ def test_an_order_joins_on_to_the_motion_of_the_one_before(
 @pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.EARLY])
 def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -> None:
     line = Line.of(nao, posture="Stand", enable=enable)
-    token = line.take("host", *ALL)
-    bow = line.controller.submit("bow", token, line.tick)
-    greet = line.controller.submit("greet", token, line.tick)
+    bow = line.submit("bow")
+    greet = line.submit("greet")
     line.slots(700)
     (prep,) = line.told(PrepSent)
     assert prep.start == "Crouch", "where the bow ends"
@@ -230,13 +226,12 @@ def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -
 
 def test_orders_that_share_no_motor_go_side_by_side(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    line.controller.submit("greet", token, line.tick)
-    nod = line.controller.submit("nod", token, line.tick)
+    line.submit("greet")
+    nod = line.submit("nod")
     line.slots(50)
     assert nod.reason is EndReason.DONE
-    again = line.controller.submit("nod", token, line.tick)
-    third = line.controller.submit("nod", token, line.tick)
+    again = line.submit("nod")
+    third = line.submit("nod")
     line.slots(100)
     assert again.ended_tick is not None
     assert third.started_tick == again.ended_tick + 1, "but these do share one"
@@ -244,9 +239,8 @@ def test_orders_that_share_no_motor_go_side_by_side(nao: Robot) -> None:
 
 def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    first = line.controller.submit("greet", token, line.tick)
-    second = line.controller.submit("bow", token, line.tick)
+    first = line.submit("greet")
+    second = line.submit("bow")
     line.slots(50)
     line.controller.withdraw(first, line.tick)
     line.slots(2)
@@ -259,12 +253,12 @@ def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
 def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
     host = line.take("host", *ALL)
-    line.controller.submit("greet", host, line.tick)
+    line.submit("greet", host)
     line.slots(50)
     guard = line.take("guard", "All motors", priority=9)  # revokes the host's
     track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.4,))
     down = OutputSet(name="arm down", motion=Motion(name="arm down", tracks=(track,)))
-    saved = line.controller.submit(down, guard, line.tick)
+    saved = line.submit(down, guard)
     line.slots(60)
     assert saved.reason is EndReason.DONE
     assert line.told(OrderReceived)[-1].follows is None
@@ -272,15 +266,14 @@ def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
 
 def test_what_is_not_prepared_begins_at_once_or_cannot(nao: Robot) -> None:
     line = Line.of(nao, posture="Sit")
-    token = line.take("host", *ALL)
     library = line.controller.library
     wave = OutputSet(name="wave", motion=library.motion("wave"))
-    played = line.controller.submit(wave, token, line.tick, prepares=False)
+    played = line.submit(wave, prepares=False)
     line.slots(4)
     assert played.state is StreamState.RUNNING, "no way is gone first"
     assert not line.told(PrepSent)
     leap = OutputSet(name="leap", motion=library.motion("leap"))
-    failed = line.controller.submit(leap, token, line.tick, prepares=False)
+    failed = line.submit(leap, prepares=False)
     line.slots(5)
     assert failed.reason is EndReason.CANNOT_BEGIN
     assert "HeadYaw would move" in failed.streams[MOTION].detail
@@ -292,7 +285,7 @@ def test_what_is_not_prepared_begins_at_once_or_cannot(nao: Robot) -> None:
 @pytest.mark.parametrize("slots", [0, 1, 100, 295, 300, 305, 330])
 def test_a_withdrawn_order_puts_nothing_out_any_more(nao: Robot, slots: int) -> None:
     line = Line.of(nao)
-    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    handle = line.submit("greet")
     line.slots(slots)
     line.controller.withdraw(handle, line.tick)
     assert handle.is_over
@@ -308,7 +301,7 @@ def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
     nao: Robot, slots: int
 ) -> None:
     line = Line.of(nao)
-    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    handle = line.submit("greet")
     line.slots(slots)
     line.take("guard", "Legs", priority=9)
     line.slots(3)
@@ -327,7 +320,7 @@ def test_a_revoked_group_ends_whole(nao: Robot) -> None:
         LIGHT: line.take("lamp", "Leds"),
         SOUND: line.take("mouth", "TTS"),
     }
-    handle = line.controller.submit("greet", tokens, line.tick)
+    handle = line.submit("greet", tokens)
     line.slots(30)
     line.take("guard", "TTS", priority=9)
     line.slots(2)
@@ -343,7 +336,7 @@ def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
         LIGHT: line.take("lamp", "Leds"),
         SOUND: line.take("mouth", "TTS"),
     }
-    handle = line.controller.submit("greet", tokens, line.tick)
+    handle = line.submit("greet", tokens)
     line.slots(1)
     line.take("guard", "Leds", priority=9)
     line.slots(5)
@@ -355,9 +348,8 @@ def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
 
 def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    first = line.controller.submit("greet", token, line.tick)
-    second = line.controller.submit("bow", token, line.tick)
+    first = line.submit("greet")
+    second = line.submit("bow")
     line.slots(20)
     line.controller.withdraw(second, line.tick)
     line.slots(150)
@@ -367,7 +359,7 @@ def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> Non
 
 def test_what_cannot_be_said_ends_its_group(nao: Robot) -> None:
     line = Line.of(nao)
-    handle = line.controller.submit("whisper", line.take("host", *ALL), line.tick)
+    handle = line.submit("whisper")
     line.slots(20)
     assert handle.reason is EndReason.DELETED or handle.closed is EndReason.CANNOT_BEGIN
     assert "nothing to say" in handle.detail
@@ -383,10 +375,10 @@ def test_a_group_of_two_orders_starts_when_both_are_there(nao: Robot) -> None:
     )
     sound = OutputSet(name="sound", sound=library.sound("beep"), points={SOUND: 70})
     lamp, mouth = line.take("lamp", "Leds"), line.take("mouth", "TTS")
-    first = line.controller.submit(light, lamp, line.tick, group="both")
+    first = line.submit(light, lamp, group="both")
     line.slots(40)
     assert first.state is StreamState.WAITING
-    second = line.controller.submit(sound, mouth, line.tick, group="both")
+    second = line.submit(sound, mouth, group="both")
     line.slots(50)
     assert first.started_tick == second.started_tick == 41 + 11
     assert first.reason is second.reason is EndReason.DONE
@@ -394,10 +386,9 @@ def test_a_group_of_two_orders_starts_when_both_are_there(nao: Robot) -> None:
 
 def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
 
     def order() -> PlacedOrder:
-        return line.controller.submit("greet", token, line.tick)
+        return line.submit("greet")
 
     assert [order().group for _ in range(3)] == [
         GroupKey(100, name) for name in ("greet", "greet 2", "greet 3")
@@ -409,12 +400,11 @@ def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
 @pytest.mark.requirement("SY-4")
 def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    greet = line.controller.submit("greet", token, line.tick)
+    greet = line.submit("greet")
     line.slots(40)
     track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.0,))
     point = OutputSet(name="point", motion=Motion(name="point", tracks=(track,)))
-    interrupt = line.controller.interrupt(point, token, line.tick)
+    interrupt = line.interrupt(point)
     line.slots(20)
     assert interrupt.state is StreamState.RUNNING
     assert greet.state is StreamState.PAUSED
@@ -433,12 +423,9 @@ def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> N
 @pytest.mark.requirement("SY-4", "SY-18")
 def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    greet = line.controller.submit("greet", token, line.tick)
+    greet = line.submit("greet")
     line.slots(100)
-    nod = line.controller.interrupt(
-        "nod", token, line.tick, delete=[GroupKey(100, "greet")]
-    )
+    nod = line.interrupt("nod", delete=[GroupKey(100, "greet")])
     line.slots(400)
     assert (greet.reason, nod.reason) == (EndReason.DELETED, EndReason.DONE)
     assert not [x for x in line.told(Sent) if x.group == "greet"]
@@ -447,10 +434,9 @@ def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) 
 
 def test_only_a_single_output_interrupts(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
     for name in ("greet", "bow and beep"):
         with pytest.raises(BadInput, match="cannot interrupt"):
-            line.controller.interrupt(name, token, line.tick)
+            line.interrupt(name)
 
 
 def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
@@ -461,7 +447,7 @@ def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
         points={MOTION: 4, SOUND: 6},
         preset=10,
     )
-    handle = line.controller.submit(order, line.take("host", *ALL), line.tick)
+    handle = line.submit(order)
     line.slots(60)
     assert (handle.group, handle.reason) == (GroupKey(10, "mine"), EndReason.DONE)
 
@@ -504,13 +490,11 @@ def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
     )
     for prepares in (True, False):
         with pytest.raises(BadInput, match="'nod': the motion does not end in Sit: "):
-            line.controller.submit(
-                OutputSet(name="sit", motion=nod), token, line.tick, prepares=prepares
-            )
+            line.submit(OutputSet(name="sit", motion=nod), token, prepares=prepares)
     with pytest.raises(BadInput, match="the motion does not end in Sit: "):
-        line.controller.interrupt(OutputSet(name="sit", motion=nod), token, line.tick)
+        line.interrupt(OutputSet(name="sit", motion=nod), token)
     anywhere = OutputSet(name="sit", motion=dataclasses.replace(nod, start=None))
-    handle = line.controller.submit(anywhere, token, line.tick)
+    handle = line.submit(anywhere, token)
     line.slots(30)
     assert handle.reason is EndReason.CANNOT_BEGIN
     assert "does not end in Sit" in handle.streams[MOTION].detail
@@ -531,7 +515,7 @@ def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) ->
         end="Stand",
     )
     part = OutputSet(name="nod 2/2", motion=nod)
-    handle = line.controller.submit(part, token, line.tick, prepares=False)
+    handle = line.submit(part, token, prepares=False)
     line.slots(30)
     assert handle.reason is EndReason.DONE
     assert line.controller.present_posture == "Stand"

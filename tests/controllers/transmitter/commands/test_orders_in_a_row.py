@@ -16,10 +16,10 @@ def test_an_endless_row_of_orders_keeps_none_that_is_over(nao: Robot) -> None:
     """Each joins on to the one before it; a day of that takes no more memory."""
     line = Line.of(nao, posture="Stand")
     token = line.take("host", "All motors")
-    before = last = line.controller.submit("nod", token, line.tick)
+    before = last = line.submit("nod", token)
     kept = [ref(last)]
     for _ in range(20):
-        before, last = last, line.controller.submit("nod", token, line.tick)
+        before, last = last, line.submit("nod", token)
         kept.append(ref(last))
         while not before.is_over:
             line.slot()
@@ -34,13 +34,13 @@ def test_who_follows_follows_what_goes_on_after_an_interrupt(nao: Robot) -> None
     """Not the interrupt: it would take the place of the motion that is to go on."""
     line = Line.of(nao, posture="Stand")
     token = line.take("host", "All motors")
-    nod = line.controller.submit("nod", token, line.tick)
+    nod = line.submit("nod", token)
     line.slots(10)
     track = Track(joint="HeadPitch", times_s=(0.3,), angles=(0.3,))
     look = OutputSet(name="look", motion=Motion(name="look", tracks=(track,)))
-    line.controller.interrupt(look, token, line.tick)
+    line.interrupt(look, token)
     line.slots(5)
-    again = line.controller.submit("nod", token, line.tick)
+    again = line.submit("nod", token)
     line.slots(250)
     assert nod.reason is again.reason is EndReason.DONE
     assert again.follows is nod.streams[MOTION]
@@ -57,16 +57,15 @@ def test_an_order_twice_in_one_group_is_refused_as_a_member_twice(
     Before the start the whole group is rejected, later the second order alone.
     """
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", "All motors", "Leds", "TTS")
-    first = line.controller.submit("greet", token, line.tick, group="both")
+    first = line.submit("greet", group="both")
     line.slots(later)
-    second = line.controller.submit("greet", token, line.tick, group="both")
+    second = line.submit("greet", group="both")
     line.slots(200)
     assert second.reason is EndReason.REJECTED
     has_started = later == 50
     assert first.reason is (EndReason.DONE if has_started else EndReason.REJECTED)
     line.slots(1000)
-    third = line.controller.submit("greet", token, line.tick, group="both")
+    third = line.submit("greet", group="both")
     line.slots(200)
     assert third.reason is EndReason.DONE, "the ID is free again"
 
@@ -78,10 +77,9 @@ def test_two_motions_of_one_group_start_together(nao: Robot) -> None:
     token = line.take("host", "All motors")
     library = line.controller.library
     handles = [
-        line.controller.submit(
+        line.submit(
             OutputSet(name=name, motion=library.motion(name), points={MOTION: 50}),
             token,
-            line.tick,
             group="both",
         )
         for name in ("wave", "bow")

@@ -55,7 +55,7 @@ GREET = GroupKey(100, "greet")
 def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, PlacedOrder]:
     """Let a robot that sits stand up and greet."""
     line = Line.of(nao, **how)
-    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    handle = line.submit("greet")
     line.slots(slots)
     return line, handle
 
@@ -170,9 +170,9 @@ def test_nothing_of_the_group_is_on_the_bus_during_the_initial_motion(
 def test_idle_lights_of_another_obey_during_the_initial_motion(nao: Robot) -> None:
     line = Line.of(nao)
     bower, lamp = line.take("bower", "All motors", "TTS"), line.take("lamp", "Leds")
-    bow = line.controller.submit("bow", bower, line.tick)
+    bow = line.submit("bow", bower)
     line.slots(100)
-    blink = line.controller.submit("blink", lamp, line.tick)
+    blink = line.submit("blink", lamp)
     line.slots(3)
     assert blink.started_tick == line.tick - 1, "at once: 0.01 s each for both steps"
     assert line.robot.commands[-1].leds
@@ -199,17 +199,16 @@ def test_what_a_group_lent_it_has_again_when_it_is_deleted(nao: Robot) -> None:
 def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> None:
     """And its lights stay everybody's."""
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    greeting = line.controller.submit("greet", token, line.tick)
+    greeting = line.submit("greet")
     line.slots(20)
     line.ledger.add_owner(Owner(name="guest"), line.tick)
     asked = Request(owner="guest", resources=("TTS", "Left eye"))
     assert line.ledger.request(asked, line.tick).outcome is not None
     beep = OutputSet(name="beep", sound=line.controller.library.sound("beep"))
-    own = line.controller.submit(beep, token, line.tick)
+    own = line.submit(beep)
     line.slots(40)
     assert own.reason is EndReason.DONE
-    assert line.ledger.lent(token) == ("Left ear", "Left eye")
+    assert line.ledger.lent(line.host) == ("Left ear", "Left eye")
     line.slots(460)
     assert greeting.reason is EndReason.DONE
     assert greeting.dead_slots == 0
@@ -232,7 +231,7 @@ def test_units_with_tokens_of_their_own_lend_too(nao: Robot, with_light: bool) -
     sound = line.take("host", "TTS", *(["Leds"] if with_light else []))
     light = sound if with_light else line.take("host", "Leds")
     tokens = {MOTION: legs, LIGHT: light, SOUND: sound}
-    handle = line.controller.submit("greet", tokens, line.tick)
+    handle = line.submit("greet", tokens)
     line.slots(20)
     assert borrow(line, "TTS", "Left eye", "Left ear")
     line.slots(480)
@@ -260,7 +259,7 @@ def test_another_owners_part_of_the_group_lends_too(nao: Robot, first: str) -> N
             sound=library.sound(what) if name == "sound" else None,
             points=points,
         )
-        handles.append(line.controller.submit(outputs, token, line.tick, group="both"))
+        handles.append(line.submit(outputs, token, group="both"))
         line.slots(3)
     line.slots(20)
     assert borrow(line, "TTS")
@@ -277,8 +276,8 @@ def test_a_part_is_held_again_when_the_motion_is_withdrawn(nao: Robot) -> None:
     hello = OutputSet(name="hello", sound=library.sound("hello"), points={SOUND: 70})
     wave = OutputSet(name="wave", motion=library.motion("wave"), points={MOTION: 30})
     speaker, mover = line.take("speaker", "TTS"), line.take("mover", "All motors")
-    line.controller.submit(hello, speaker, line.tick, group="both")
-    moves = line.controller.submit(wave, mover, line.tick, group="both")
+    line.submit(hello, speaker, group="both")
+    moves = line.submit(wave, mover, group="both")
     line.slots(20)
     assert line.ledger.lent(speaker) == ("TTS",)
     line.controller.withdraw(moves, line.tick)
@@ -293,12 +292,12 @@ def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None
     """By the token of the order before it, or by tokens of its own."""
     line = Line.of(nao, posture="Stand")
     legs = line.take("host", *(ALL if is_shared else ["All motors"]))
-    line.controller.submit("bow", legs, line.tick)
+    line.submit("bow", legs)
     line.slots(3)
     tokens = {MOTION: legs, LIGHT: legs, SOUND: legs}
     if not is_shared:
         tokens |= {LIGHT: line.take("host", "Leds"), SOUND: line.take("host", "TTS")}
-    rise = line.controller.submit("rise", tokens, line.tick)
+    rise = line.submit("rise", tokens)
     line.slots(20)
     assert borrow(line, "TTS", "Left eye")
     line.slots(600)
@@ -309,22 +308,20 @@ def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None
 @pytest.mark.requirement("SY-27")
 def test_what_the_order_before_still_uses_is_not_lent(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    line.controller.submit("greet", token, line.tick)
+    line.submit("greet")
     line.slots(3)
-    line.controller.submit("bow and beep", token, line.tick)
-    line.controller.submit("rise", token, line.tick)
+    line.submit("bow and beep")
+    line.submit("rise")
     line.slots(20)
-    assert not line.told(Lent), "one token, and greet shines and speaks by it"
+    assert not line.told(Lent), "one line.host, and greet shines and speaks by it"
 
 
 @pytest.mark.requirement("SY-16")
 def test_the_same_owner_may_shine_while_it_stands_up(nao: Robot) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    greeting = line.controller.submit("greet", token, line.tick)
+    greeting = line.submit("greet")
     line.slots(50)
-    blink = line.controller.submit("blink", token, line.tick)
+    blink = line.submit("blink")
     line.slots(30)
     assert blink.reason is None or blink.reason is EndReason.DONE
     line.slots(420)
@@ -338,10 +335,9 @@ def test_a_group_of_another_preset_starts_during_the_initial_motion(
     nao: Robot,
 ) -> None:
     line = Line.of(nao)
-    token = line.take("host", *ALL)
-    greeting = line.controller.submit("greet", token, line.tick)
+    greeting = line.submit("greet")
     line.slots(50)
-    shine = line.controller.submit("shine", token, line.tick, group="greet")
+    shine = line.submit("shine", group="greet")
     line.slots(45)
     assert shine.group == GroupKey(10, "greet"), "one ID, two presets: two groups"
     assert shine.reason is EndReason.DONE
@@ -429,7 +425,7 @@ def test_no_initial_motion_where_the_posture_is_right(nao: Robot) -> None:
 @pytest.mark.requirement("SY-16")
 def test_independent_outputs_do_not_wait_for_an_initial_motion(nao: Robot) -> None:
     line = Line.of(nao)
-    bow = line.controller.submit("bow and beep", line.take("host", *ALL), line.tick)
+    bow = line.submit("bow and beep")
     line.slots(20)
     assert bow.streams[SOUND].started_tick == 1 + EXPECTED
     assert MOTION not in bow.streams
@@ -448,8 +444,7 @@ def test_what_the_parts_tell_each_other_can_go_between_processes(nao: Robot) -> 
     assert pickle.loads(pickle.dumps(head)) == head
     line, _ = greet(nao)
     for event in line.events:
-        if type(event).__module__.endswith("pipeline_trace"):
-            assert event_from_line(event_to_line(event)) == event
+        assert event_from_line(event_to_line(event)) == event
 
 
 @pytest.mark.requirement("SY-25")

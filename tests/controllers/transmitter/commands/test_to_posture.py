@@ -44,7 +44,7 @@ def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
 ) -> None:
     """One group, skew 0, without a prep command; already there it is whole, too."""
     line = Line.of(nao, posture=posture)
-    rise = line.controller.submit("rise", line.take("host", *ALL), line.tick)
+    rise = line.submit("rise")
     line.slots(EXPECTED + max(items, HELLO_SLOTS) + 5)
     assert rise.reason is EndReason.DONE
     assert not line.told(PrepSent)
@@ -65,12 +65,12 @@ def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
 @pytest.mark.requirement("SY-28")
 def test_already_there_no_motor_is_told_anything(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    rise = line.controller.submit("rise", line.take("host", "Leds", "TTS"), line.tick)
+    rise = line.submit("rise", line.take("host", "Leds", "TTS"))
     line.slots(EXPECTED + HELLO_SLOTS + 5)
     assert rise.reason is EndReason.DONE
     assert all(command.target is None for command in line.robot.commands)
-    alone = line.controller.submit(
-        OutputSet(name="up", to="Stand"), line.take("other", "All motors"), line.tick
+    alone = line.submit(
+        OutputSet(name="up", to="Stand"), line.take("other", "All motors")
     )
     line.slots(EXPECTED)
     assert alone.reason is EndReason.DONE
@@ -81,10 +81,9 @@ def test_already_there_no_motor_is_told_anything(nao: Robot) -> None:
 def test_after_another_order_the_way_begins_at_its_expected_end(nao: Robot) -> None:
     """Bowing ends in Crouch; from there it is two motions, without a gap."""
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    bow = line.controller.submit("bow", token, line.tick)
+    bow = line.submit("bow")
     line.slots(10)
-    rise = line.controller.submit("rise", token, line.tick)
+    rise = line.submit("rise")
     line.slots(60 + 400 + EXPECTED)
     assert bow.reason is EndReason.DONE
     assert (rise.reason, rise.dead_slots) == (EndReason.DONE, 0)
@@ -97,10 +96,9 @@ def test_after_another_order_the_way_begins_at_its_expected_end(nao: Robot) -> N
 @pytest.mark.requirement("SY-28")
 def test_another_order_begins_where_it_ends(nao: Robot) -> None:
     line = Line.of(nao, posture="Sit")
-    token = line.take("host", *ALL)
-    line.controller.submit("rise", token, line.tick)
+    line.submit("rise")
     line.slots(50)
-    greet = line.controller.submit("greet", token, line.tick)
+    greet = line.submit("greet")
     line.slots(300 + 100 + EXPECTED)
     assert (greet.reason, greet.dead_slots) == (EndReason.DONE, 0)
     assert not line.told(PrepSent), "it stands then"
@@ -110,16 +108,13 @@ def test_another_order_begins_where_it_ends(nao: Robot) -> None:
 @pytest.mark.parametrize("prepares", [True, False])
 def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> None:
     line = Line.of(nao, posture="Sit")
-    token = line.take("host", *ALL)
-    kneel = line.controller.submit(
-        "kneel and beep", token, line.tick, prepares=prepares
-    )
+    kneel = line.submit("kneel and beep", prepares=prepares)
     assert kneel.refused is NotOrdered.NO_WAY
     assert kneel.detail == (
         "'kneel and beep' goes to Crouch; no transitions lead there from Sit."
     )
     line.controller.tell_posture(None)
-    rise = line.controller.submit("rise", token, line.tick, prepares=prepares)
+    rise = line.submit("rise", prepares=prepares)
     assert rise.refused is NotOrdered.POSTURE_UNKNOWN
     assert "'rise' goes to Stand, and the present posture is not known" in rise.detail
     line.slots(50)
@@ -130,7 +125,7 @@ def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> N
 def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
     line = Line.of(nao, posture="Crouch")
     token = line.take("host", "LKneePitch", "Leds", "TTS")
-    rise = line.controller.submit("rise", token, line.tick)
+    rise = line.submit("rise", token)
     assert rise.refused is NotOrdered.NO_TOKEN
     assert "'RKneePitch'" in rise.detail
 
@@ -150,9 +145,7 @@ def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
 ) -> None:
     """The way is that from where it is when the command is issued."""
     line = Line.of(nao, posture="Sit", is_seen=True)
-    rise = line.controller.submit(
-        "rise", line.take("host", *ALL), line.tick, prepares=prepares
-    )
+    rise = line.submit("rise", prepares=prepares)
     line.see("Crouch")
     line.slots(EXPECTED + 400 + 5)
     assert rise.reason is EndReason.DONE
@@ -160,7 +153,7 @@ def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
     (chosen,) = line.told(WayChosen)
     assert (chosen.start, chosen.end) == ("Crouch", "Stand")
     assert chosen.motions == ("Crouch to Sit", "Sit to Stand")
-    judged(line)
+    line.judged()
 
 
 @pytest.mark.requirement("SY-20", "SY-27", "I-26")
@@ -172,16 +165,15 @@ def test_so_does_the_way_to_where_a_motion_begins(
 ) -> None:
     """An initial motion that was none before, or none any more."""
     line = Line.of(nao, posture=before, is_seen=True)
-    token = line.take("host", *ALL)
-    greet = line.controller.submit("greet", token, line.tick)
+    greet = line.submit("greet")
     line.see(by_then)
     line.slots(20)
-    assert bool(line.ledger.lent(token)) is (by_then == "Sit")
+    assert bool(line.ledger.lent(line.host)) is (by_then == "Sit")
     line.slots(480)
     assert greet.reason is EndReason.DONE
     preps = [prep.motions for prep in line.told(PrepSent)]
     assert preps == ([("Sit to Stand",)] if by_then == "Sit" else [])
-    judged(line)
+    line.judged()
 
 
 @pytest.mark.requirement("SY-28", "I-26")
@@ -196,7 +188,7 @@ def test_where_it_cannot_go_from_there_it_is_not_moved(
     nao: Robot, names: tuple[str, ...], by_then: str | None, why: str
 ) -> None:
     line = Line.of(nao, posture="Sit")
-    rise = line.controller.submit("rise", line.take("host", *names), line.tick)
+    rise = line.submit("rise", line.take("host", *names))
     line.controller.tell_posture(by_then)
     line.slots(50)
     assert rise.reason is EndReason.CANNOT_BEGIN
@@ -220,10 +212,10 @@ def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
         points={MOTION: 30},
     )
     speaks = OutputSet(name="speaks", sound=library.sound("hello"), points={SOUND: 70})
-    waits = line.controller.submit(moves, host, line.tick, group="both")
+    waits = line.submit(moves, host, group="both")
     line.slots(100)
     line.see("Crouch")
-    line.controller.submit(speaks, speaker, line.tick, group="both")
+    line.submit(speaks, speaker, group="both")
     line.slots(100)
     assert waits.reason is EndReason.CANNOT_BEGIN
     begins = "Sit" if motion == "rise" else "Stand"
@@ -232,62 +224,57 @@ def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
         in waits.streams[MOTION].detail
     )
     assert not line.told(Sent)
-    judged(line)
+    line.judged()
 
 
 @pytest.mark.requirement("I-26")
 def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
     """Who prepares nothing knows where the robot is; who sees it otherwise is right."""
     line = Line.of(nao, posture="Stand", is_seen=True)
-    token = line.take("host", *ALL)
     line.see("Sit")
-    wave = line.controller.submit("greet", token, line.tick, prepares=False)
+    wave = line.submit("greet", prepares=False)
     line.slots(50)
     assert wave.reason is EndReason.CANNOT_BEGIN
     assert (
         "begins in Stand, and the robot is seen in Sit" in wave.streams[MOTION].detail
     )
-    judged(line)
+    line.judged()
 
 
 @pytest.mark.requirement("SY-4", "SY-28")
 def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
     """From where the robot is; on the way between two nobody knows."""
     line = Line.of(nao, posture="Sit", is_seen=True)
-    token = line.take("host", *ALL)
-    nod = line.controller.submit("nod", token, line.tick)
+    nod = line.submit("nod")
     line.slots(5)
     up = OutputSet(name="up", to="Stand")
-    rise = line.controller.interrupt(up, token, line.tick)
+    rise = line.interrupt(up)
     line.slots(50)
-    again = line.controller.interrupt(up, token, line.tick)
+    again = line.interrupt(up)
     assert again.refused is NotOrdered.POSTURE_UNKNOWN
     line.slots(300)
     assert rise.reason is EndReason.DONE
     assert nod.reason is EndReason.DONE
     assert line.controller.present_posture == "Stand"
-    there = line.controller.interrupt(up, token, line.tick)
+    there = line.interrupt(up)
     line.slots(5)
     assert there.reason is EndReason.DONE
     line.see("Crouch")
-    elsewhere = line.controller.interrupt(
+    elsewhere = line.interrupt(
         OutputSet(name="wave", motion=line.controller.library.motion("wave")),
-        token,
-        line.tick,
     )
     line.slots(5)
     assert elsewhere.reason is EndReason.CANNOT_BEGIN
-    judged(line)
+    line.judged()
 
 
 @pytest.mark.requirement("SY-28", "SY-15")
 def test_without_points_its_sound_waits_for_nothing(nao: Robot) -> None:
     """While the robot moves as somebody else told it, where nobody knows."""
     line = Line.of(nao, posture="Stand")
-    token = line.take("host", *ALL)
-    line.controller.submit("bow", token, line.tick)
+    line.submit("bow")
     line.slots(10)
-    kneel = line.controller.submit("kneel and beep", token, line.tick)
+    kneel = line.submit("kneel and beep")
     line.slots(1 + EXPECTED)
     assert kneel.streams[SOUND].started_tick is not None
     line.slots(80)
