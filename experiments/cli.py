@@ -33,6 +33,7 @@ from experiments.live.commands import live_command
 from experiments.report.commands import export_command, report
 from experiments.scenarios.commands import scenario_app
 from experiments.server.commands import resources_app
+from experiments.server.naoqi.commands import naoqi_app
 from experiments.sweep.commands import sweep_command, sweep_show_command
 from models import BadInput, TestbedError
 from models.files import as_ours
@@ -105,6 +106,7 @@ ORDER = (
     "identify",
     "scenario",
     "resources",
+    "naoqi",
     "bench",
     "preset-search",
 )
@@ -234,6 +236,7 @@ app.command(name="posture-search")(posture_search_command)
 app.command(name="identify")(identify_command)
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(resources_app, name="resources")
+app.add_typer(naoqi_app, name="naoqi")
 app.command(name="bench")(bench_command)
 app.command(name="preset-search")(preset_search_command)
 

@@ -55,6 +55,21 @@ def resources_of_all(robot: Robot, kind: DeviceKind) -> tuple[str, ...]:
     return _cover(robot.resources, _leaves(robot, kind, names))
 
 
+def motor_leaves(robot: Robot) -> Mapping[str, str]:
+    """Return joint to the leaf of its motor."""
+    leaf_of = {
+        motor: node.name
+        for node in robot.resources.walk()
+        if node.device is not None and node.device.kind is DeviceKind.MOTOR
+        for motor in node.device.names
+    }
+    return {
+        joint.name: leaf_of[joint.motor]
+        for joint in robot.joints
+        if joint.motor in leaf_of
+    }
+
+
 def leaves_under(robot: Robot, names: Iterable[str]) -> tuple[str, ...]:
     """Return the leaves of some resources, in the order of the tree.
 

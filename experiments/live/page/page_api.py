@@ -24,10 +24,11 @@ from controllers.interface.robot_interface import (
     READINGS,
     Picture,
 )
+from controllers.schemas.library.common import motor_leaves
 from controllers.schemas.registry import schema_names
 from experiments.live.robot.moment import Forecast, Moment, Reservations
 from experiments.live.robot.operation import ACTIONS, action_of
-from experiments.live.robot.operator import groups_of, limbs_of, motor_leaves
+from experiments.live.robot.operator import groups_of, limbs_of
 from experiments.server.service.connections import (
     EventStream,
     as_event,

@@ -22,6 +22,7 @@ from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
+from controllers.schemas.library.common import motor_leaves
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.leg_forces import StandingLoss
 from experiments.closed_loop.recording import RunRecording
@@ -47,7 +48,7 @@ from experiments.live.robot.operation import (
     TiltGround,
     WakeSchema,
 )
-from experiments.live.robot.operator import Operator, motor_leaves
+from experiments.live.robot.operator import Operator
 from experiments.live.robot.panels import Panels
 from experiments.live.robot.posture_owner import PostureOwner
 from experiments.live.robot.refusals import Refusals

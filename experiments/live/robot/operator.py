@@ -16,7 +16,11 @@ from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.requests import NotGranted, Owner, Request, Ticket
 from controllers.arbitration.tokens import Loss, Token
 from controllers.interface.robot_interface import Observation, check_target
-from controllers.schemas.library.common import leaves_under, resources_of_all
+from controllers.schemas.library.common import (
+    leaves_under,
+    motor_leaves,
+    resources_of_all,
+)
 from controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from experiments.live.robot.moment import Group
 from experiments.live.robot.operation import (
@@ -67,21 +71,6 @@ def groups_of(robot: Robot) -> tuple[str, ...]:
     kinds = (DeviceKind.MOTOR, DeviceKind.LEDS, DeviceKind.SPEAKER)
     whole = (name for kind in kinds for name in resources_of_all(robot, kind))
     return tuple(dict.fromkeys((*limbs_of(robot), *whole)))
-
-
-def motor_leaves(robot: Robot) -> Mapping[str, str]:
-    """Return joint to the leaf of its motor."""
-    leaf_of = {
-        motor: node.name
-        for node in robot.resources.walk()
-        if node.device is not None and node.device.kind is DeviceKind.MOTOR
-        for motor in node.device.names
-    }
-    return {
-        joint.name: leaf_of[joint.motor]
-        for joint in robot.joints
-        if joint.motor in leaf_of
-    }
 
 
 class Operator:

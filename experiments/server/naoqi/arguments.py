@@ -1,0 +1,173 @@
+"""What clients send, checked in one place by the annotations of the services' methods.
+
+    def setAngles(self, names: Names, angles: Numbers, fraction: Numbers) -> None
+
+A method's parameters say what it takes; those with a default may be left out, as in the
+overloads of NAOqi. A number is an int or a float that is finite; a list may be a tuple.
+Whatever else arrives is refused with its place and value, before the method runs.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from models import BadInput
+from models.values import short
+
+MOST_ITEMS = 20_000
+"""Values in one argument, nested ones counted."""
+MOST_DEPTH = 16
+MOST_LETTERS = 100_000
+
+Plain = object
+"""Any value of the wire: None, bool, int, float, str, list, dict."""
+
+
+def plain(value: object) -> Any:
+    """Return a value made of lists, dicts, texts and numbers, within bounds.
+
+    Raises:
+        BadInput: it is too large, too deep, or holds something else.
+    """
+    left = [MOST_ITEMS]
+    return _plain(value, 0, left)
+
+
+def _plain(value: object, depth: int, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0:
+        raise BadInput(f"an argument has more than {MOST_ITEMS} values.")
+    if depth > MOST_DEPTH:
+        raise BadInput(f"an argument is nested more than {MOST_DEPTH} deep.")
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value
+    if isinstance(value, str):
+        if len(value) > MOST_LETTERS:
+            raise BadInput(f"a text has more than {MOST_LETTERS} letters.")
+        return value
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one, depth + 1, left) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one, depth + 1, left) for key, one in value.items()}
+    raise BadInput(f"a value is {short(value)}; give numbers, texts, lists or maps.")
+
+
+def number(value: object) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadInput(f"it is {short(value)}; give a number.")
+    found = float(value)
+    if not isfinite(found):
+        raise BadInput(f"it is {found}; give a finite number.")
+    return found
+
+
+def whole(value: object) -> int:
+    """Return a whole number."""
+    found = number(value)
+    if found != int(found):
+        raise BadInput(f"it is {found:g}; give a whole number.")
+    return int(found)
+
+
+def flag(value: object) -> bool:
+    """Return true or false; 0 and 1 are taken too."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and value in {0, 1}:
+        return bool(value)
+    raise BadInput(f"it is {short(value)}; give true or false.")
+
+
+def text(value: object) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise BadInput(f"it is {short(value)}; give a text.")
+    return str(plain(value))
+
+
+def texts(value: object) -> list[str]:
+    """Return a list of texts; one text is a list of one."""
+    if isinstance(value, str):
+        return [text(value)]
+    if not isinstance(value, list | tuple):
+        raise BadInput(f"it is {short(value)}; give a name, or a list of names.")
+    return [text(one) for one in plain(value)]
+
+
+def numbers(value: object) -> list[float] | float:
+    """Return one number, or a list of them."""
+    if isinstance(value, list | tuple):
+        return [number(one) for one in plain(value)]
+    return number(value)
+
+
+Names = Annotated[list[str], texts]
+"""One name, or a list of them."""
+Numbers = Annotated[list[float] | float, numbers]
+Value = Annotated[Any, plain]
+
+_BY_TYPE: Mapping[object, Callable[[object], object]] = {
+    float: number,
+    int: whole,
+    bool: flag,
+    str: text,
+    Any: plain,
+}
+
+
+def _parser_of(hint: object) -> Callable[[object], object]:
+    if get_origin(hint) is Annotated:
+        found = get_args(hint)[1]
+        assert callable(found)
+        return found  # type: ignore[no-any-return]  # declared with the annotation
+    return _BY_TYPE[hint]
+
+
+class Parameters:
+    """What one method takes."""
+
+    def __init__(self, method: Callable[..., object]) -> None:
+        """Read them from its annotations."""
+        hints = get_type_hints(method, include_extras=True)
+        own = list(inspect.signature(method).parameters.values())
+        own = [one for one in own if one.name != "self"]
+        self._rest = own[-1] if own and own[-1].kind is own[-1].VAR_POSITIONAL else None
+        fixed = own[:-1] if self._rest is not None else own
+        self._names = [one.name for one in fixed]
+        self._parsers = [_parser_of(hints[one.name]) for one in fixed]
+        self._least = sum(one.default is one.empty for one in fixed)
+        self._last = None if self._rest is None else _parser_of(hints[self._rest.name])
+
+    def __str__(self) -> str:
+        """Say them as in a call."""
+        names = [
+            name if i < self._least else f"[{name}]"
+            for i, name in enumerate(self._names)
+        ]
+        return ", ".join([*names, *(["..."] if self._rest is not None else [])])
+
+    def accept(self, args: Sequence[object]) -> list[Any]:
+        """Return the arguments as the method takes them.
+
+        Raises:
+            BadInput: there are too few or too many, or one is not what it should be.
+        """
+        n = len(self._names)
+        if len(args) < self._least or (self._last is None and len(args) > n):
+            raise BadInput(f"it takes ({self}), not {len(args)} arguments.")
+        found = []
+        for i, value in enumerate(args):
+            name = self._names[i] if i < n else f"argument {i + 1}"
+            parser = self._parsers[i] if i < n else self._last
+            assert parser is not None
+            try:
+                found.append(parser(value))
+            except BadInput as error:
+                raise BadInput(f"{name}: {error}") from error
+        return found

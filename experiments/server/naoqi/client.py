@@ -1,0 +1,92 @@
+"""A client, and what services of all clients act on.
+
+Parts: the motion engine, the memory, and further parts made when first used
+Client: a program, an owner of the ledger from its connection to its end
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.requests import Owner
+from experiments.server.naoqi.memory.device_keys import add_device_keys
+from experiments.server.naoqi.memory.store import Memory
+from experiments.server.naoqi.motion.body import BodyNames
+from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY, MotionEngine
+from experiments.server.naoqi.served_robot import ServedRobot
+
+PartT = TypeVar("PartT")
+
+
+class Parts:
+    """What is shared by the services of all clients of a robot."""
+
+    def __init__(self, served: ServedRobot) -> None:
+        """Build the motion engine and the memory on a robot."""
+        self.served = served
+        self.body = BodyNames(served.robot)
+        self.motion = MotionEngine(served, self.body)
+        self.memory = Memory(served)
+        add_device_keys(self.memory, served)
+        self._made: dict[object, Any] = {}
+
+    def get(self, kind: Callable[["Parts"], PartT]) -> PartT:
+        """Return the part of a kind, made at its first use."""
+        with self.served.access():
+            if kind not in self._made:
+                self._made[kind] = kind(self)
+            found: PartT = self._made[kind]
+            return found
+
+
+class Client:
+    """One program; what it holds ends with `leave`."""
+
+    def __init__(self, parts: Parts, number: int, address: str) -> None:
+        """Become known to the ledger.
+
+        Args:
+            parts: what services act on.
+            number: of the client, from 1.
+            address: from which it came.
+        """
+        self.parts = parts
+        self.name = f"naoqi client {number}"
+        self.address = address
+        self.find_service: Callable[[str], Any] | None = None
+        """Returns a service by name, those that the client registered too; raises
+        RuntimeError."""
+        self.pretended: Counter[str] = Counter()
+        """Calls of methods that only store, or do nothing."""
+        self.on_leave: list[Callable[[], None]] = []
+        self._numbers = itertools.count(1)
+        served = parts.served
+        with served.access():
+            ledger = served.body.ledger
+            owner = Owner(name=self.name, priority=CLIENT_PRIORITY)
+            ledger.add_owner(owner, ledger.tick)
+            served.event("client", said=f"{self.name} from {address}")
+
+    def next_number(self) -> int:
+        """Return a number that no call of this client has had."""
+        return next(self._numbers)
+
+    def leave(self) -> None:
+        """End all that it commands, holds and waits for."""
+        served = self.parts.served
+        with served.access():
+            self.parts.motion.drop_client(self.name)
+            for call in self.on_leave:
+                call()
+            ledger = served.body.ledger
+            ledger.drop(self.name, ledger.tick)
+            family = [self.name]
+            for row in take_snapshot(ledger).owners:  # parents come before their parts
+                if row.parent in family:
+                    family.append(row.name)
+            for name in reversed(family):
+                ledger.forget_owner(name, ledger.tick)
+            pretended = dict(self.pretended)
+            served.event("client", said=f"{self.name} left", pretended=pretended)

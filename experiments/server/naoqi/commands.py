@@ -1,0 +1,88 @@
+"""`nao-testbed naoqi`: our robot for programs that speak NAOqi; heavy imports wait."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.common.options import (
+    Commands,
+    RobotOption,
+    WholeHelp,
+    setting_options,
+)
+from experiments.common.signals import heed_stop_signals
+from models import BadInput
+
+naoqi_app = Commands(
+    cls=WholeHelp,
+    help="Serve the robot to programs written for a NAO.",
+    no_args_is_help=True,
+)
+
+
+@naoqi_app.callback()
+def naoqi() -> None:
+    """Serve the robot to programs written for a NAO."""
+
+
+@naoqi_app.command()
+@setting_options
+def serve(
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on; beyond loopback nobody is checked."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 9559,
+    controller: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Stiffness controller, as of `heat`; programs set what it may use.",
+        ),
+    ] = "smart",
+    preset: Annotated[
+        str, typer.Option(help="Named setting that lies below the rest; or empty.")
+    ] = "",
+    robot: RobotOption = None,
+    speed: Annotated[
+        float, typer.Option(help="Simulated seconds in a second, for tests.")
+    ] = 1.0,
+    seconds: Annotated[
+        float | None, typer.Option(help="End by itself after so much simulated time.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+    ] = Path("runs/naoqi"),
+    **setting: Any,
+) -> None:
+    """Be a NAO for programs that use `qi`, until Ctrl-C; recorded as any run."""
+    if importlib.util.find_spec("qi") is None:
+        raise BadInput(
+            "`nao-testbed naoqi` needs qi, which this installation lacks; install "
+            "nao-testbed[naoqi]."
+        )
+    from experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
+    from experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
+        ServeCfg,
+        run_serve,
+    )
+
+    cfg = ServeCfg(host=host, port=port, speed=speed, seconds=seconds, out=out)
+    if robot is not None:
+        setting["robot"] = robot
+    (trial,) = plan_trials(
+        HeatCfg(
+            controllers=(controller,),
+            preset=preset or None,
+            command=tuple(sys.argv),
+            **setting,
+        )
+    )
+    heed_stop_signals()
+    status = run_serve(trial, cfg)
+    sys.stdout.flush()
+    os._exit(status)  # qi 3.1.5 sometimes aborts at the end of its process

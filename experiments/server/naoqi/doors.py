@@ -1,0 +1,155 @@
+"""Where clients come in: one port, and behind it a session of `qi` for each of them.
+
+`qi` does not tell a service who calls. So each connection to the port gets a session of
+its own, with services that act for that client alone, and its bytes are passed on to
+it. The directory of that session tells the client where its services are. When the
+connection ends, so does the client.
+"""
+
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import qi
+
+from experiments.server.naoqi.client import Client, Parts
+from experiments.server.naoqi.exported import exported
+from experiments.server.naoqi.served_robot import RobotEnded
+from experiments.server.naoqi.service import Service
+from models import BadInput
+
+MOST_CLIENTS = 64
+CHUNK = 65_536
+KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 2))
+"""In s: a host that is gone is noticed after 5 s, and 3 tries at 2 s."""
+KEEP_ALIVE_TRIES = 3
+
+_LOG = logging.getLogger(__name__)
+
+
+class Doors:
+    """Listens on a port; each connection is a client."""
+
+    def __init__(
+        self, parts: Parts, services: Sequence[type[Service]], host: str, port: int
+    ) -> None:
+        """Begin to listen.
+
+        Args:
+            parts: what services act on.
+            services: made anew for each client.
+            host: address to listen on.
+            port: 0 takes a free one.
+
+        Raises:
+            BadInput: nothing can listen there.
+        """
+        self._parts, self._services, self._host = parts, services, host
+        qi.logging.setLevel(qi.logging.ERROR)
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._listener = socket.create_server((host, port), family=family)
+        except (OSError, OverflowError) as error:
+            raise BadInput(
+                f"nothing can listen on {host}:{port} ({error}); give another --host "
+                "or --port, or 0 for a free port."
+            ) from error
+        self.port: int = self._listener.getsockname()[1]
+        self._n_clients = 0
+        self._open: dict[int, Callable[[], None]] = {}
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._thread = threading.Thread(
+            target=self._accept, name="naoqi-door", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let nobody in any more, and end all connections."""
+        self._is_closed = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for end in list(self._open.values()):
+            end()
+
+    def _accept(self) -> None:
+        while not self._is_closed:
+            try:
+                connection, address = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._n_clients += 1
+                number = self._n_clients
+            if len(self._open) >= MOST_CLIENTS:
+                _LOG.warning("more than %d clients; one is refused", MOST_CLIENTS)
+                connection.close()
+                continue
+            threading.Thread(
+                target=self._serve,
+                args=(connection, f"{address[0]}:{address[1]}", number),
+                name=f"naoqi-client-{number}",
+                daemon=True,
+            ).start()
+
+    def _serve(self, connection: socket.socket, address: str, number: int) -> None:
+        """Serve one client from its connection to its end."""
+        session = qi.Session()
+        inner: socket.socket | None = None
+        try:
+            client = Client(self._parts, number, address)
+        except RobotEnded:
+            connection.close()
+            return
+        self._open[number] = lambda: _shut(connection)
+        try:
+            session.listenStandalone(f"tcp://{self._host}:0")
+            client.find_service = session.service
+            for kind in self._services:
+                session.registerService(kind.NAME, exported(kind(client)))
+            port = int(session.endpoints()[0].rpartition(":")[2])
+            inner = socket.create_connection((self._host, port))
+            for one in (connection, inner):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, seconds in KEEP_ALIVE:
+                connection.setsockopt(socket.IPPROTO_TCP, option, seconds)
+            connection.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEP_ALIVE_TRIES
+            )
+            back = threading.Thread(
+                target=_pass_on, args=(inner, connection), daemon=True
+            )
+            back.start()
+            _pass_on(connection, inner)
+            back.join()
+        except Exception:  # noqa: BLE001  # the others are served
+            _LOG.exception("%s could not be served", client.name)
+        finally:
+            self._open.pop(number, None)
+            with suppress(RobotEnded):
+                client.leave()
+            connection.close()
+            if inner is not None:
+                inner.close()
+            session.close()
+
+
+def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+    """Pass bytes on until the source has ended; then end both."""
+    try:
+        while data := source.recv(CHUNK):
+            sink.sendall(data)
+    except OSError:
+        pass
+    finally:
+        _shut(source)
+        _shut(sink)
+
+
+def _shut(one: socket.socket) -> None:
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)

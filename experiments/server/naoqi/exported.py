@@ -1,0 +1,62 @@
+"""Services as objects of `qi`: methods by name, futures, errors with their reason."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import qi
+
+from experiments.server.naoqi.service import Service, methods_of
+from models import TestbedError
+
+_LOG = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """What a client reads: the service, the method, and the reason."""
+
+
+def exported(service: Service) -> object:
+    """Return an object of `qi` with the public methods of a service.
+
+    Its calls run side by side. A method that returns a future answers when that ends,
+    without keeping a thread.
+    """
+    methods = {name: _method(service, name) for name in methods_of(type(service))}
+    kind = qi.multiThreaded()(type(service.NAME, (), methods))
+    found: object = kind()
+    return found
+
+
+def _method(service: Service, name: str) -> Callable[..., object]:
+    where = f"{service.NAME}::{name}"
+
+    def call(_self: object, *args: object) -> object:
+        try:
+            result = service._call(name, args)  # its exported side
+        except TestbedError as error:
+            raise Refused(f"{where}: {error}") from None
+        except Exception as error:  # noqa: BLE001  # the client is told
+            _LOG.exception("%s failed", where)
+            raise Refused(f"{where}: {type(error).__name__}: {error}") from None
+        return _promised(result, where) if isinstance(result, Future) else result
+
+    call.__name__ = name
+    call.__doc__ = (getattr(service, name).__doc__ or "").partition("\n")[0]
+    return call
+
+
+def _promised(future: Future[Any], where: str) -> qi.Future:
+    promise = qi.Promise()
+
+    def tell(done: Future[Any]) -> None:
+        if done.cancelled():
+            promise.setError(f"{where}: cancelled")
+        elif (error := done.exception()) is not None:
+            promise.setError(f"{where}: {error}")
+        else:
+            promise.setValue(done.result())
+
+    future.add_done_callback(tell)
+    return promise.future()

@@ -1,0 +1,1 @@
+"""ALMemory: what is stored, who is told, and the device keys of the robot."""

@@ -1,0 +1,182 @@
+"""The robot's device keys in the memory, each with its source.
+
+`Device/SubDeviceList/<device>/../Value` as published [naoqi-api]; SI units, weights in
+kg. Values follow the newest observation.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from experiments.server.naoqi.memory.store import Live, Memory
+from experiments.server.naoqi.served_robot import ServedRobot
+from models import Robot
+
+PREFIX = "Device/SubDeviceList/"
+G = 9.81
+"""In m/s²: force sensors say kg."""
+LIGHT_KG = 0.2
+"""On a foot; below it the centre of pressure says nothing, and there is no contact."""
+PROCESSOR_DEGC = 50.0
+"""Of the head's processor: a constant, since no computer is simulated."""
+TOUCHES = (
+    "Head/Touch/Front",
+    "Head/Touch/Middle",
+    "Head/Touch/Rear",
+    *(
+        f"{side}Hand/Touch/{part}"
+        for side in "LR"
+        for part in ("Back", "Left", "Right")
+    ),
+    *(f"{side}Foot/Bumper/{part}" for side in "LR" for part in ("Left", "Right")),
+    "ChestBoard/Button",
+)
+"""Nobody touches this robot."""
+FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
+
+
+def motor_joints(robot: Robot) -> tuple[str, ...]:
+    """Return the joints that have keys: one a motor."""
+    return robot.motor_names
+
+
+def add_device_keys(memory: Memory, served: ServedRobot) -> None:
+    """Add all keys of a robot's devices."""
+    for add in (_motors, _feet, _inertial, _others):
+        memory.add_live(add(served))
+
+
+def _motors(served: ServedRobot) -> dict[str, Live]:
+    robot, keys = served.robot, dict[str, Live]()
+    for k, motor in enumerate(robot.motors):
+        i = robot.joint_index(motor.name)
+        most = motor.stall_torque / motor.torque_constant
+        base = f"{PREFIX}{motor.name}/"
+        keys |= {
+            f"{base}Position/Actuator/Value": _of(served, "commanded", i),
+            f"{base}Position/Sensor/Value": _seen(served, "q", i),
+            f"{base}ElectricCurrent/Sensor/Value": _size(served, "current", k),
+            f"{base}ElectricCurrent/Sensor/Max": _always(most),
+            f"{base}Temperature/Sensor/Value": _seen(served, "temperature", k),
+            f"{base}Hardness/Actuator/Value": _seen(served, "stiffness", i),
+        }
+    return keys
+
+
+def _feet(served: ServedRobot) -> dict[str, Live]:
+    robot, keys = served.robot, dict[str, Live]()
+    index = {sensor.name: i for i, sensor in enumerate(robot.force_sensors)}
+    for foot, word in (("LFoot", "left"), ("RFoot", "right")):
+        mine = [i for name, i in index.items() if _foot_of(name) == foot]
+        if not mine:
+            continue
+        places = np.array([robot.force_sensors[i].position[:2] for i in mine])
+
+        def weights(mine: list[int] = mine) -> Any:
+            return served.seen.fsr[mine] / G
+
+        def total(weights: Callable[[], Any] = weights) -> float:
+            return float(weights().sum())
+
+        def centre(
+            axis: int, weights: Callable[[], Any] = weights, places: Any = places
+        ) -> float:
+            w = weights()
+            return float(w @ places[:, axis] / w.sum()) if w.sum() > LIGHT_KG else 0.0
+
+        base = f"{PREFIX}{foot}/FSR/"
+        for place, i in zip(_corners(places), mine, strict=True):
+            keys[f"{base}{place}/Sensor/Value"] = lambda i=i: float(  # type: ignore[misc]
+                served.seen.fsr[i] / G
+            )
+        keys |= {
+            f"{base}TotalWeight/Sensor/Value": total,
+            f"{base}CenterOfPressure/X/Sensor/Value": partial(centre, 0),
+            f"{base}CenterOfPressure/Y/Sensor/Value": partial(centre, 1),
+            f"{word}FootTotalWeight": total,
+            f"{word}FootContact": lambda t=total: float(t() > LIGHT_KG),  # type: ignore[misc]
+        }
+    if "leftFootContact" in keys and "rightFootContact" in keys:
+        left, right = keys["leftFootContact"], keys["rightFootContact"]
+        keys["footContact"] = lambda: max(left(), right())
+    return keys
+
+
+def _foot_of(sensor: str) -> str:
+    return "LFoot" if sensor.startswith("L") else "RFoot"
+
+
+def _corners(places: Any) -> list[str]:
+    """Return the names of a foot's sensors by place: x ahead, y to the left."""
+    middle = places.mean(axis=0)
+    return [
+        f"{'Front' if x > middle[0] else 'Rear'}{'Left' if y > middle[1] else 'Right'}"
+        for x, y in places
+    ]
+
+
+def _inertial(served: ServedRobot) -> dict[str, Live]:
+    keys: dict[str, Live] = {}
+    base = f"{PREFIX}InertialSensor/"
+    for i, axis in enumerate("XYZ"):
+        for long, brief, field in (
+            ("Gyroscope", "Gyr", "gyro"),
+            ("Accelerometer", "Acc", "accelerometer"),
+        ):
+            for name in (long, brief):
+                keys[f"{base}{name}{axis}/Sensor/Value"] = _seen(served, field, i)
+
+    def tilt(axis: int) -> float:
+        x, y, z = served.seen.accelerometer
+        if axis == 0:
+            return float(np.arctan2(y, z))
+        return float(np.arctan2(-x, np.hypot(y, z))) if axis == 1 else 0.0
+
+    for i, axis in enumerate("XYZ"):
+        keys[f"{base}Angle{axis}/Sensor/Value"] = lambda i=i: tilt(i)  # type: ignore[misc]
+    return keys
+
+
+def _others(served: ServedRobot) -> dict[str, Live]:
+    robot = served.robot
+
+    def charge() -> float:
+        left = served.seen.battery
+        return float(left[0]) if len(left) else 1.0
+
+    def drawn() -> float:
+        return -float(np.abs(served.seen.current).sum())
+
+    keys: dict[str, Live] = {
+        f"{PREFIX}Battery/Charge/Sensor/Value": charge,
+        f"{PREFIX}Battery/Current/Sensor/Value": drawn,
+        f"{PREFIX}Battery/Temperature/Sensor/Value": _always(25.0),
+        f"{PREFIX}Head/Temperature/Sensor/Value": _always(PROCESSOR_DEGC),
+        "RobotConfig/Body/Type": _always("Nao"),
+        "RobotConfig/Body/BaseVersion": _always("V5.0"),
+        "RobotConfig/Head/FullHeadId": _always("simulated"),
+    }
+    for touch in TOUCHES:
+        keys[f"{PREFIX}{touch}/Sensor/Value"] = _always(0.0)
+    for i, sonar in enumerate(robot.sonars):
+        side = "Left" if sonar.name.startswith("L") else "Right"
+        keys[f"{PREFIX}US/{side}/Sensor/Value"] = _seen(served, "sonar", i)
+    return keys
+
+
+def _seen(served: ServedRobot, field: str, i: int) -> Live:
+    return lambda: float(getattr(served.seen, field)[i])
+
+
+def _size(served: ServedRobot, field: str, i: int) -> Live:
+    return lambda: abs(float(getattr(served.seen, field)[i]))
+
+
+def _of(served: ServedRobot, field: str, i: int) -> Live:
+    return lambda: float(getattr(served, field)[i])
+
+
+def _always(value: Any) -> Live:
+    return lambda: value

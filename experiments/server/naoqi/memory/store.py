@@ -1,0 +1,243 @@
+"""What ALMemory stores: data, events with their listeners, and live values.
+
+Numbers are kept as 4-byte floats and ints, as on the robot [naoqi-api]. A live key
+has no stored value: it is read from the robot when asked for. Listeners are called in a
+thread of their own, in order, so that none of them delays the robot.
+"""
+
+import logging
+import queue
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from experiments.server.naoqi.served_robot import ServedRobot
+from models import BadInput, UnknownName
+
+KEPT = 50
+"""Past values of an event."""
+MOST_KEYS = 20_000
+"""Keys that clients may store."""
+MOST_TOLD = 10_000
+"""Calls of listeners that wait; more are dropped and counted."""
+
+Listener = Callable[[str, Any], None]
+"""Gets the name of an event and its value."""
+Live = Callable[[], Any]
+_LOG = logging.getLogger(__name__)
+
+
+class Kind(StrEnum):
+    """What a key is."""
+
+    DATA = "Data"
+    EVENT = "Event"
+    MICRO_EVENT = "MicroEvent"
+
+
+@dataclass
+class _Entry:
+    kind: Kind
+    value: Any = None
+    time_s: float = 0.0
+    has_value: bool = False
+    text: str = ""
+
+
+class Memory:
+    """One memory for all clients; its methods may be called by any thread."""
+
+    def __init__(self, served: ServedRobot) -> None:
+        """Begin empty."""
+        self._served = served
+        self._lock = threading.RLock()
+        self._entries: dict[str, _Entry] = {}
+        self._history: dict[str, deque[tuple[Any, float]]] = {}
+        self._live: dict[str, Live] = {}
+        self._listeners: dict[str, list[tuple[str, Listener]]] = {}
+        self._told: queue.Queue[tuple[Listener, str, Any] | None] = queue.Queue(
+            MOST_TOLD
+        )
+        self.n_dropped = 0
+        self._teller = threading.Thread(
+            target=self._tell, name="naoqi-events", daemon=True
+        )
+        self._teller.start()
+        served.on_close.append(self._close)
+
+    # -- keys of the robot ---------------------------------------------------------
+
+    def add_live(self, keys: Mapping[str, Live]) -> None:
+        """Add keys whose values are read from the robot when asked for."""
+        with self._lock:
+            self._live.update(keys)
+
+    # -- data ----------------------------------------------------------------------
+
+    def get(self, key: str) -> Any:
+        """Return the value of a key.
+
+        Raises:
+            UnknownName: it has none.
+        """
+        live = self._live.get(key)
+        if live is not None:
+            return as_stored(live())
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or not entry.has_value:
+                raise UnknownName("Key", key, self.names(), "the memory")
+            return entry.value
+
+    def time_of(self, key: str) -> float:
+        """Return when a key got its value, in s of simulated time."""
+        if key in self._live:
+            return self._served.time_s
+        self.get(key)
+        return self._entries[key].time_s
+
+    def names(self) -> list[str]:
+        """Return all keys."""
+        with self._lock:
+            return [*self._live, *self._entries]
+
+    def insert(self, key: str, value: Any) -> None:
+        """Store a value; nobody is told.
+
+        Raises:
+            BadInput: it is a key of the robot, or there are too many.
+        """
+        with self._lock:
+            self._put(key, value, Kind.DATA)
+
+    def remove(self, key: str) -> None:
+        """Forget a key.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        with self._lock:
+            if key not in self._entries:
+                raise UnknownName("Key", key, self.names(), "the memory")
+            del self._entries[key]
+            self._history.pop(key, None)
+
+    # -- events --------------------------------------------------------------------
+
+    def declare(self, name: str, kind: Kind = Kind.EVENT) -> None:
+        """Let an event be known."""
+        with self._lock:
+            entry = self._entries.setdefault(name, _Entry(kind))
+            entry.kind = kind
+
+    def raise_event(self, name: str, value: Any, kind: Kind = Kind.EVENT) -> None:
+        """Store a value and tell all listeners, also where it is the same."""
+        with self._lock:
+            entry = self._put(name, value, kind)
+            entry.kind = kind
+            past = self._history.setdefault(name, deque(maxlen=KEPT))
+            past.append((entry.value, entry.time_s))
+            listeners = list(self._listeners.get(name, ()))
+        for _, listener in listeners:
+            try:
+                self._told.put_nowait((listener, name, entry.value))
+            except queue.Full:
+                self.n_dropped += 1
+
+    def listen(self, name: str, who: str, listener: Listener) -> None:
+        """Call a listener at each event of a name."""
+        with self._lock:
+            self.declare(name, self.kind(name) or Kind.EVENT)
+            self._listeners.setdefault(name, []).append((who, listener))
+
+    def unlisten(self, name: str, who: str) -> bool:
+        """Forget the listeners of somebody; return whether there were any."""
+        with self._lock:
+            before = self._listeners.get(name, [])
+            left = [one for one in before if one[0] != who]
+            self._listeners[name] = left
+            return len(left) < len(before)
+
+    def listeners(self, name: str) -> list[str]:
+        """Return who listens to an event."""
+        with self._lock:
+            return [who for who, _ in self._listeners.get(name, ())]
+
+    def history(self, name: str) -> list[tuple[Any, float]]:
+        """Return past values of an event with their times in s."""
+        with self._lock:
+            return list(self._history.get(name, ()))
+
+    def kind(self, name: str) -> Kind | None:
+        """Return what a key is; None: nothing of that name is known."""
+        if name in self._live:
+            return Kind.DATA
+        entry = self._entries.get(name)
+        return None if entry is None else entry.kind
+
+    def of_kind(self, kind: Kind) -> list[str]:
+        """Return the names of a kind."""
+        with self._lock:
+            return [name for name, one in self._entries.items() if one.kind is kind]
+
+    def describe(self, name: str, text: str) -> None:
+        """Keep a text about a key."""
+        with self._lock:
+            self._entries.setdefault(name, _Entry(Kind.DATA)).text = text
+
+    def description(self, name: str) -> str:
+        """Return the text about a key."""
+        entry = self._entries.get(name)
+        return "" if entry is None else entry.text
+
+    # -- inside --------------------------------------------------------------------
+
+    def _put(self, key: str, value: Any, kind: Kind) -> _Entry:
+        if key in self._live:
+            raise BadInput(f"{key} is measured by the robot; it cannot be stored.")
+        if not key:
+            raise BadInput("a key is empty; give a name.")
+        if key not in self._entries and len(self._entries) >= MOST_KEYS:
+            raise BadInput(f"there are {MOST_KEYS} keys already; remove some.")
+        entry = self._entries.setdefault(key, _Entry(kind))
+        entry.value = as_stored(value)
+        entry.time_s, entry.has_value = self._served.time_s, True
+        return entry
+
+    def _tell(self) -> None:
+        while (item := self._told.get()) is not None:
+            listener, name, value = item
+            try:
+                listener(name, value)
+            except Exception:  # noqa: BLE001  # of a client that is gone
+                _LOG.debug("a listener of %s raised", name, exc_info=True)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._listeners.clear()
+        with suppress(queue.Full):
+            self._told.put_nowait(None)
+
+
+def as_stored(value: Any) -> Any:
+    """Return a value as the memory keeps it: floats of 4 bytes."""
+    if isinstance(value, float):
+        try:
+            return float(struct.unpack("f", struct.pack("f", value))[0])
+        except OverflowError:
+            return value
+    if isinstance(value, list | tuple):
+        return [as_stored(one) for one in value]
+    if isinstance(value, dict):
+        return {key: as_stored(one) for key, one in value.items()}
+    return value
+
+
+def matching(names: Iterable[str], text: str) -> list[str]:
+    """Return the names that contain a text."""
+    return [name for name in names if text in name]

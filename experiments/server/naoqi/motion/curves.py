@@ -1,0 +1,119 @@
+"""Curves of joint angles over time: through points, by speed, by Bezier handles.
+
+A curve begins where the joint is at the start and stays at its last point. Through
+points it is a cubic in each piece, without overshoot and at rest at both ends: tangents
+are those of Fritsch and Carlson (0 where the direction changes, else the harmonic mean
+of the neighbouring slopes).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from models import BadInput
+
+Curve = Callable[[float], float]
+"""Angle in rad after a time in s."""
+PEAK = 1.5
+"""Peak speed of a cubic from rest to rest over its mean speed."""
+BEZIER_SAMPLES = 40
+"""Points of a piece; between them the curve is straight."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A curve and how long it takes, in s."""
+
+    curve: Curve
+    length_s: float
+
+
+def through(start: float, times: Sequence[float], angles: Sequence[float]) -> Timed:
+    """Return the smooth curve through points; times in s begin with the motion."""
+    t = np.array([0.0, *times])
+    a = np.array([start, *angles])
+    slope = np.diff(a) / np.diff(t)
+    tangents = np.zeros(len(t))
+    before, after = slope[:-1], slope[1:]
+    same = before * after > 0.0
+    mean = np.divide(
+        2.0 * before * after, before + after, out=np.zeros_like(before), where=same
+    )
+    tangents[1:-1] = mean
+    spline = CubicHermiteSpline(t, a, tangents)
+    end, last = float(t[-1]), float(a[-1])
+
+    def curve(time_s: float) -> float:
+        return last if time_s >= end else float(spline(max(time_s, 0.0)))
+
+    return Timed(curve, end)
+
+
+def at_speed(start: float, angle: float, speed: float, least_s: float) -> Timed:
+    """Return the way to an angle whose peak speed is given, in rad/s."""
+    length_s = max(PEAK * abs(angle - start) / speed, least_s)
+    return through(start, [length_s], [angle])
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A Bezier handle, as an offset from its point."""
+
+    time_s: float
+    angle: float
+
+
+@dataclass(frozen=True)
+class Key:
+    """A point with its handles; None: a flat one of a third of the piece."""
+
+    time_s: float
+    angle: float
+    before: Handle | None = None
+    after: Handle | None = None
+
+
+def bezier(start: float, keys: Sequence[Key]) -> Timed:
+    """Return the curve of cubic Bezier pieces through keys, from the start on."""
+    whole = [Key(0.0, start), *keys]
+    times: list[float] = [0.0]
+    angles: list[float] = [start]
+    s = np.linspace(0.0, 1.0, BEZIER_SAMPLES + 1)[1:]
+    b = np.stack([(1 - s) ** 3, 3 * s * (1 - s) ** 2, 3 * s**2 * (1 - s), s**3])
+    for one, two in pairwise(whole):
+        third = (two.time_s - one.time_s) / 3.0
+        out = one.after or Handle(third, 0.0)
+        into = two.before or Handle(-third, 0.0)
+        points = np.array(
+            [
+                [one.time_s, one.angle],
+                [one.time_s + out.time_s, one.angle + out.angle],
+                [two.time_s + into.time_s, two.angle + into.angle],
+                [two.time_s, two.angle],
+            ]
+        )
+        t, a = b.T @ points[:, 0], b.T @ points[:, 1]
+        times += np.maximum.accumulate(np.clip(t, one.time_s, two.time_s)).tolist()
+        angles += a.tolist()
+    end = whole[-1].time_s
+    t_all, a_all = np.array(times), np.array(angles)
+    return Timed(lambda time_s: float(np.interp(time_s, t_all, a_all)), end)
+
+
+def check_times(joint: str, times: Sequence[float]) -> None:
+    """Refuse times that are not above 0 and increasing.
+
+    Raises:
+        BadInput: they are not.
+    """
+    if not times:
+        raise BadInput(f"{joint} has no times; give at least one.")
+    for before, time_s in pairwise([0.0, *times]):
+        if not time_s > before:
+            raise BadInput(
+                f"times of {joint} are not increasing from 0: {time_s:g} s comes after "
+                f"{before:g} s."
+            )

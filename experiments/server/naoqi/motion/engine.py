@@ -1,0 +1,462 @@
+"""The motion engine: what moves joints, slot by slot, by tokens of the ledger.
+
+Two ways to command a joint [naoqi-api]:
+
+- A *task* is timed and takes its joints: an owner of its own, a part of its client. A
+  second one on the same joint waits in the ledger's queue until the first has ended.
+- A *reactive* target takes no joint for long: the newest replaces the one before it. It
+  gives way at once to who asks, and has no effect on a joint that a task has.
+
+Every value goes through the gate with the token of who commands it. Who loses a joint
+to heat, a fault or another owner is told by what.
+"""
+
+import itertools
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+)
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Loss, Token
+from controllers.interface.robot_interface import MotorTarget, Observation
+from experiments.server.naoqi.motion.body import BodyNames
+from experiments.server.naoqi.motion.curves import Timed
+from experiments.server.naoqi.served_robot import ServedRobot, fail, finish
+from models import BadInput, TestbedError
+
+ENGINE = "ALMotion"
+"""Owner for whom the engine is stepped; it holds nothing itself."""
+ARRIVED = 1e-6
+"""In rad: a reactive target is reached."""
+ACCELERATION_S = 0.1
+"""In which a reactive target lets a joint reach its full speed: an estimate."""
+SETTLE_S = 0.2
+"""After a motion, before the robot counts as standing still."""
+
+_LOG = logging.getLogger(__name__)
+Curves = Mapping[str, Timed]
+"""Joint to curve."""
+Plan = Callable[[Mapping[str, float]], Curves]
+"""Makes the curves, given the set-point of each joint when the task starts."""
+
+
+class JointTaken(TestbedError):
+    """A motion ended because its joints were taken away."""
+
+
+@dataclass(kw_only=True)
+class MotionTask:
+    """A timed motion, until it has ended."""
+
+    number: int
+    name: str
+    client: str
+    joints: tuple[str, ...]
+    leaves: tuple[str, ...]
+    plan: Plan
+    owner: str
+    ticket: Ticket
+    future: Future[Any]
+    token: Token | None = None
+    start_tick: int = 0
+    curves: Curves = field(default_factory=dict)
+    length_s: float = 0.0
+    value: object = None
+    """What its client gets at the end."""
+    is_over: bool = False
+    """Whether its last set-point was submitted: it ends with the next slot."""
+
+
+@dataclass(kw_only=True)
+class _Goal:
+    """A reactive target of one leaf."""
+
+    owner: str
+    token: Token
+    target: float
+    speed: float
+    velocity: float = 0.0
+    is_over: bool = False
+    """Whether it was reached: the leaf is given back with the next slot."""
+
+
+class MotionEngine:
+    """Moves the joints of one robot for all its clients."""
+
+    def __init__(self, served: ServedRobot, body: BodyNames) -> None:
+        """Become known to the ledger."""
+        self._served, self.body = served, body
+        self._ledger, self._gate = served.body.ledger, served.body.gate
+        robot = served.robot
+        self._joint_of = {
+            leaf: robot.joints[robot.joint_index(joint)].motor
+            for joint, leaf in served.leaf_of.items()
+        }
+        """Leaf to its leading joint."""
+        self._most = {joint.name: joint.max_velocity for joint in robot.joints}
+        self._tasks: dict[int, MotionTask] = {}
+        self._goals: dict[str, _Goal] = {}
+        """Leaf to its reactive target."""
+        self._numbers = itertools.count(1)
+        self._moved_s = -SETTLE_S
+        self.warnings: Counter[str] = Counter()
+        """What was accepted and not done as asked, and how often."""
+        self.is_disabled: Callable[[str], bool] = lambda joint: False  # noqa: ARG005
+        """Whether a joint is held by heat protection."""
+        self._ledger.add_owner(Owner(name=ENGINE, priority=1), self._ledger.tick)
+        served.body.behaviours.add(ENGINE, self._step)
+        served.on_close.append(self._end_all)
+
+    # -- look ----------------------------------------------------------------------
+
+    def tasks(self) -> list[MotionTask]:
+        """Return the tasks that have not ended, in order."""
+        return list(self._tasks.values())
+
+    def commanded(self, joints: Iterable[str]) -> dict[str, float]:
+        """Return the set-points in force, without shift, in rad."""
+        present, leaf_of = self._gate.present, self._served.leaf_of
+        return {joint: float(present[leaf_of[joint]]) for joint in joints}
+
+    def are_free(self, joints: Iterable[str]) -> bool:
+        """Tell whether no task has, or waits for, any of some joints."""
+        leaves = self._leaves(joints)
+        return not any(leaves & set(task.leaves) for task in self._tasks.values())
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something moves, or moved just now."""
+        return self._served.time_s < self._moved_s + SETTLE_S
+
+    # -- command -------------------------------------------------------------------
+
+    def begin(
+        self,
+        client: str,
+        name: str,
+        joints: Sequence[str],
+        plan: Plan,
+        *,
+        value: object = None,
+        waits: bool = True,
+    ) -> MotionTask:
+        """Begin a task, or let it wait for its joints.
+
+        Args:
+            client: owner for whom.
+            name: of the task.
+            joints: that it moves.
+            plan: makes its curves.
+            value: what its client gets at the end.
+            waits: for joints that are busy; otherwise it fails at once.
+        """
+        with self._served.access():
+            tick = self._ledger.tick
+            number = next(self._numbers)
+            leaves = tuple(sorted(self._leaves(joints)))
+            parent = self._home(client, leaves)
+            owner = f"{parent}/{name} {number}"
+            self._ledger.add_owner(
+                Owner(name=owner, parent=parent, priority=CLIENT_PRIORITY), tick
+            )
+            ticket = self._ledger.request(
+                Request(
+                    owner=owner,
+                    resources=leaves,
+                    timeout_s=LONGEST_S if waits else 0.0,
+                ),
+                tick,
+            )
+            task = MotionTask(
+                number=number,
+                name=name,
+                client=client,
+                joints=tuple(joints),
+                leaves=leaves,
+                plan=plan,
+                owner=owner,
+                ticket=ticket,
+                future=Future(),
+                value=value,
+            )
+            self._tasks[number] = task
+            self._served.event("task", said=f"{client}: {name} {number}")
+            return task
+
+    def aim(self, client: str, targets: Mapping[str, tuple[float, float]]) -> None:
+        """Set reactive targets: joint to angle in rad and fraction of full speed.
+
+        A joint that a task or another owner has keeps what it does; that is counted.
+        """
+        with self._served.access():
+            wanted: dict[str, tuple[float, float]] = {}
+            for joint, (angle, fraction) in targets.items():
+                leaf = self._served.leaf_of[joint]
+                if leaf not in wanted or self._joint_of[leaf] == joint:
+                    speed = fraction * self._most[joint]
+                    wanted[leaf] = self.body.clip(joint, angle), speed
+                if self.body.clip(joint, angle) != angle:
+                    self.warnings["angle clipped to its range"] += 1
+            owner, tokens = self._reactive_tokens(client, list(wanted))
+            for leaf, (angle, speed) in wanted.items():
+                token = tokens.get(leaf)
+                if token is None:
+                    self.warnings[f"{leaf} is busy: setAngles had no effect"] += 1
+                    continue
+                before = self._goals.get(leaf)
+                self._goals[leaf] = _Goal(
+                    owner=owner,
+                    token=token,
+                    target=angle,
+                    speed=speed,
+                    velocity=before.velocity if before else 0.0,
+                )
+
+    def kill(self, tasks: Iterable[MotionTask]) -> int:
+        """End tasks; their clients get a normal return. Return how many."""
+        with self._served.access():
+            killed = [task for task in tasks if task.number in self._tasks]
+            for task in killed:
+                self._end(task)
+            return len(killed)
+
+    def kill_using(self, joints: Iterable[str]) -> None:
+        """End the tasks that have any of some joints, and their reactive targets."""
+        leaves = self._leaves(joints)
+        self.kill([t for t in self.tasks() if leaves & set(t.leaves)])
+        with self._served.access():
+            self._drop_goals(leaves)
+
+    def drop_client(self, client: str) -> None:
+        """End all that a client commands."""
+        for task in self.tasks():
+            if task.client == client:
+                self._end(task)
+
+    # -- inside --------------------------------------------------------------------
+
+    def _leaves(self, joints: Iterable[str]) -> set[str]:
+        return {self._served.leaf_of[joint] for joint in joints}
+
+    def _home(self, client: str, leaves: Iterable[str]) -> str:
+        """Return the owner of a client that holds any of some leaves, else itself."""
+        state, wanted = take_snapshot(self._ledger), set(leaves)
+        parents = {row.name: row.parent for row in state.owners}
+        for row in state.resources:
+            if row.name not in wanted:
+                continue
+            for hold in row.holders:
+                if hold.owner.startswith(client + "/"):
+                    continue  # a task or target of its own
+                if parents.get(hold.owner) is not None and _is_below(
+                    hold.owner, client, parents
+                ):
+                    return hold.owner
+        return client
+
+    def _reactive_tokens(
+        self, client: str, leaves: list[str]
+    ) -> tuple[str, dict[str, Token]]:
+        """Return the owner and the tokens by which a client may lead some leaves."""
+        ledger, tick = self._ledger, self._ledger.tick
+        parent = self._home(client, leaves)
+        owner = f"{parent}/setAngles"
+        if not ledger.knows(owner):
+            ledger.add_owner(
+                Owner(
+                    name=owner,
+                    parent=parent,
+                    priority=CLIENT_PRIORITY,
+                    policy=CallbackOnDemand(function=_gives_way),
+                ),
+                tick,
+            )
+        found = {
+            leaf: goal.token
+            for leaf in leaves
+            if (goal := self._goals.get(leaf)) is not None
+            and goal.owner == owner
+            and ledger.authorise(goal.token, leaf) is None
+        }
+        missing = tuple(leaf for leaf in leaves if leaf not in found)
+        if missing:
+            found |= self._ask(owner, missing, tick)
+        return owner, found
+
+    def _ask(self, owner: str, leaves: tuple[str, ...], tick: int) -> dict[str, Token]:
+        """Ask for all of some leaves, or else for each of them."""
+        parts = (leaves,) if len(leaves) == 1 else (leaves, *((x,) for x in leaves))
+        found: dict[str, Token] = {}
+        for part in parts:
+            request = Request(
+                owner=owner, resources=part, timeout_s=0.0, loss=Loss.PARTIAL
+            )
+            outcome = self._ledger.request(request, tick).outcome
+            if outcome is not None and outcome.token is not None:
+                found |= dict.fromkeys(part, outcome.token)
+                if part == leaves:
+                    break
+        return found
+
+    def _step(self, tick: int, observation: Observation) -> None:
+        """Command the set-points of a slot."""
+        for task in self.tasks():
+            if task.is_over:
+                self._end(task)
+        self._drop_goals([x for x, goal in self._goals.items() if goal.is_over])
+        moves = False
+        for task in self.tasks():
+            if task.token is None and not self._has_started(task, tick):
+                continue
+            assert task.token is not None
+            moves = True
+            values, task.is_over = self._next(task, tick)
+            refused = self._gate.submit_all(task.token, values)
+            if refused is not None:
+                self._end(task, self._taken(task, refused.resource, refused.reason))
+        for leaf, goal in list(self._goals.items()):
+            if self._ledger.authorise(goal.token, leaf) is not None:
+                del self._goals[leaf]
+                continue
+            moves = True
+            target, goal.is_over = self._lead(leaf, goal)
+            self._gate.submit(goal.token, leaf, target)
+        if moves:
+            self._moved_s = observation.time_s
+        self._served.stiffness.tell_motion(moves=self.is_moving)
+
+    def _has_started(self, task: MotionTask, tick: int) -> bool:
+        """Start a task whose joints were granted; return whether it runs."""
+        outcome = task.ticket.outcome
+        if outcome is None:
+            return False
+        if outcome.token is None:
+            self._end(task, JointTaken(f"{task.name}: {outcome}"))
+            return False
+        task.token = outcome.token
+        task.start_tick = tick
+        try:
+            task.curves = task.plan(self.commanded(task.joints))
+        except Exception as error:  # noqa: BLE001  # its client is told
+            self._end(task, error)
+            return False
+        task.length_s = max((c.length_s for c in task.curves.values()), default=0.0)
+        return True
+
+    def _next(self, task: MotionTask, tick: int) -> tuple[dict[str, MotorTarget], bool]:
+        """Return the set-points of a task in this slot, and whether they are the last.
+
+        A joint never goes faster than it can: it comes later then.
+        """
+        dt, present = self._served.tick_s, self._gate.present
+        time_s = (tick - task.start_tick + 1) * dt
+        values: dict[str, MotorTarget] = {}
+        is_over = time_s >= task.length_s - 1e-9
+        for joint in task.joints:
+            leaf = self._served.leaf_of[joint]
+            if leaf in values and self._joint_of[leaf] != joint:
+                continue
+            wanted = self.body.clip(joint, task.curves[joint].curve(time_s))
+            here, most = present[leaf], self._most[joint]
+            step = float(np.clip(wanted - here, -most * dt, most * dt))
+            if abs(wanted - here) > most * dt + 1e-9:
+                self.warnings["slower than asked: a joint's largest speed"] += 1
+                is_over = False
+            velocity = 0.0 if is_over else float(np.clip(step / dt, -most, most))
+            angle = self.body.clip(joint, here + step)
+            values[leaf] = MotorTarget(angle=angle, velocity=velocity)
+        return values, is_over
+
+    def _lead(self, leaf: str, goal: _Goal) -> tuple[MotorTarget, bool]:
+        """Lead a leaf on to its target: speed and acceleration are bounded."""
+        dt, here = self._served.tick_s, float(self._gate.present[leaf])
+        joint = self._joint_of[leaf]
+        left = goal.target - here
+        a = self._most[joint] / ACCELERATION_S
+        fastest = min(goal.speed, np.sqrt(2.0 * a * abs(left)), abs(left) / dt)
+        wanted = float(np.copysign(fastest, left))
+        change = float(np.clip(wanted - goal.velocity, -a * dt, a * dt))
+        goal.velocity = float(
+            np.clip(goal.velocity + change, -self._most[joint], self._most[joint])
+        )
+        step = goal.velocity * dt
+        if abs(left) <= ARRIVED or abs(left) <= abs(step) <= a * dt * dt * 2.0:
+            goal.velocity = 0.0
+            return MotorTarget(angle=goal.target, velocity=0.0), True
+        angle = self.body.clip(joint, here + step)
+        return MotorTarget(angle=angle, velocity=goal.velocity), False
+
+    def _taken(self, task: MotionTask, leaf: str, reason: object) -> JointTaken:
+        rows = {row.name: row for row in take_snapshot(self._ledger).resources}
+        who = ", ".join(rows[leaf].users) if leaf in rows else ""
+        said = f" by {who}" if who else ""
+        return JointTaken(f"{task.name}: {leaf} was taken away{said} ({reason}).")
+
+    def _end(self, task: MotionTask, error: Exception | None = None) -> None:
+        """End a task and give its joints back."""
+        if self._tasks.pop(task.number, None) is None:
+            return
+        if self._ledger.knows(task.owner):
+            self._ledger.forget_owner(task.owner, self._ledger.tick)
+        if error is None:
+            finish(task.future, task.value)
+        else:
+            self._served.event("task", said=f"{task.client}: {error}")
+            fail(task.future, error)
+
+    def _drop_goals(self, leaves: Iterable[str]) -> None:
+        """Forget reactive targets and give their leaves back."""
+        for leaf in leaves:
+            goal = self._goals.pop(leaf, None)
+            if goal is not None and self._ledger.covers(goal.token, leaf):
+                self._ledger.release(goal.token, self._ledger.tick, [leaf])
+
+    def _end_all(self) -> None:
+        for task in self.tasks():
+            self._tasks.pop(task.number)
+            fail(task.future, TestbedError("the robot is not served any more."))
+
+
+def _gives_way(demand: Demand) -> Answer:
+    del demand
+    return Answer(kind=AnswerKind.YIELD)
+
+
+def _is_below(owner: str, above: str, parents: Mapping[str, str | None]) -> bool:
+    one: str | None = owner
+    while one is not None:
+        if one == above:
+            return True
+        one = parents.get(one)
+    return False
+
+
+CLIENT_PRIORITY = 2
+"""Of every client: above nobody's, below a scenario's urgent behaviours."""
+
+
+def check_fraction(fraction: float) -> float:
+    """Return a fraction of the largest speed, in ]0, 1].
+
+    Raises:
+        BadInput: it is out of that range.
+    """
+    if not 0.0 < fraction <= 1.0:
+        raise BadInput(
+            f"fraction of the largest speed is {fraction:g}; give more than 0, at most "
+            "1."
+        )
+    return fraction

@@ -1,0 +1,442 @@
+"""The robot that is served: simulated, in its own time, locked for one slot at a time.
+
+    ServedRobot: the robot with its ledger, stepped against the clock, and recorded
+    UserStiffness: the stiffness controller within the limits that programs set
+    LedgerAccess: the ledger for threads that wait in the robot's time
+
+Services run in threads of `qi`. They look at and change the robot between two slots
+(`access`); what they command is carried out by behaviours in the next slot. Whatever
+waits, waits in simulated time: `after` calls a function in a slot to come.
+"""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.manager.front import check_waits, give_up
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Outcome, Preemption, Token
+from controllers.interface.controller import Controller, ControllerWrapper, Limits
+from controllers.interface.robot_interface import Observation
+from controllers.schemas.library.common import motor_leaves
+from controllers.stiffness import SmartStiffness
+from experiments.closed_loop.behaviours import SlotsFailed
+from experiments.closed_loop.loop import APPROACH_TIME, approach
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
+from experiments.closed_loop.trial import TrialCfg
+from experiments.scenarios.vocabulary.setup import Setup
+from models import TestbedError
+from sim.effectors import save_sound
+
+LATE_S = 0.5
+"""Behind the clock by more, the robot does not try to catch up."""
+LATE_CYCLE_S = 0.02
+"""A slot that ends this much behind the clock counts as late: a cycle of 50 Hz."""
+COURTESY_S = 0.0002
+"""What the robot leaves to threads that wait for access, after a slot."""
+CROUCH_STIFFNESS = 0.2
+"""What stands for the braked gears of legs that crouch without stiffness."""
+START = "start posture"
+"""Owner that brings the robot into its posture, and holds nothing afterwards."""
+
+_LOG = logging.getLogger(__name__)
+FloatArray = NDArray[np.float64]
+
+
+class RobotEnded(TestbedError):
+    """The robot is not served any more."""
+
+
+class UserStiffness(ControllerWrapper):
+    """A stiffness controller that stays within the stiffness that programs set.
+
+        s = min(s_controller, s_user)    while nothing moves, if smart stiffness is on
+        s = s_user                       otherwise
+
+    [naoqi-smart-stiffness]: while any joint moves, all joints have the user's value.
+    """
+
+    def __init__(self, controller: Controller, n_joints: int) -> None:
+        """Begin with a user's stiffness of 1, smart stiffness on."""
+        super().__init__(controller)
+        self._user = np.ones(n_joints)
+        self._cap = np.ones(n_joints)
+        self._enabled = True
+        self._moves = False
+        self._least = np.zeros(n_joints)
+
+    def set_least(self, least: FloatArray) -> None:
+        """Set what joints keep although their set stiffness is 0, (n_joints,)."""
+        self._least = least.copy()
+
+    def set_user(self, stiffness: FloatArray) -> None:
+        """Set the user's stiffness, (n_joints,) in [0, 1]."""
+        self._user = stiffness.copy()
+
+    @property
+    def user(self) -> FloatArray:
+        """(n_joints,) in [0, 1], as programs set it."""
+        return self._user.copy()
+
+    def set_cap(self, cap: FloatArray) -> None:
+        """Bound the user's stiffness, (n_joints,): where heat holds a chain, at 0."""
+        self._cap = cap.copy()
+
+    @property
+    def allowed(self) -> FloatArray:
+        """(n_joints,) the user's stiffness within its bounds."""
+        return np.minimum(self._user, self._cap)
+
+    def switch(self, *, is_on: bool) -> None:
+        """Switch smart stiffness on or off."""
+        self._enabled = is_on
+
+    @property
+    def is_on(self) -> bool:
+        """Whether smart stiffness is on."""
+        return self._enabled
+
+    def tell_motion(self, *, moves: bool) -> None:
+        """Say whether a joint is being moved."""
+        self._moves = moves
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limits that hold until the next call."""
+        allowed = np.maximum(self.allowed, self._least)
+        inner = self._wrapped
+        if isinstance(inner, SmartStiffness):
+            inner.user_stiffness = allowed
+        limits = inner.step(observation)
+        if not self._enabled:
+            return Limits(stiffness=allowed)
+        if self._moves:
+            return replace(limits, stiffness=allowed)
+        return replace(limits, stiffness=np.minimum(limits.stiffness, allowed))
+
+
+@dataclass(kw_only=True)
+class Load:
+    """How well the robot kept its time."""
+
+    n_slots: int = 0
+    n_late: int = 0
+    """Slots that ended more than 20 ms behind the clock."""
+    worst_s: float = 0.0
+
+
+SlotCall = Callable[[int, Observation], object]
+
+
+class ServedRobot:
+    """One robot in its own time; `run` in the main thread, `access` from others."""
+
+    def __init__(self, cfg: TrialCfg) -> None:
+        """Place it and begin its recording.
+
+        Raises:
+            BadInput: a value of the configuration cannot be used.
+        """
+        self.robot = robot = cfg.load_robot()
+        self.setup = Setup(
+            robot,
+            RobotWithLedgerCfg(
+                posture=cfg.posture,
+                simulation=cfg.simulation,
+                ledger=LedgerCfg(
+                    preemption=Preemption.BY_PRIORITY, tells_commands=False
+                ),
+            ),
+            controller=cfg.controller,
+            seed=cfg.simulation.seed,
+            control_period=cfg.control_period,
+        )
+        self.body = self.setup.body
+        self.tick_s = self.setup.tick_s
+        self.stiffness = UserStiffness(
+            self.setup.stiffness.controller, len(robot.joints)
+        )
+        self.setup.stiffness.change(self.stiffness)
+        self._folder = cfg.folder
+        self.recording = RunRecording.open(
+            cfg.folder,
+            robot,
+            seed=cfg.simulation.seed,
+            config=cfg,
+            command=cfg.command,
+            experiment="naoqi",
+        )
+        self.leaf_of = motor_leaves(robot)
+        """Joint to the leaf of its motor."""
+        self.seen = self.body.sim.read()
+        """The newest observation; replaced whole in each slot."""
+        self.commanded = self.seen.target
+        """(n_joints,) set-points in force without shift, in rad; replaced whole."""
+        self.load = Load()
+        legs = [*robot.groups.get("Legs", ())]
+        self._legs = [robot.joint_index(joint) for joint in legs]
+        self.each_slot: list[SlotCall] = [lambda *_: self._hold_crouch()]
+        """Called at the begin of each slot, under the lock."""
+        self.on_close: list[Callable[[], None]] = []
+        """Called once, when the robot ends."""
+        self._lock = threading.RLock()
+        self._due: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+        self._n_asking = 0
+        self._asking = threading.Lock()
+        self.is_closed = False
+        _Start(self, cfg.posture)
+
+    # -- for threads of services ---------------------------------------------------
+
+    @contextmanager
+    def access(self) -> Iterator[None]:
+        """Have the robot for oneself, between two slots.
+
+        Raises:
+            RobotEnded: it is not served any more.
+        """
+        with self._held():
+            if self.is_closed:
+                raise RobotEnded("the robot is not served any more.")
+            yield
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time in s."""
+        return self.seen.time_s
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self.body.tick
+
+    def after(self, seconds: float, function: Callable[[], None]) -> None:
+        """Call a function, under the lock, once simulated time has passed.
+
+        Args:
+            seconds: of simulated time; 0 is the next slot.
+            function: what it raises is logged. Nothing is called once the robot has
+                ended.
+        """
+        with self._held():
+            if not self.is_closed:
+                tick = self.tick + max(round(seconds / self.tick_s), 0)
+                heapq.heappush(self._due, (tick, next(self._numbers), function))
+
+    def pause(self, seconds: float) -> Future[Any]:
+        """Return what ends after some simulated time, with None."""
+        future: Future[Any] = Future()
+        self.after(seconds, lambda: finish(future))
+        return future
+
+    def event(self, kind: str, **data: object) -> None:
+        """Record something that happened."""
+        self.recording.event(kind, self.time_s, **data)
+
+    def _hold_crouch(self) -> None:
+        """Let legs without stiffness keep their place while the robot crouches.
+
+        A NAO that crouches stays so without stiffness, by the static friction of gears
+        whose motors brake [naoqi-api]; those of the model are looser.
+        """
+        least = np.zeros(len(self.robot.joints))
+        if self.body.state == "Crouch":
+            least[self._legs] = CROUCH_STIFFNESS
+        self.stiffness.set_least(least)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the lock; the robot knows that somebody asks for it."""
+        with self._asking:
+            self._n_asking += 1
+        try:
+            self._lock.acquire()
+        finally:
+            with self._asking:
+                self._n_asking -= 1
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    # -- its own time --------------------------------------------------------------
+
+    def run(
+        self,
+        speed: float,
+        is_over: Callable[[], bool],
+        seconds: float | None = None,
+    ) -> None:
+        """Step against the clock until it is over.
+
+        Args:
+            speed: simulated seconds in a second; 1 is real time.
+            is_over: asked before each slot.
+            seconds: of simulated time, after which it is over; None: never.
+        """
+        begin = time.monotonic() - self.body.time_s / speed
+        while not is_over() and (seconds is None or self.body.time_s < seconds):
+            self.slot()
+            late = time.monotonic() - begin - self.body.time_s / speed
+            load = self.load
+            load.n_slots += 1
+            load.n_late += late > LATE_CYCLE_S
+            load.worst_s = max(load.worst_s, late)
+            if late > LATE_S:
+                begin += late
+            if late < 0.0:
+                time.sleep(-late)
+            elif self._n_asking:
+                time.sleep(COURTESY_S)
+
+    def slot(self) -> None:
+        """Run one device slot, and record it where the controller's period ends."""
+        with self._lock:
+            setup = self.setup
+            while self._due and self._due[0][0] <= setup.tick:
+                _attempt(heapq.heappop(self._due)[2])
+            for call in self.each_slot:
+                call(setup.tick, self.seen)
+            setup.disturbance.begin(setup.tick)
+            try:
+                setup.body.slot()
+            except SlotsFailed as failed:
+                _LOG.error("%s", failed)
+                self.event("failed", said=str(failed))
+            seen = setup.stiffness.seen
+            if setup.tick % setup.control_ticks == 0 and seen is not None:
+                self.recording.row(setup.body.sim, seen, setup.stiffness.decided)
+            self.seen = self.body.sim.read()
+            self.commanded = self.seen.target - self.body.gate.shift
+
+    def close(self, reason: str) -> None:
+        """End it: what waits is told, the recording is closed."""
+        with self._lock:
+            if self.is_closed:
+                return
+            self.is_closed = True
+            for call in self.on_close:
+                _attempt(call)
+            due, self._due = self._due, []
+        for _, _, function in due:
+            _attempt(function)
+        try:
+            self.recording.close(reason)
+            if self._folder is not None:
+                save_sound(self.body.sim.speaker, self._folder, self.body.time_s)
+        finally:
+            self.setup.close()
+
+
+def finish(future: Future[Any], value: object = None) -> None:
+    """Give a future its value, unless it has ended."""
+    if not future.done():
+        future.set_result(value)
+
+
+def fail(future: Future[Any], error: Exception) -> None:
+    """Let a future fail, unless it has ended."""
+    if not future.done():
+        future.set_exception(error)
+
+
+def _attempt(function: Callable[[], None]) -> None:
+    try:
+        function()
+    except Exception:  # noqa: BLE001  # the robot goes on
+        _LOG.exception("something due in the robot's time failed")
+
+
+class _Start:
+    """Brings the robot from where it was placed into its posture, and lets it go."""
+
+    def __init__(self, served: ServedRobot, posture: str) -> None:
+        body, robot = served.body, served.robot
+        self._served = served
+        self._from = body.sim.read().target
+        self._to = robot.posture(posture).angles
+        body.ledger.add_owner(Owner(name=START, priority=1), body.ledger.tick)
+        request = Request(
+            owner=START, resources=tuple(dict.fromkeys(served.leaf_of.values()))
+        )
+        self._token: Token | None = body.ledger.request(request, body.ledger.tick).token
+        body.behaviours.add(START, self)
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        served, token = self._served, self._token
+        body, robot = served.body, served.robot
+        if token is None:
+            return
+        time_s = observation.time_s + served.tick_s
+        way = approach(self._from, self._to, min(time_s, APPROACH_TIME))
+        if body.ledger.authorise(token, next(iter(served.leaf_of.values()))) is None:
+            target = np.clip(way, robot.lower, robot.upper)
+            refused = body.gate.submit_set_points(token, target)
+            if refused is None and time_s < APPROACH_TIME + 5 * served.tick_s:
+                return
+        self._token = None
+        if body.ledger.is_genuine(token):
+            body.ledger.release(token, tick)
+
+
+class LedgerAccess:
+    """A front of the ledger (`Front`) for threads, in the robot's time."""
+
+    def __init__(self, served: ServedRobot, parent: str | None = None) -> None:
+        """Stand before the robot's ledger.
+
+        Args:
+            served: the robot.
+            parent: owner that those without a parent become a part of.
+        """
+        self._served, self._parent = served, parent
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Ledger, int]]:
+        """Return the ledger and the present tick, for a block that nobody disturbs."""
+        with self._served.access():
+            ledger = self._served.body.ledger
+            yield ledger, max(self._served.tick, ledger.tick)
+
+    def add_owner(self, owner: Owner) -> None:
+        """Make an owner known; its parent first."""
+        if owner.parent is None and owner.name != self._parent:
+            owner = replace(owner, parent=self._parent)
+        with self.step() as (ledger, tick):
+            ledger.add_owner(owner, tick)
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting."""
+        with self.step() as (ledger, tick):
+            return ledger.request(request, tick)
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Wait until a request has ended."""
+        served = self._served
+        with self.step() as (ledger, _):
+            check_waits(ticket, ledger)
+        while ticket.outcome is None:
+            try:
+                served.pause(served.tick_s).result()
+            except BaseException:
+                with self.step() as (ledger, tick):
+                    give_up(ticket, ledger, tick)
+                raise
+        return ticket.outcome
+
+    def take(self, request: Request) -> Outcome:
+        """Ask, and wait until the request has ended."""
+        return self.wait(self.ask(request))

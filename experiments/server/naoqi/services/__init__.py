@@ -1,0 +1,1 @@
+"""The services, one file each or a group of small ones; `table` lists them all."""

@@ -1,0 +1,173 @@
+"""ALMemory."""
+
+from typing import Any
+
+import qi
+
+from experiments.server.naoqi.arguments import Names, Value, text
+from experiments.server.naoqi.memory.store import Kind, matching
+from experiments.server.naoqi.service import Service
+from models import BadInput, TestbedError
+
+
+class Subscriber:
+    """What `subscriber` returns: a signal with the values of an event."""
+
+    def __init__(self) -> None:
+        """Begin with nobody who listens."""
+        self.signal = qi.Signal("(m)")
+
+
+class ALMemory(Service):
+    """Data and events that programs and the robot share."""
+
+    NAME = "ALMemory"
+
+    def getData(self, key: str, deprecated: int = 0) -> Any:
+        """Return the value of a key."""
+        del deprecated
+        return self._parts.memory.get(key)
+
+    def getListData(self, keys: Names) -> list[Any]:
+        """Return a value for each key, None where there is none."""
+        return [self._or_none(key) for key in keys]
+
+    def getDataListName(self) -> list[str]:
+        """Return all keys."""
+        return self._parts.memory.names()
+
+    def getDataList(self, filter: str) -> list[str]:  # as published
+        """Return the keys that contain a text."""
+        return matching(self._parts.memory.names(), filter)
+
+    def insertData(self, key: str, value: Value) -> None:
+        """Store a value; no event is raised."""
+        self._parts.memory.insert(key, value)
+
+    def insertListData(self, list: Value) -> None:
+        """Store several values."""
+        for pair in list if type(list) is type([]) else [list]:
+            if not isinstance(pair, type([])) or len(pair) < 2:
+                raise BadInput(f"{pair!r} is no pair; give [[key, value], ...].")
+            self._parts.memory.insert(text(pair[0]), pair[1])
+
+    def removeData(self, key: str) -> None:
+        """Forget a key."""
+        self._parts.memory.remove(key)
+
+    def raiseEvent(self, name: str, value: Value) -> None:
+        """Store a value and tell all who listen."""
+        self._parts.memory.raise_event(name, value)
+
+    def raiseMicroEvent(self, name: str, value: Value) -> None:
+        """Tell all who listen."""
+        self._parts.memory.raise_event(name, value, Kind.MICRO_EVENT)
+
+    def declareEvent(self, name: str, extractorName: str = "") -> None:
+        """Let an event be known."""
+        del extractorName
+        self._parts.memory.declare(name)
+
+    def subscriber(self, eventName: str) -> Any:
+        """Return an object whose `signal` has the values of an event."""
+        return self._client_subscribers(eventName)
+
+    def subscribeToEvent(self, name: str, callbackModule: str, method: str) -> None:
+        """Let a service of the client be called with (key, value, message)."""
+        find = self._client.find_service
+        if find is None:
+            raise BadInput("this connection has no services of its own.")
+
+        def listener(key: str, value: Any) -> None:
+            service = find(callbackModule)
+            getattr(service, method)(key, value, "")
+
+        memory = self._parts.memory
+        who = self._listener_name(callbackModule)
+        memory.unlisten(name, who)
+        memory.listen(name, who, listener)
+        self._client.on_leave.append(lambda: _unlisten(memory, name, who))
+
+    def unsubscribeToEvent(self, name: str, callbackModule: str) -> None:
+        """Let a service be called no more."""
+        who = self._listener_name(callbackModule)
+        if not self._parts.memory.unlisten(name, who):
+            raise BadInput(f"{callbackModule} does not listen to {name}.")
+
+    def getEventList(self) -> list[str]:
+        """Return all events."""
+        return self._parts.memory.of_kind(Kind.EVENT)
+
+    def getMicroEventList(self) -> list[str]:
+        """Return all micro-events."""
+        return self._parts.memory.of_kind(Kind.MICRO_EVENT)
+
+    def getSubscribers(self, name: str) -> list[str]:
+        """Return who listens to an event."""
+        return self._parts.memory.listeners(name)
+
+    def getExtractorEvent(self, extractorName: str) -> list[str]:
+        """Return the events of an extractor: there are none here."""
+        del extractorName
+        return []
+
+    def getTimestamp(self, key: str) -> list[Any]:
+        """Return the value of a key, and its seconds and microseconds."""
+        memory = self._parts.memory
+        return [memory.get(key), *_stamp(memory.time_of(key))]
+
+    def getEventHistory(self, key: str) -> list[list[Any]]:
+        """Return past values of an event with their times."""
+        return [[v, *_stamp(t)] for v, t in self._parts.memory.history(key)]
+
+    def getType(self, key: str) -> str:
+        """Return Data, Event or MicroEvent."""
+        kind = self._parts.memory.kind(key)
+        if kind is None:
+            self._parts.memory.get(key)  # says that there is none
+            raise BadInput(f"nothing is known of {key}.")
+        return kind.value
+
+    def getDescriptionList(self, keys: Names) -> list[list[str]]:
+        """Return key, type and text of keys."""
+        memory = self._parts.memory
+        return [[key, self.getType(key), memory.description(key)] for key in keys]
+
+    def setDescription(self, name: str, description: str) -> None:
+        """Keep a text about a key."""
+        self._parts.memory.describe(name, description)
+
+    # -- inside --------------------------------------------------------------------
+
+    def _or_none(self, key: str) -> Any:
+        try:
+            return self._parts.memory.get(key)
+        except TestbedError:
+            return None
+
+    def _listener_name(self, module: str) -> str:
+        return f"{self._client.name}/{module}"
+
+    def _client_subscribers(self, name: str) -> Subscriber:
+        """Return the client's object for an event; one for all its calls."""
+        made: dict[str, Subscriber] = self._made
+        if name not in made:
+            one = made[name] = Subscriber()
+            memory, who = self._parts.memory, self._listener_name("subscriber")
+            memory.listen(name, who, lambda _, value: one.signal(value))
+            self._client.on_leave.append(lambda: _unlisten(memory, name, who))
+        return made[name]
+
+    @property
+    def _made(self) -> dict[str, Subscriber]:
+        found: dict[str, Subscriber] = self.__dict__.setdefault("_subscribers", {})
+        return found
+
+
+def _unlisten(memory: Any, name: str, who: str) -> None:
+    memory.unlisten(name, who)
+
+
+def _stamp(time_s: float) -> tuple[int, int]:
+    micro = round(time_s * 1e6)
+    return micro // 1_000_000, micro % 1_000_000

@@ -1,0 +1,238 @@
+"""ALMotion: angles of joints, timed and reactive, and hands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.server.naoqi.arguments import Names, Numbers, Value, number
+from experiments.server.naoqi.motion.curves import (
+    Handle,
+    Key,
+    Timed,
+    at_speed,
+    bezier,
+    check_times,
+    through,
+)
+from experiments.server.naoqi.motion.engine import Plan, check_fraction
+from experiments.server.naoqi.service import Blocks, Service
+from models import BadInput
+
+Path = tuple[list[float], list[float]]
+"""Angles and times."""
+
+
+def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str, Path]:
+    """Return the path of each joint from the shapes that NAOqi takes.
+
+    One joint: a number and a time, or flat lists of both. Several joints: an angle each
+    and one time for all, or a time each, or a list of angles and of times each.
+
+    Raises:
+        BadInput: angles and times fit neither each other nor the joints.
+    """
+    n = len(joints)
+    if not isinstance(angles, list):
+        angles = [angles] * n
+    if not isinstance(times, list):
+        times = [times] * (n if n > 1 else len(angles))
+    if not angles or not times:
+        raise BadInput(f"{what} or times are empty.")
+    both = _lists(angles, times, n)
+    if len(both[0]) != n or len(both[1]) != n:
+        raise BadInput(
+            f"{n} joints have {len(both[0])} lists of {what} and {len(both[1])} of "
+            f"times; give one of each a joint."
+        )
+    found: dict[str, Path] = {}
+    for joint, its, then in zip(joints, *both, strict=True):
+        path = [number(a) for a in its], [number(t) for t in then]
+        if len(path[0]) != len(path[1]):
+            raise BadInput(
+                f"{joint} has {len(path[0])} {what} and {len(path[1])} times; give as "
+                "many."
+            )
+        check_times(joint, path[1])
+        found[joint] = path
+    return found
+
+
+def _lists(angles: list[Any], times: list[Any], n: int) -> tuple[list[Any], list[Any]]:
+    """Return a list of angles and one of times a joint, as far as they fit."""
+    if isinstance(angles[0], list):
+        if not isinstance(times[0], list):
+            times = [times] * len(angles)
+        return angles, times
+    if n == 1:
+        return [angles], times if isinstance(times[0], list) else [times]
+    if len(times) == 1 and not isinstance(times[0], list):
+        times = times * n
+    each = [one if isinstance(one, list) else [one] for one in times]
+    return [[one] for one in angles], each
+
+
+class Joints(Service):
+    """The part of ALMotion about joint angles."""
+
+    def getAngles(self, names: Names, useSensors: bool) -> list[float]:
+        """Return the angles of joints in rad, measured or commanded."""
+        joints = self._parts.body.joints(names)
+        served = self._served
+        values = served.seen.q if useSensors else served.commanded
+        return [float(values[i]) for i in self._parts.body.indices(joints)]
+
+    def setAngles(
+        self, names: Names, angles: Numbers, fractionMaxSpeed: Numbers
+    ) -> None:
+        """Lead joints to angles at a fraction of their largest speed; do not wait."""
+        body = self._parts.body
+        joints = body.joints(names)
+        targets = body.spread("angles", angles, len(joints))
+        fractions = body.spread("fractionMaxSpeed", fractionMaxSpeed, len(joints))
+        for fraction in fractions:
+            check_fraction(fraction)
+        self._aim(dict(zip(joints, zip(targets, fractions, strict=True), strict=True)))
+
+    def changeAngles(
+        self, names: Names, changes: Numbers, fractionMaxSpeed: Numbers
+    ) -> None:
+        """Lead joints on from their present commands; do not wait."""
+        joints = self._parts.body.joints(names)
+        moves = self._parts.body.spread("changes", changes, len(joints))
+        now = self._parts.motion.commanded(joints)
+        angles = [now[j] + m for j, m in zip(joints, moves, strict=True)]
+        self.setAngles(joints, angles, fractionMaxSpeed)
+
+    def angleInterpolation(
+        self, names: Names, angleLists: Value, timeLists: Value, isAbsolute: bool
+    ) -> Blocks:
+        """Move joints through angles at times, and wait."""
+        joints = self._parts.body.joints(names)
+        paths = paths_of(joints, angleLists, timeLists, "angles")
+
+        def plan(start: Mapping[str, float]) -> dict[str, Timed]:
+            curves = {}
+            for joint, (angles, times) in paths.items():
+                shift = 0.0 if isAbsolute else start[joint]
+                points = [self._clip(joint, a + shift) for a in angles]
+                curves[joint] = through(start[joint], times, points)
+            return curves
+
+        return self._begin("angleInterpolation", list(paths), plan)
+
+    def angleInterpolationWithSpeed(
+        self, names: Names, targetAngles: Numbers, maxSpeedFraction: float
+    ) -> Blocks:
+        """Move joints to angles at a fraction of their largest speed, and wait."""
+        body = self._parts.body
+        joints = body.joints(names)
+        given = body.spread("targetAngles", targetAngles, len(joints))
+        targets = dict(zip(joints, given, strict=True))
+        fraction = check_fraction(maxSpeedFraction)
+        return self._begin(
+            "angleInterpolationWithSpeed",
+            list(targets),
+            lambda start: {
+                joint: at_speed(
+                    start[joint],
+                    self._clip(joint, angle),
+                    fraction * self._speed(joint),
+                    self._served.tick_s,
+                )
+                for joint, angle in targets.items()
+            },
+        )
+
+    def angleInterpolationBezier(
+        self, jointNames: Names, times: Value, controlPoints: Value
+    ) -> Blocks:
+        """Move joints along Bezier curves, and wait."""
+        joints = self._parts.body.joints(jointNames)
+        if not isinstance(times, list) or not isinstance(controlPoints, list):
+            raise BadInput("times and controlPoints are lists, one of each a joint.")
+        if len(times) != len(joints) or len(controlPoints) != len(joints):
+            raise BadInput(
+                f"{len(joints)} joints have {len(times)} lists of times and "
+                f"{len(controlPoints)} of points; give one of each a joint."
+            )
+        keys = {
+            joint: self._keys(joint, its, points)
+            for joint, its, points in zip(joints, times, controlPoints, strict=True)
+        }
+        return self._begin(
+            "angleInterpolationBezier",
+            list(keys),
+            lambda start: {j: bezier(start[j], keys[j]) for j in keys},
+        )
+
+    def openHand(self, handName: str) -> Blocks:
+        """Open a hand, and wait; then its motor is without stiffness."""
+        return self._hand(handName, 1.0)
+
+    def closeHand(self, handName: str) -> Blocks:
+        """Close a hand, and wait; then its motor is without stiffness."""
+        return self._hand(handName, 0.0)
+
+    # -- inside --------------------------------------------------------------------
+
+    def _begin(self, name: str, joints: list[str], plan: Plan) -> Blocks:
+        return self._parts.motion.begin(self._client.name, name, joints, plan).future
+
+    def _aim(self, targets: Mapping[str, tuple[float, float]]) -> None:
+        self._parts.motion.aim(self._client.name, targets)
+
+    def _clip(self, joint: str, angle: float) -> float:
+        clipped = self._parts.body.clip(joint, angle)
+        if clipped != angle:
+            self._parts.motion.warnings["angle clipped to its range"] += 1
+        return clipped
+
+    def _speed(self, joint: str) -> float:
+        robot = self._served.robot
+        return robot.joints[robot.joint_index(joint)].max_velocity
+
+    def _hand(self, name: str, opening: float) -> Blocks:
+        if name not in {"LHand", "RHand"}:
+            raise BadInput(f"hand is {name!r}; give LHand or RHand.")
+        stiffness = self._parts.served.stiffness
+        i = self._served.robot.joint_index(name)
+        user = stiffness.user
+        user[i] = 1.0
+        stiffness.set_user(user)
+        done = self.angleInterpolationWithSpeed([name], opening, 1.0)
+
+        def limp(_: Blocks) -> None:
+            user = stiffness.user
+            user[i] = 0.0
+            stiffness.set_user(user)
+
+        done.add_done_callback(limp)
+        return done
+
+    def _keys(self, joint: str, times: Any, points: Any) -> list[Key]:
+        if not isinstance(times, list) or not isinstance(points, list):
+            raise BadInput(f"times and points of {joint} are lists.")
+        then = [number(one) for one in times]
+        if len(then) != len(points):
+            raise BadInput(
+                f"{joint} has {len(then)} times and {len(points)} points; give as many."
+            )
+        check_times(joint, then)
+        return [self._key(joint, t, p) for t, p in zip(then, points, strict=True)]
+
+    def _key(self, joint: str, time_s: float, point: Any) -> Key:
+        if not isinstance(point, list):
+            return Key(time_s, self._clip(joint, number(point)))
+        if not point or len(point) > 3:
+            raise BadInput(
+                f"a point of {joint} has {len(point)} parts; give an angle, and up to "
+                "two handles [type, dTime, dAngle]."
+            )
+        handles = [_handle(joint, one) for one in point[1:]]
+        return Key(time_s, self._clip(joint, number(point[0])), *handles)
+
+
+def _handle(joint: str, given: Any) -> Handle | None:
+    if not isinstance(given, list) or len(given) != 3:
+        raise BadInput(f"a handle of {joint} is {given!r}; give [type, dTime, dAngle].")
+    number(given[0])
+    return Handle(number(given[1]), number(given[2]))

@@ -1,0 +1,169 @@
+"""Going to postures, and knowing which one the robot is in."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from functools import partial
+
+import numpy as np
+
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.motion.curves import PEAK, Timed, through
+from experiments.server.naoqi.motion.engine import MotionTask
+from experiments.server.naoqi.served_robot import finish
+from experiments.server.naoqi.service import Blocks, ended
+from models import UnknownName
+
+PLANNED = 0.2
+"""Of a joint's largest speed, at speed 1: so the robot keeps its balance on the way."""
+LEAST_S = 0.8
+"""That a way of the legs takes at least."""
+NEAR = np.deg2rad(6.0)
+"""A joint this close to its angle in a posture is in it: an estimate."""
+NAOQI_POSTURES = (
+    "Crouch",
+    "LyingBack",
+    "LyingBelly",
+    "Sit",
+    "SitRelax",
+    "Stand",
+    "StandInit",
+    "StandZero",
+)
+FAMILIES = (
+    "Standing",
+    "Crouching",
+    "Sitting",
+    "SittingOnChair",
+    "LyingBelly",
+    "LyingBack",
+    "LyingLeft",
+    "LyingRight",
+    "Belly",
+    "Back",
+    "Left",
+    "Right",
+)
+FAMILY_OF_STATE = {
+    "Stand": "Standing",
+    "Crouch": "Crouching",
+    "Sit": "Sitting",
+    "Back": "LyingBack",
+    "Belly": "LyingBelly",
+}
+ON_FEET = ("Stand", "Crouch")
+"""States between which a robot can go here."""
+
+
+class Postures:
+    """Postures of one robot, for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Watch the robot's posture from now on."""
+        self._parts, self._served = parts, parts.served
+        robot = parts.served.robot
+        known = robot.postures
+        self.names = [name for name in NAOQI_POSTURES if name in known]
+        self.most_tries = 3
+        self._going: MotionTask | None = None
+        self._told: tuple[str, str] = ("", "")
+        self._not_hands = [
+            i for i, joint in enumerate(robot.joints) if not joint.name.endswith("Hand")
+        ]
+        self._look()
+
+    def present(self) -> str:
+        """Return the name of the posture that all joints are in, or Unknown."""
+        robot, q = self._served.robot, self._served.seen.q[self._not_hands]
+        state = self._served.body.state
+        for name in self.names:
+            posture = robot.posture(name)
+            if (
+                posture.state == state
+                and (np.abs(q - posture.angles[self._not_hands]) < NEAR).all()
+            ):
+                return name
+        return "Unknown"
+
+    def family(self) -> str:
+        """Return the family of postures that the robot's body is in."""
+        return FAMILY_OF_STATE.get(self._served.body.state or "", "Unknown")
+
+    def go(
+        self, client: str, name: str, speed: float, *, straight: bool = False
+    ) -> Blocks:
+        """Go to a posture; the result is true once the robot is in it.
+
+        From and to postures on the feet it goes straight in the joint angles, slowly
+        enough to keep its balance. There is no way to or from sitting and lying.
+
+        Args:
+            client: owner for whom.
+            name: of the posture.
+            speed: fraction in ]0, 1].
+            straight: as fast as the joints can, without care for balance.
+
+        Raises:
+            UnknownName: there is no such posture.
+        """
+        robot = self._served.robot
+        if name not in robot.postures:
+            raise UnknownName("Posture", name, self.names, "the robot")
+        goal = robot.posture(name)
+        if goal.state not in ON_FEET or self._served.body.state not in ON_FEET:
+            self._parts.motion.warnings[f"no way to {name} is simulated"] += 1
+            return ended(value=False)
+        stiffness = self._served.stiffness
+        user = stiffness.user
+        stiffness.set_user(np.where(user <= 0.0, 1.0, user))
+        scale = speed if straight else speed * PLANNED
+        index = robot.joint_index
+
+        def plan(start: Mapping[str, float]) -> dict[str, Timed]:
+            ways = {
+                j: abs(float(goal.angles[index(j)]) - a)
+                / (scale * robot.joints[index(j)].max_velocity)
+                for j, a in start.items()
+            }
+            length_s = max(PEAK * max(ways.values()), 0.1 if straight else LEAST_S)
+            return {
+                j: through(a, [length_s], [float(goal.angles[index(j)])])
+                for j, a in start.items()
+            }
+
+        task = self._parts.motion.begin(
+            client, "goToPosture", self._parts.body.body, plan
+        )
+        self._going = task
+        result: Blocks = Future()
+        self._parts.served.event("posture", said=f"{client}: {name}")
+        task.future.add_done_callback(partial(self._arrived, goal.name, result))
+        return result
+
+    def stop(self) -> None:
+        """End the way to a posture."""
+        if self._going is not None:
+            self._parts.motion.kill([self._going])
+
+    def _arrived(self, name: str, result: Blocks, done: Blocks) -> None:
+        if done.exception() is not None:
+            finish(result, value=False)
+            return
+        goal = self._served.robot.posture(name)
+
+        def look() -> None:
+            near = np.abs(self._served.seen.q - goal.angles)[self._not_hands] < NEAR
+            stands = self._served.body.state in {goal.state, None}
+            finish(result, value=bool(near.all()) and stands)
+
+        self._served.after(0.2, look)
+
+    def _look(self) -> None:
+        """Tell of changes, about once a second."""
+        now = self.present(), self.family()
+        memory = self._parts.memory
+        if now[0] != self._told[0]:
+            memory.raise_event("PostureChanged", now[0])
+        if now[1] != self._told[1]:
+            memory.raise_event("PostureFamilyChanged", now[1])
+        self._told = now
+        self._served.after(1.0, self._look)

@@ -1,0 +1,160 @@
+"""ALMotion: stiffness, waking and resting."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+
+import numpy as np
+
+from experiments.server.naoqi.arguments import Names, Numbers, Value
+from experiments.server.naoqi.motion.curves import through
+from experiments.server.naoqi.service import Blocks, Service, ended
+from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from experiments.server.naoqi.services.motion.joints import paths_of
+from experiments.server.naoqi.services.motion.postures import Postures
+from models import BadInput
+
+REST_SPEED = 0.5
+"""Of the way to the posture of rest."""
+
+
+class Stiffness(Service):
+    """The part of ALMotion about stiffness."""
+
+    def setStiffnesses(self, names: Names, stiffnesses: Numbers) -> None:
+        """Set the stiffness of joints, from 0 to 1."""
+        body = self._parts.body
+        joints = body.joints(names)
+        values = body.spread("stiffnesses", stiffnesses, len(joints))
+        self._stiffen(dict(zip(joints, values, strict=True)))
+
+    def getStiffnesses(self, names: Names) -> list[float]:
+        """Return the stiffness that programs set."""
+        indices = self._parts.body.indices(self._parts.body.joints(names))
+        allowed = self._served.stiffness.allowed
+        return [float(allowed[i]) for i in indices]
+
+    def stiffnessInterpolation(
+        self, names: Names, stiffnessLists: Value, timeLists: Value
+    ) -> Blocks:
+        """Lead the stiffness of joints through values at times, and wait."""
+        joints = self._parts.body.joints(names)
+        paths = paths_of(joints, stiffnessLists, timeLists, "stiffnesses")
+        for values, _ in paths.values():
+            _check(values)
+        user, index = self._served.stiffness.user, self._served.robot.joint_index
+        curves = {
+            joint: through(float(user[index(joint)]), times, values)
+            for joint, (values, times) in paths.items()
+        }
+        length_s = max(one.length_s for one in curves.values())
+        begin, done = self._served.time_s, Future[None]()
+
+        def go_on() -> None:
+            time_s = self._served.time_s - begin
+            now = {j: min(max(c.curve(time_s), 0.0), 1.0) for j, c in curves.items()}
+            self._stiffen(now)
+            if time_s >= length_s:
+                if not done.done():
+                    done.set_result(None)
+            else:
+                self._served.after(2 * self._served.tick_s, go_on)
+
+        self._served.after(0.0, go_on)
+        return done
+
+    def wakeUp(self) -> Blocks:
+        """Make the body stiff; where it crouches, stand up; true if that went well."""
+        memory, heat = self._parts.memory, self._parts.get(HeatEffect)
+        if heat.forbids_waking:
+            return ended(value=False)
+        memory.raise_event("ALMotion/Stiffness/wakeUpStarted", value=True)
+        was_awake = self._is_awake()
+        joints = self._parts.body.body
+        self._stiffen(dict.fromkeys(joints, 1.0))
+        postures = self._parts.get(Postures)
+        result: Blocks = Future()
+
+        def tell(done: Blocks) -> None:
+            went_well = done.exception() is None and bool(done.result())
+            memory.raise_event("ALMotion/Stiffness/wakeUpFinished", value=went_well)
+            memory.raise_event("robotIsWakeUp", value=went_well)
+            if not result.done():
+                result.set_result(went_well)
+
+        if was_awake or postures.family() == "Standing":
+            tell(ended(value=True))
+        else:
+            going = postures.go(self._client.name, "StandInit", REST_SPEED)
+            going.add_done_callback(tell)
+        return result
+
+    def rest(self, chain: str = "Body") -> Blocks:
+        """Go to Crouch, then take all stiffness away; of a chain, only the latter."""
+        joints = self._parts.body.joints([chain])
+        if chain != "Body":
+            self._stiffen(dict.fromkeys(joints, 0.0))
+            return ended()
+        memory = self._parts.memory
+        memory.raise_event("ALMotion/Stiffness/restStarted", value=True)
+        going = self._parts.get(Postures).go(self._client.name, "Crouch", REST_SPEED)
+        result: Blocks = Future()
+
+        def limp(_: Blocks) -> None:
+            self._stiffen(dict.fromkeys(joints, 0.0))
+            memory.raise_event("ALMotion/Stiffness/restFinished", value=True)
+            memory.raise_event("robotIsWakeUp", value=False)
+            if not result.done():
+                result.set_result(None)
+
+        going.add_done_callback(limp)
+        return result
+
+    def robotIsWakeUp(self) -> bool:
+        """Tell whether the legs are stiff."""
+        return self._is_awake()
+
+    def setSmartStiffnessEnabled(self, isEnabled: bool) -> bool:
+        """Let the stiffness controller decide within the set stiffness, or not."""
+        self._served.stiffness.switch(is_on=isEnabled)
+        self._served.event("smart", said=f"{self._client.name}: {isEnabled}")
+        return True
+
+    def getSmartStiffnessEnabled(self) -> bool:
+        """Tell whether the stiffness controller decides."""
+        return self._served.stiffness.is_on
+
+    # -- inside --------------------------------------------------------------------
+
+    def _is_awake(self) -> bool:
+        body = self._parts.body
+        legs = body.chain_joints("Legs") or body.body
+        allowed = self._served.stiffness.allowed
+        return bool((allowed[body.indices(list(legs))] > 0.0).all())
+
+    def _stiffen(self, values: Mapping[str, float]) -> None:
+        _check(list(values.values()))
+        with self._served.access():
+            stiffness = self._served.stiffness
+            user = stiffness.user
+            robot = self._served.robot
+            for joint, value in values.items():
+                user[robot.joint_index(joint)] = value
+            for i, one in enumerate(robot.joints):  # one motor, one stiffness
+                if one.motor != one.name and one.motor in values:
+                    user[i] = user[robot.joint_index(one.motor)]
+            stiffness.set_user(user)
+        self._tell_stiffness(float(np.mean(user)))
+
+    def _tell_stiffness(self, mean: float) -> None:
+        level = 0 if mean < 0.05 else 2 if mean > 0.95 else 1
+        memory = self._parts.memory
+        if not memory.history("BodyStiffnessChanged") or (
+            memory.get("BodyStiffnessChanged") != level
+        ):
+            memory.raise_event("BodyStiffnessChanged", level)
+
+
+def _check(values: list[float]) -> None:
+    for value in values:
+        if not 0.0 <= value <= 1.0:
+            raise BadInput(f"stiffness is {value:g}; give 0 to 1.")

@@ -1,0 +1,307 @@
+"""ALTextToSpeech and ALAnimatedSpeech: texts go out by the robot's loudspeakers."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.schemas.library.common import speaker_of
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from experiments.server.naoqi.arguments import Value
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from experiments.server.naoqi.served_robot import fail, finish
+from experiments.server.naoqi.service import Blocks, Service
+from models import BadInput, TestbedError
+from models.library import LONGEST_TEXT, Sound
+
+SPEECH = "ALTextToSpeech"
+TAG = re.compile(r"\\[a-zA-Z]+=?[^\\]*\\")
+MARK = re.compile(r"\\mrk=(\d+)\\")
+GESTURE = re.compile(r"\^[a-zA-Z]+\([^)]*\)|\^(?:stop|mode|call)?")
+LANGUAGES = ("English", "French")
+
+
+@dataclass
+class _Saying:
+    """A text, until it has been said."""
+
+    number: int
+    owner: str
+    said: str
+    marks: list[int]
+    ticket: Ticket | None
+    future: Blocks
+    order: PlacedOrder | None = None
+    is_stopped: bool = False
+
+
+@dataclass
+class Spoken:
+    """One line of the transcript."""
+
+    text: str
+    start_s: float
+    end_s: float
+    client: str
+
+
+@dataclass
+class Voice:
+    """What programs set of the voice; only stored, but the volume."""
+
+    language: str = "English"
+    volume: float = 1.0
+    parameters: dict[str, float] = field(default_factory=dict)
+    name: str = "syllables"
+
+
+class Speech:
+    """Says texts one after another, for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin silent."""
+        self._parts, self._served = parts, parts.served
+        self.voice = Voice()
+        self.transcript: list[Spoken] = []
+        self._waiting: list[_Saying] = []
+        self._number = 0
+        parts.served.each_slot.append(lambda tick, _: self._step(tick))
+        parts.served.on_close.append(self.stop_all)
+
+    def say(self, client: str, text: str) -> Blocks:
+        """Say a text as soon as the loudspeakers are free; the future ends with it."""
+        said = TAG.sub(" ", text)
+        said = GESTURE.sub(" ", said).strip()
+        if len(said) > LONGEST_TEXT:
+            raise BadInput(f"a text has {len(said)} letters; most is {LONGEST_TEXT}.")
+        future: Blocks = Future()
+        with self._served.access():
+            self._number += 1
+            ledger, owner = self._served.body.ledger, f"{client}/say {self._number}"
+            leaves = speaker_of(self._served.robot)
+            is_silent = not any(letter.isalnum() for letter in said) or not leaves
+            ticket = None
+            if not is_silent:
+                ledger.add_owner(
+                    Owner(name=owner, parent=client, priority=CLIENT_PRIORITY),
+                    ledger.tick,
+                )
+                request = Request(owner=owner, resources=leaves, timeout_s=LONGEST_S)
+                ticket = ledger.request(request, ledger.tick)
+            one = _Saying(
+                number=self._number,
+                owner=owner,
+                said=said,
+                marks=[int(mark) for mark in MARK.findall(text)],
+                ticket=ticket,
+                future=future,
+            )
+            self._waiting.append(one)
+            self._status(one, "enqueued")
+        return future
+
+    def stop_all(self) -> None:
+        """Stop what is said, and forget what waits."""
+        for one in list(self._waiting):
+            one.is_stopped = True
+            self._end(one, "stopped")
+            self._parts.memory.raise_event("ALTextToSpeech/TextInterrupted", value=True)
+
+    def _step(self, tick: int) -> None:
+        for one in list(self._waiting):
+            if one.ticket is None:
+                if one is self._waiting[0]:
+                    self._end(one, "done")
+                continue
+            if one.order is None:
+                self._begin(one, tick)
+            elif one.order.is_over:
+                self._end(one, "done")
+
+    def _begin(self, one: _Saying, tick: int) -> None:
+        outcome = one.ticket.outcome if one.ticket is not None else None
+        if outcome is None:
+            return
+        if outcome.token is None:
+            self._end(one, "stopped", TestbedError(f"the voice was refused: {outcome}"))
+            return
+        sound = Sound(name=f"say {one.number}", text=one.said, volume=self.voice.volume)
+        try:
+            one.order = self._served.body.commands.submit(
+                OutputSet(name=one.said[:40], sound=sound), outcome.token, tick
+            )
+        except TestbedError as error:
+            self._end(one, "stopped", error)
+            return
+        memory = self._parts.memory
+        self._start_s = self._served.time_s
+        self._status(one, "started")
+        memory.raise_event("ALTextToSpeech/TextStarted", value=True)
+        memory.raise_event("ALTextToSpeech/CurrentSentence", one.said)
+        for mark in one.marks:
+            memory.raise_event("ALTextToSpeech/CurrentBookMark", mark)
+
+    def _end(self, one: _Saying, how: str, error: Exception | None = None) -> None:
+        self._waiting.remove(one)
+        body, now = self._served.body, self._served.time_s
+        if one.order is not None:
+            if not one.order.is_over:
+                body.commands.withdraw(one.order, self._served.tick)
+            self.transcript.append(
+                Spoken(one.said, self._start_s, now, one.owner.partition("/")[0])
+            )
+            self._served.event("say", said=one.said, by=one.owner)
+        if body.ledger.knows(one.owner):
+            body.ledger.forget_owner(one.owner, body.ledger.tick)
+        self._status(one, how)
+        if how == "done":
+            self._parts.memory.raise_event("ALTextToSpeech/TextDone", value=True)
+        if error is None:
+            finish(one.future)
+        else:
+            fail(one.future, error)
+
+    def _status(self, one: _Saying, how: str) -> None:
+        self._parts.memory.raise_event("ALTextToSpeech/Status", [one.number, how])
+
+
+class ALTextToSpeech(Service):
+    """Says texts."""
+
+    NAME = "ALTextToSpeech"
+
+    def say(self, stringToSay: str, language: str = "") -> Blocks:
+        """Say a text, and wait until it was said."""
+        if language:
+            _check_language(language)
+        return self._speech.say(self._client.name, stringToSay)
+
+    def stopAll(self) -> None:
+        """Stop what is said, and what waits."""
+        with self._served.access():
+            self._speech.stop_all()
+
+    def setLanguage(self, language: str) -> None:
+        """Set the language; the voice sounds the same in each."""
+        _check_language(language)
+        self._speech.voice.language = language
+
+    def getLanguage(self) -> str:
+        """Return the language."""
+        return self._speech.voice.language
+
+    def getAvailableLanguages(self) -> list[str]:
+        """Return the languages that can be set."""
+        return list(LANGUAGES)
+
+    def getSupportedLanguages(self) -> list[str]:
+        """Return the languages that can be set."""
+        return list(LANGUAGES)
+
+    def setVolume(self, volume: float) -> None:
+        """Set the volume, from 0 to 1."""
+        if not 0.0 <= volume <= 1.0:
+            raise BadInput(f"volume is {volume:g}; give 0 to 1.")
+        self._speech.voice.volume = volume
+
+    def getVolume(self) -> float:
+        """Return the volume."""
+        return self._speech.voice.volume
+
+    def setParameter(self, pEffectName: str, pEffectValue: float) -> None:
+        """Store a parameter of the voice; it has no effect."""
+        self._client.pretended["ALTextToSpeech.setParameter"] += 1
+        self._speech.voice.parameters[pEffectName] = pEffectValue
+
+    def getParameter(self, pParameterName: str) -> float:
+        """Return a parameter of the voice."""
+        usual = {"speed": 100.0, "defaultVoiceSpeed": 100.0, "pitch": 100.0}
+        parameters = self._speech.voice.parameters
+        return parameters.get(pParameterName, usual.get(pParameterName, 0.0))
+
+    def resetSpeed(self) -> None:
+        """Forget the speed that was set."""
+        self._speech.voice.parameters.pop("speed", None)
+
+    def setVoice(self, voiceID: str) -> None:
+        """Store the name of a voice; it sounds the same."""
+        self._client.pretended["ALTextToSpeech.setVoice"] += 1
+        self._speech.voice.name = voiceID
+
+    def getVoice(self) -> str:
+        """Return the name of the voice."""
+        return self._speech.voice.name
+
+    def getAvailableVoices(self) -> list[str]:
+        """Return the voices."""
+        return ["syllables"]
+
+    def setLanguageDefaultVoice(self, language: str, voice: str) -> None:
+        """Check the language; there is one voice."""
+        _check_language(language)
+        del voice
+
+    def loadVoicePreference(self, pPreferenceName: str) -> None:
+        """Do nothing: there is one voice."""
+        del pPreferenceName
+        self._client.pretended["ALTextToSpeech.loadVoicePreference"] += 1
+
+    def locale(self) -> str:
+        """Return the language as a locale."""
+        return {"English": "en_US", "French": "fr_FR"}[self._speech.voice.language]
+
+    def addToDictionary(self, word: str, pronunciation: str, *more: Value) -> bool:
+        """Refuse: words are said as they are written."""
+        del word, pronunciation, more
+        return False
+
+    def deleteFromDictionary(self, word: str, *more: Value) -> bool:
+        """Refuse: there is no dictionary."""
+        del word, more
+        return False
+
+    def showDictionary(self) -> None:
+        """Do nothing: there is no dictionary."""
+
+    @property
+    def _speech(self) -> Speech:
+        return self._parts.get(Speech)
+
+
+class ALAnimatedSpeech(Service):
+    """Says texts; what they say of gestures is left out."""
+
+    NAME = "ALAnimatedSpeech"
+
+    def say(self, text: str, configuration: Value = None) -> Blocks:
+        """Say a text without its marks of gestures, and wait."""
+        del configuration
+        if "^" in text:
+            self._client.pretended["gestures of ALAnimatedSpeech"] += 1
+        return self._parts.get(Speech).say(self._client.name, text)
+
+    def setBodyLanguageMode(self, mode: int) -> None:
+        """Store the mode; nothing moves while the robot speaks."""
+        self._client.pretended["ALAnimatedSpeech.setBodyLanguageMode"] += 1
+        self._parts.memory.insert("ALAnimatedSpeech/bodyLanguageMode", mode)
+
+    def getBodyLanguageMode(self) -> int:
+        """Return the stored mode."""
+        try:
+            return int(self._parts.memory.get("ALAnimatedSpeech/bodyLanguageMode"))
+        except TestbedError:
+            return 0
+
+
+def _check_language(language: str) -> None:
+    if language not in LANGUAGES:
+        raise BadInput(
+            f"language {language!r} is not installed; there are {', '.join(LANGUAGES)}."
+        )
+
+
+Listener = Callable[[str, Any], None]

@@ -1,0 +1,100 @@
+"""A served robot, and client programs that run as processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
+
+SPEED = 20.0
+"""Simulated seconds in a second, if the machine is quick enough."""
+START = """
+import json, sys, time
+import qi
+qi.logging.setLevel(qi.logging.FATAL)
+session = qi.Session()
+session.connect(sys.argv[1])
+motion = session.service("ALMotion")
+memory = session.service("ALMemory")
+posture = session.service("ALRobotPosture")
+def tell(value):
+    print("TOLD" + json.dumps(value), flush=True)
+def refused(call):
+    try:
+        call()
+    except RuntimeError as error:
+        return str(error)
+    return None
+"""
+
+
+@dataclass
+class Served:
+    """A server process, and how programs reach it."""
+
+    url: str
+    folder: Path
+    process: subprocess.Popen[str]
+
+    def start(self, program: str) -> subprocess.Popen[str]:
+        """Start a program; it finds `motion`, `memory`, `posture`, `tell`."""
+        code = START + textwrap.dedent(program)
+        return subprocess.Popen(
+            [sys.executable, "-c", code, self.url],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, program: str) -> Any:
+        """Run a program to its end; return what it told, the last of it."""
+        return self.told(self.start(program))
+
+    def told(self, started: subprocess.Popen[str]) -> Any:
+        out, err = started.communicate(timeout=60)
+        lines = [x[4:] for x in out.splitlines() if x.startswith("TOLD")]
+        assert lines, f"the program told nothing:\n{err}"
+        return json.loads(lines[-1])
+
+
+def serve(folder: Path, *options: str) -> Served:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *("--port", "0", "--speed", str(SPEED), "--out", str(folder / "run")),
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    if not url:
+        assert process.stderr is not None
+        raise AssertionError(process.stderr.read())
+    return Served(url=url, folder=folder / "run", process=process)
+
+
+def end(served: Served, number: int = signal.SIGTERM) -> int:
+    served.process.send_signal(number)
+    served.process.communicate(timeout=60)
+    return served.process.returncode
+
+
+@pytest.fixture(scope="session")
+def nao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One robot for many programs, one after another."""
+    served = serve(tmp_path_factory.mktemp("naoqi"))
+    yield served
+    assert end(served) == 128 + signal.SIGTERM

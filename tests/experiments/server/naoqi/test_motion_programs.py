@@ -1,0 +1,171 @@
+"""Programs that move joints do what the API says, seen by what the robot measures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+ANGLE = 0.02
+"""In rad: friction and the encoder's step leave less of an error in a free joint."""
+
+
+def test_a_timed_motion_arrives_at_its_time(nao: Any) -> None:
+    begin, end, angle, command = nao.run("""
+        posture.goToPosture("StandInit", 1.0)
+        t = "Device/SubDeviceList/HeadYaw/Position/Sensor/Value"
+        clock = lambda: memory.getTimestamp(t)[1:]
+        a = clock(); motion.angleInterpolation("HeadYaw", 0.6, 1.5, True); b = clock()
+        tell([a, b, memory.getData(t), motion.getAngles("HeadYaw", False)[0]])
+    """)
+    taken = end[0] - begin[0] + 1e-6 * (end[1] - begin[1])
+    assert 1.5 <= taken < 2.5
+    assert angle == pytest.approx(0.6, abs=ANGLE)
+    assert command == pytest.approx(0.6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("names", "angles", "times", "ends"),
+    [
+        ('"HeadYaw"', "0.3", "0.5", (0.3, None)),
+        ('["HeadYaw"]', "[0.1, -0.3]", "[0.3, 0.7]", (-0.3, None)),
+        ('"Head"', "[0.2, -0.1]", "0.5", (0.2, -0.1)),
+        ('["HeadYaw", "HeadPitch"]', "[0.1, 0.2]", "[0.4, 0.6]", (0.1, 0.2)),
+        (
+            '["HeadYaw", "HeadPitch"]',
+            "[[1.0, 0.4], [0.0]]",
+            "[[0.4, 1], [1]]",
+            (0.4, 0),
+        ),
+    ],
+)
+def test_each_shape_of_a_path_is_understood(
+    nao: Any, names: str, angles: str, times: str, ends: Sequence[float | None]
+) -> None:
+    found = nao.run(f"""
+        motion.wakeUp()
+        motion.angleInterpolation({names}, {angles}, {times}, True)
+        tell(motion.getAngles("Head", True))
+    """)
+    for angle, wanted in zip(found, ends, strict=True):
+        if wanted is not None:
+            assert angle == pytest.approx(wanted, abs=ANGLE)
+
+
+def test_a_relative_motion_begins_at_the_command(nao: Any) -> None:
+    before, after = nao.run("""
+        a = motion.getAngles("LShoulderPitch", False)[0]
+        motion.angleInterpolation("LShoulderPitch", [-0.2, -0.1], [0.4, 0.8], False)
+        tell([a, motion.getAngles("LShoulderPitch", False)[0]])
+    """)
+    assert after == pytest.approx(before - 0.1, abs=1e-5)
+
+
+def test_a_reactive_target_replaces_the_one_before(nao: Any) -> None:
+    one, two = nao.run("""
+        motion.setAngles("HeadYaw", 1.0, 0.1)
+        first = motion.setAngles("HeadYaw", -0.4, 0.5)
+        end = time.time() + 10
+        while abs(motion.getAngles("HeadYaw", True)[0] + 0.4) > 0.01:
+            assert time.time() < end, motion.getAngles("HeadYaw", True)
+        tell([first, motion.getAngles("HeadYaw", True)[0]])
+    """)
+    assert one is None
+    assert two == pytest.approx(-0.4, abs=ANGLE)
+
+
+def test_an_impossible_angle_is_clipped_and_carried_out(nao: Any) -> None:
+    found, limit = nao.run("""
+        motion.angleInterpolationWithSpeed("HeadPitch", 5.0, 0.3)
+        tell([motion.getAngles("HeadPitch", False)[0], 0.514872])
+        motion.angleInterpolationWithSpeed("HeadPitch", 0.0, 0.5)
+    """)
+    assert found == pytest.approx(limit, abs=1e-4)
+
+
+def test_a_second_timed_motion_waits_for_the_joint(nao: Any) -> None:
+    spans, sizes = nao.run("""
+        t = "Device/SubDeviceList/HeadYaw/Position/Sensor/Value"
+        motion.angleInterpolationWithSpeed("HeadYaw", 0.0, 0.5)
+        a = motion.angleInterpolation("HeadYaw", 0.5, 2.0, True, _async=True)
+        time.sleep(0.02)
+        b = motion.angleInterpolation("HeadYaw", -0.5, 2.0, True, _async=True)
+        time.sleep(0.02)
+        n = len(motion.getTaskList()) if hasattr(motion, "getTaskList") else 2
+        a.value(); begin = motion.getAngles("HeadYaw", True)[0]
+        b.value(); end = motion.getAngles("HeadYaw", True)[0]
+        tell([[begin, end], n])
+    """)
+    assert spans == pytest.approx([0.5, -0.5], abs=0.1)
+    assert sizes == 2
+
+
+def test_without_stiffness_nothing_moves_and_nothing_jumps(nao: Any) -> None:
+    before, after, back = nao.run("""
+        motion.setStiffnesses("LArm", 0)
+        time.sleep(0.2)
+        a = motion.getAngles("LElbowYaw", True)[0]
+        motion.setAngles("LElbowYaw", a + 0.5, 0.5)
+        time.sleep(0.3)
+        b = motion.getAngles("LElbowYaw", True)[0]
+        motion.killTasksUsingResources(["LArm"]) if hasattr(
+            motion, "killTasksUsingResources") else time.sleep(0.2)
+        time.sleep(0.1)
+        motion.setStiffnesses("LArm", 1)
+        time.sleep(0.2)
+        tell([a, b, motion.getAngles("LElbowYaw", True)[0]])
+    """)
+    assert after == pytest.approx(before, abs=0.1)
+    assert back == pytest.approx(after, abs=0.1)
+
+
+@pytest.mark.slow
+def test_postures_and_rest_do_what_they_say(nao: Any) -> None:
+    reached, names, rested, awake, stiff = nao.run("""
+        reached = [posture.goToPosture(p, 1.0) for p in ("Crouch", "StandInit")]
+        name = posture.getPosture()
+        sits = posture.goToPosture("Sit", 1.0)
+        motion.rest()
+        rested = [motion.robotIsWakeUp(), motion.getStiffnesses("LLeg")]
+        family = posture.getPostureFamily()
+        awake = motion.wakeUp()
+        stiff = motion.getStiffnesses("Head")
+        tell([reached, [name, family, sits], rested, awake, stiff])
+    """)
+    assert reached == [True, True]
+    assert names == ["StandInit", "Crouching", False]
+    assert rested == [False, [0.0] * 6]
+    assert awake is True
+    assert stiff == [1.0, 1.0]
+
+
+def test_wrong_arguments_are_refused_with_the_reason(nao: Any) -> None:
+    said = nao.run("""
+        tell([refused(c) for c in (
+            lambda: motion.setAngles("Nose", 0.0, 0.1),
+            lambda: motion.setAngles("HeadYaw", float("nan"), 0.1),
+            lambda: motion.setAngles(["HeadYaw"], [0.0, 1.0], 0.1),
+            lambda: motion.setAngles("HeadYaw", 0.0, 2.0),
+            lambda: motion.setAngles("HeadYaw", "left", 0.1),
+            lambda: motion.angleInterpolation("HeadYaw", [0.1, 0.2], [1.0, 0.5], True),
+            lambda: motion.angleInterpolation([], [], [], True),
+            lambda: motion.getAngles("Body"),
+            lambda: memory.getData("no such key"),
+        )])
+    """)
+    for text, part in zip(
+        said,
+        (
+            "Nose",
+            "nan",
+            "2 values for 1",
+            "fraction",
+            "left",
+            "not increasing",
+            "no joint",
+            "(names, useSensors)",
+            "no such key",
+        ),
+        strict=True,
+    ):
+        assert text is not None
+        assert part in text
