@@ -96,6 +96,22 @@ LONGEST_ENTRY_S = 600.0
 Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
 
+GroundFriction = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
+"""Coulomb coefficient of soles on the ground."""
+SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
+"""By which the ground rises towards +x."""
+Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]
+"""In m/s²; Jupiter has 25."""
+SolverResidual = Annotated[float, Field(ge=0.0, le=1e-3, allow_inf_nan=False)]
+"""Squared residual at which the contact solver stops."""
+MOST_FRICTION = 1e9
+"""Factor on gear friction; with the largest one the gears are stuck."""
+FrictionScale = Annotated[float, Field(ge=0.0, le=MOST_FRICTION, allow_inf_nan=False)]
+"""Factor on the gear friction of every joint."""
+AirCelsius = Annotated[float, Field(ge=-40.0, le=80.0, allow_inf_nan=False)]
+Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
+"""Of a motor."""
+
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
 ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 """May hold blanks inside, as `Left leg` does."""

@@ -42,7 +42,7 @@ from pydantic import Field
 
 from controllers.interface.checked import Checked
 from models import BadInput, Robot
-from models.values import FloatArray
+from models.values import FloatArray, FrictionScale
 from sim.thermal.protection import Protection
 
 COUPLING_STIFFNESS = 500.0
@@ -50,10 +50,6 @@ COUPLING_STIFFNESS = 500.0
 (estimate; the encoders would not see it)."""
 COUPLING_DAMPING = 1.0
 """Damper between them, in N·m·s/rad: about a third of critical with the rotor share."""
-
-
-MOST_FRICTION = 1e9
-"""Factor on gear friction: far beyond any that lets a joint move."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +60,7 @@ class ServoCfg(Checked):
     """`torque`: the servo of this module; `pybullet`: the engine's own motors, which
     know the torque limit alone: no gear friction, encoder or torque-speed line."""
     friction_scale: Annotated[
-        float, Field(ge=0.0, le=MOST_FRICTION, title="gear friction: friction_scale")
+        FrictionScale, Field(title="gear friction: friction_scale")
     ] = 1.0
     """Factor on the gear friction of every joint; 0 switches it off."""
     encoder: bool = True

@@ -29,42 +29,53 @@ are shifted: on robots 0, 1 and 2 of the sweep `fifty_robots` the legs' joule lo
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field, with_config
 
-FloatArray = NDArray[np.float64]
+from models.values import (
+    FloatArray,
+    NotNegative,
+    Positive,
+    PositiveSeconds,
+    Seconds,
+)
 
 
+@with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class FastForwardCfg:
-    """When to stop stepping the physics, and for how long."""
+    """When to stop stepping the physics, and for how long.
 
-    block_s: float = 1.0
+    Who reads it from a file holds these ranges (`experiments.common.yaml_forms`).
+    """
+
+    block_s: PositiveSeconds = 1.0
     """Length of a block of physics in s."""
-    blocks: int = 3
+    blocks: Annotated[int, Field(ge=1)] = 3
     """Blocks in a row that must agree."""
-    bound: float = 0.02
+    bound: Positive = 0.02
     """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
-    relative_bound: float = 0.02
+    relative_bound: NotNegative = 0.02
     """And as a fraction of its mean, whichever is larger."""
-    shift_bound: float = 0.001
+    shift_bound: Positive = 0.001
     """Largest change over these blocks of a set-point that the controller shifts, in
     rad: torques may look steady while it slowly goes on."""
-    trend_blocks: int = 20
+    trend_blocks: Annotated[int, Field(ge=2)] = 20
     """While set-points are shifted: blocks in a row over which the sum of all motors'
     mean squared torques must stay."""
-    trend_bound: float = 0.0005
+    trend_bound: Positive = 0.0005
     """How much its mean over the first half of them may differ from that over the
     second, as a fraction; the noise of that is half as much. A sum that approaches its
     end with a time constant of a minute is then within 0.3 % of it."""
-    not_before_s: float = 5.0
+    not_before_s: Seconds = 5.0
     """Time for taking the posture and settling, in s."""
-    first_jump_s: float = 60.0
+    first_jump_s: PositiveSeconds = 60.0
     """Longest time without physics at first, in s."""
-    growth: float = 2.0
+    growth: Annotated[float, Field(ge=1.0, allow_inf_nan=False)] = 2.0
     """Factor on it each time that the physics in between was as steady as before."""
-    longest_jump_s: float = 480.0
+    longest_jump_s: PositiveSeconds = 480.0
     """Up to this, in s."""
 
 

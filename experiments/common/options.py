@@ -10,7 +10,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -152,6 +152,8 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
     """Yield field, words and typer's parameter of all that a command line asks for."""
     for one, kind, asked in marked(Asked):
         by_joint = one.default is dataclasses.MISSING
+        # The setting says what is wrong with another word.
+        word = str if get_origin(kind) is Literal else kind
         option = typer.Option(help=asked.help, metavar=asked.metavar)
         yield (
             one.name,
@@ -160,7 +162,7 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
                 asked.option,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None if by_joint else one.default,
-                annotation=Annotated[list[str] | None if by_joint else kind, option],
+                annotation=Annotated[list[str] | None if by_joint else word, option],
             ),
         )
 

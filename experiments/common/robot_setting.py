@@ -1,10 +1,11 @@
 """The setting of a robot: what stands where, and what is wrong with it, declared once.
 
-A command takes its options from the fields (`Asked`), results name them in JSON, in the
-record of a run and beside the published numbers (`Told`). A preset, a sweep, a scenario
-and the regression kit give their values, and `RobotSetting.simulation` is the one way
-from there to the simulator, whose configurations hold the ranges. Importing this loads
-no engine.
+A command takes its options from the fields (`Asked`), scenario and sweep files their
+keys (`part_of`); results name them in JSON, in the record of a run and beside the
+published numbers (`Told`). A preset and the regression kit give values, and
+`RobotSetting.simulation` is the one way from there to the simulator. The ranges are
+types of `models.values`, which the simulator's configurations use too. Importing this
+loads no engine.
 """
 
 import dataclasses
@@ -12,14 +13,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_type_hints
 
+from pydantic import with_config
+
+from experiments.common.yaml_forms import FiniteFloat, Name
 from models import BadInput, Robot, default_robot_folder
+from models.values import (
+    AirCelsius,
+    Celsius,
+    FrictionScale,
+    Gravity,
+    GroundFriction,
+    SlopeDegrees,
+    SolverResidual,
+)
 
 if TYPE_CHECKING:
     from sim.robot import SimulationCfg
 
-Joints = Mapping[str, float]
+Joints = Mapping[Name, FiniteFloat]
 """Joint to number."""
 CONTROL_PERIOD = 0.02
 """In s: the 20 ms cycle of the stiffness controller."""
@@ -56,6 +69,7 @@ class Told:
     """Whether it is left out where nothing is given."""
 
 
+@with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
     """A robot, its ground, its heat; what is not said is as nothing were wrong."""
@@ -83,7 +97,7 @@ class RobotSetting:
         ),
         Told(only_given=True),
     ] = field(default_factory=dict)
-    """Of the motor board: it holds under every controller."""
+    """Joint to the largest current of its motor in A, whatever is commanded."""
     misalignment_deg: Annotated[
         Joints,
         Asked(
@@ -92,9 +106,9 @@ class RobotSetting:
             "JOINT=DEG",
         ),
     ] = field(default_factory=dict)
-    """True angle minus measured angle."""
+    """Joint to calibration error in degrees: true angle minus measured angle."""
     start_degc: Annotated[
-        Joints,
+        Mapping[Name, Celsius],
         Asked(
             "start",
             "Start temperature of a joint in °C (others 30); repeatable.",
@@ -102,13 +116,14 @@ class RobotSetting:
         ),
         Told(place="simulation.start_degc"),
     ] = field(default_factory=dict)
+    """Joint to temperature of its motor at the start, in °C."""
     other_start_degc: Annotated[
-        float | None,
+        Celsius | None,
         Told("the start of other joints in °C", "simulation.other_start_degc"),
     ] = None
-    """Start temperature of all other joints in °C; None: the preset's, or 30."""
+    """Of all other motors, in °C; absent: the preset's, or 30."""
     payload_kg: Annotated[
-        Joints,
+        Mapping[str, FiniteFloat],
         Asked(
             "payload",
             "Mass that a link carries in kg, at its centre of mass or at X,Y,Z in its "
@@ -118,10 +133,9 @@ class RobotSetting:
         ),
         Told(place="simulation.world.payloads"),
     ] = field(default_factory=dict)
-    """Place, as `sim.engine.world.Payload.at` takes it, to mass. No model of a
-    controller knows of it."""
+    """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
     obstacles: Annotated[
-        Mapping[str, str],
+        Mapping[Name, str],
         Asked(
             "obstacle",
             "A box in the robot's way: its edges, the place of its middle ahead of the "
@@ -133,18 +147,20 @@ class RobotSetting:
         ),
         Told(place="simulation.world.obstacles"),
     ] = field(default_factory=dict)
-    """Name to box, as `sim.engine.obstacles.Obstacle.at` takes it. No model of a
-    controller knows of it."""
+    """Name to a box in the robot's way: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, its
+    edges and its middle in m, in the frame of the robot's start (x ahead, y to the
+    left, z up from the ground), and its yaw in degrees."""
     slope_deg: Annotated[
-        float,
+        SlopeDegrees,
         Asked("slope", "Ground slope in degrees."),
         Told("the slope in degrees", "simulation.world.slope_deg"),
     ] = 0.0
-    friction: float = 0.7
+    """The ground rises by this angle towards +x, in degrees."""
+    friction: GroundFriction = 0.7
     """Coulomb coefficient of soles on the ground."""
-    gravity: float = 9.81
+    gravity: Gravity = 9.81
     """In m/s²."""
-    solver_residual: float = 1e-7
+    solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops."""
     servo: Annotated[
         str,
@@ -155,22 +171,24 @@ class RobotSetting:
         Told("the servo", "simulation.servo.kind"),
     ] = "torque"
     gear_friction: Annotated[
-        float,
+        FrictionScale,
         Asked("gear_friction", "Factor on all gear friction; 0 is none."),
         Told("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
+    """Factor on every joint's gear friction."""
     heating: Annotated[
-        str,
+        Literal["one-node", "two-node"],
         Asked("heating", "one-node or two-node."),
         Told("the heating", "simulation.heating.model"),
     ] = "one-node"
+    """Heating model."""
     copper: Annotated[
         bool,
         Asked("copper", "Winding resistance grows with temperature."),
         Told("the winding's copper", "simulation.heating.copper_coefficient"),
     ] = False
     ambient_degc: Annotated[
-        float | None,
+        AirCelsius | None,
         Asked("ambient", "Air temperature in °C; default: the motors' own."),
         Told(
             "the ambient temperature",
@@ -178,11 +196,13 @@ class RobotSetting:
             of_none="the motors' own",
         ),
     ] = None
+    """Of the air, in °C; absent: the motors' own."""
     protection: Annotated[
-        str,
+        Literal["none", "nao", "document"],
         Asked("protection", "none, nao (statuses 0-3) or document (80 °C)."),
         Told("the protection", "simulation.protection"),
     ] = "none"
+    """What a temperature does to the stiffness."""
     seed: Annotated[int, Asked("seed", "Seed of all sensor noise.")] = 0
     control_period: Annotated[
         float,
@@ -273,7 +293,7 @@ class RobotSetting:
             ),
             servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),
             heating=HeatingCfg(
-                model=self.heating,  # type: ignore[arg-type]  # checked by HeatingCfg
+                model=self.heating,
                 copper_coefficient=COPPER_COEFFICIENT if self.copper else 0.0,
                 ambient_degc=self.ambient_degc,
             ),
@@ -292,10 +312,11 @@ MarkT = TypeVar("MarkT")
 def marked(mark: type[MarkT]) -> Iterator[tuple[dataclasses.Field[Any], Any, MarkT]]:
     """Yield the fields of a setting that have a mark, their types, and the marks."""
     hints = get_type_hints(RobotSetting, include_extras=True)
+    kinds = get_type_hints(RobotSetting)
     for one in dataclasses.fields(RobotSetting):
         for found in getattr(hints[one.name], "__metadata__", ()):
             if isinstance(found, mark):
-                yield one, hints[one.name].__origin__, found
+                yield one, kinds[one.name], found
 
 
 def _check_physics_step(robot: Robot, physics_dt: float) -> None:

@@ -9,11 +9,21 @@ written back on one line (`one_line`), or without what its reader knows of lines
 (`plain`).
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, ParamSpec, TypeVar, Union
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    create_model,
+)
 
 from models import BadInput, UnknownName
 from models.files.yaml_forms import Place, Problem
@@ -31,7 +41,6 @@ Prose = Annotated[
 BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
 """A name, or several with `/` from the top to what is meant: `life/dance`."""
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
-Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 
 
@@ -44,6 +53,45 @@ class Part(BaseModel):
 
 
 PartT = TypeVar("PartT", bound=Part)
+
+
+def part_of(
+    source: type,
+    name: str,
+    about: str,
+    fields: Iterable[str] | None = None,
+    kind_in_file: Callable[[Any], Any] = lambda kind: kind,
+    base: type[Part] = Part,
+    **usual: Any,
+) -> Any:
+    """Return a part of a file whose keys are fields of a dataclass.
+
+    Args:
+        source: the dataclass. Its annotations hold the ranges, the docstrings of its
+            fields what they mean (`use_attribute_docstrings`).
+        name: of the class.
+        about: its docstring.
+        fields: of the dataclass, in the order of the file; None: all.
+        kind_in_file: type of a field to that of its key, where a file says more than a
+            value, such as a distribution.
+        base: with other keys, which come first.
+        usual: name to what a key is that is not in the file, where that is not as in
+            the dataclass.
+    """
+    hints = get_type_hints(source, include_extras=True)
+    described = TypeAdapter(source).json_schema()["properties"]
+    defaults = {one.name: one.default for one in dataclasses.fields(source)} | usual
+    keys: dict[str, Any] = {}
+    for key in fields or hints:
+        about_key = described[key].get("description")
+        if defaults[key] is dataclasses.MISSING:  # a mapping, empty
+            said: Any = Field(default_factory=dict, description=about_key)
+        else:
+            said = Field(default=defaults[key], description=about_key)
+        keys[key] = kind_in_file(hints[key]), said
+    return create_model(name, __base__=base, __doc__=about, **keys)
+
+
 ONE, MANY = Tag("one"), Tag("many")
 
 

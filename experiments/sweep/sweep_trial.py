@@ -24,14 +24,19 @@ from sim.recording.run_meta import plain
 Value: TypeAlias = float | str
 """Of a parameter in one trial."""
 
-MISALIGNMENT, START, EFFORT_LIMIT = "misalignment_deg", "start_degc", "effort_limit_nm"
-CURRENT_LIMIT = "current_limit_a"
-JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT, CURRENT_LIMIT)
-"""Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
-PAYLOAD = "payload_kg"
-"""With a value for each place on a link: columns `payload_kg.torso@-0.08,0,0.05`."""
-OBSTACLES, NO_OBSTACLE = "obstacles", "none"
-"""With a box for each name: columns `obstacles.table`; `none` where it is not there."""
+MISALIGNMENT, EFFORT_LIMIT = "misalignment_deg", "effort_limit_nm"
+PAYLOAD, OBSTACLES, NO_OBSTACLE = "payload_kg", "obstacles", "none"
+BY_JOINT = {
+    MISALIGNMENT: MISALIGNMENT,
+    "start_degc": "start_degc",
+    EFFORT_LIMIT: "effort_limits",
+    "current_limit_a": "current_limit_a",
+}
+"""Parameters with a value for each joint, columns `misalignment_deg.LAnklePitch`, to
+the fields of `RobotSetting`."""
+BY_NAME = {**BY_JOINT, PAYLOAD: PAYLOAD, OBSTACLES: OBSTACLES}
+"""And those with one for each place on a link, `payload_kg.torso@-0.08,0,0.05`, or each
+box, `obstacles.table`; `none` where that is not there."""
 PERIOD = "control_period"
 SETTING = (
     "posture",
@@ -45,8 +50,7 @@ SETTING = (
     "servo",
     PERIOD,
 )
-"""Fields of `RobotSetting` that are columns, with one value a trial, in the table's
-order."""
+"""Fields of `RobotSetting` with one value a trial, in the order of the table."""
 PUSH = "push"
 PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link")
 """Of `Push.towards`: columns `push.size_n`, of a sweep that draws a push."""
@@ -120,34 +124,21 @@ class SweepTrial:
     @property
     def setting(self) -> RobotSetting:
         """The robot that stands."""
-        plain_ones: dict[str, Any] = {
-            name: value if isinstance(value, str) else float(value)
-            for name, value in self.parameters.items()
-            if name in SETTING
+        given: dict[str, Any] = {
+            name: value for name, value in self.parameters.items() if name in SETTING
         }
+        given |= {field: self.by_name(name) for name, field in BY_NAME.items()}
         return RobotSetting(
-            robot=self.robot_folder or default_robot_folder(),
-            misalignment_deg=self.by_name(MISALIGNMENT),
-            start_degc=self.by_name(START),
-            effort_limits=self.by_name(EFFORT_LIMIT),
-            current_limit_a=self.by_name(CURRENT_LIMIT),
-            payload_kg=self.by_name(PAYLOAD),
-            obstacles={
-                name.removeprefix(f"{OBSTACLES}."): str(box)
-                for name, box in self.parameters.items()
-                if name.startswith(f"{OBSTACLES}.") and box != NO_OBSTACLE
-            },
-            seed=self.seed,
-            **plain_ones,
+            robot=self.robot_folder or default_robot_folder(), seed=self.seed, **given
         )
 
-    def by_name(self, parameter: str) -> dict[str, float]:
-        """Return the values of one of `JOINT_PARAMETERS`, or of `PAYLOAD`, by name."""
+    def by_name(self, parameter: str) -> dict[str, Any]:
+        """Return the values of one of `BY_NAME`, by joint, link or obstacle."""
         prefix = f"{parameter}."
         return {
-            name.removeprefix(prefix): float(value)
+            name.removeprefix(prefix): value
             for name, value in self.parameters.items()
-            if name.startswith(prefix)
+            if name.startswith(prefix) and value != NO_OBSTACLE
         }
 
 

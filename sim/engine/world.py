@@ -19,7 +19,14 @@ from pydantic import Field
 
 from controllers.interface.checked import Checked, check_value
 from models import BadInput, Robot, UnknownName
-from models.values import FloatArray, number_of
+from models.values import (
+    FloatArray,
+    Gravity,
+    GroundFriction,
+    SlopeDegrees,
+    SolverResidual,
+    number_of,
+)
 from sim.engine.obstacles import Obstacle
 
 
@@ -125,15 +132,15 @@ class WorldCfg(Checked):
 
     physics_dt: Annotated[float, Field(ge=SHORTEST_STEP_S, le=0.01)] = 1e-3
     """Physics and servo period in s."""
-    gravity: Annotated[float, Field(ge=0.0, title="gravity in m/s²")] = 9.81
+    gravity: Annotated[Gravity, Field(title="gravity in m/s²")] = 9.81
     """In m/s²."""
-    slope_deg: Annotated[float, Field(ge=-30.0, le=30.0, title="slope")] = 0.0
+    slope_deg: Annotated[SlopeDegrees, Field(title="slope")] = 0.0
     """Ground rises by this angle towards +x (uphill ahead of the robot)."""
-    friction: Annotated[float, Field(ge=0.0, le=5.0, title="ground friction")] = 0.7
+    friction: Annotated[GroundFriction, Field(title="ground friction")] = 0.7
     """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
     solver_iterations: Annotated[int, Field(ge=1)] = 50
     """Sweeps of the contact solver at most; PyBullet's default."""
-    solver_residual: Annotated[float, Field(ge=0.0, le=1e-3)] = 1e-7
+    solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops before that; PyBullet's
     default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
     with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""

@@ -30,6 +30,7 @@ from pydantic import Field
 
 from controllers.interface.checked import Checked
 from models import BadInput
+from models.values import AirCelsius
 from sim.thermal.first_passage import first_passages
 from sim.thermal.motor_nodes import Chain
 
@@ -82,9 +83,9 @@ class HeatingCfg(Checked):
         float, Field(ge=0.0, le=0.02, title="copper coefficient in 1/K")
     ] = 0.0
     """α in 1/K; 0 keeps the resistance constant, copper has 0.0039."""
-    ambient_degc: (
-        Annotated[float, Field(ge=-40.0, le=80.0, title="ambient temperature")] | None
-    ) = None
+    ambient_degc: Annotated[AirCelsius, Field(title="ambient temperature")] | None = (
+        None
+    )
     """Air around every motor in °C; None takes each model's own (27 or 38, or 25)."""
 
 

@@ -46,7 +46,7 @@ from experiments.scenarios.reading.scenario_file import (
     check_reservations,
     read_ledger,
     read_robot,
-    read_simulation,
+    read_setting,
     read_transmitter,
 )
 from experiments.scenarios.scenario import Behaviour, Scenario
@@ -198,14 +198,11 @@ class _Loader:
         notes.attempt(("posture",), self._robot.posture, form.posture)
         read_controller(("controller",), form.controller, self._robot, notes)
         notes.attempt(("voice",), make_voice, form.voice)
-        simulation = read_simulation(form, self._robot, notes)
-        lookup.obstacles = tuple(form.simulation.obstacles)
-        lookup.start_degc = {
-            joint.name: simulation.start_degc.get(
-                joint.name, simulation.other_start_degc
-            )
-            for joint in self._robot.joints
-        }
+        setting = read_setting(form, self._robot, notes)
+        simulation = setting.simulation()
+        lookup.obstacles = tuple(form.simulation.model_dump()["obstacles"])
+        others = dict.fromkeys(self._robot.joint_names, simulation.other_start_degc)
+        lookup.start_degc = {**others, **simulation.start_degc}
         self._add_library()
         library = self._robot.library
         behaviours = self._behaviours()

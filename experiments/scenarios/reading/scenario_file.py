@@ -5,9 +5,9 @@ transmitter: as the file gives them (`...Form`), and as the parts of the testbed
 them (`read_...`). The models make the JSON Schema for editors, too.
 """
 
-import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic.json_schema import GenerateJsonSchema
@@ -18,7 +18,7 @@ from controllers.transmitter.buses.bus import TransmitterCfg, Watch
 from controllers.transmitter.commands.converter import CONVERSION_S
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from experiments.common.robot_setting import RobotSetting
-from experiments.common.yaml_forms import Celsius, FiniteFloat, Name, Notes, Part, Prose
+from experiments.common.yaml_forms import Name, Notes, Part, Prose, part_of
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.vocabulary.events import AnyEvent
 from experiments.scenarios.vocabulary.expectations import AnyExpectation
@@ -27,55 +27,43 @@ from models import Robot, default_robot_folder, load_robot
 from models.library import Unit
 from models.load.library_forms import LibraryForm
 from models.values import PositiveSeconds, Seconds
-from sim.body import check_start
-from sim.engine.world import payloads_of
-from sim.robot import SimulationCfg, misalignment_of, start_temperatures
-from sim.servo import MOST_FRICTION, current_limits_of
 
 UnitName = Literal["motion", "light", "sound"]
 UNITS: tuple[UnitName, ...] = get_args(UnitName)
 Bus = Annotated[list[UnitName], Field(min_length=1)]
 
 
-class WorldForm(Part):
-    """The ground, and gravity."""
-
-    friction: Annotated[FiniteFloat, Field(ge=0.0, le=5.0)] = 0.7
-    """Coulomb coefficient of soles on the ground."""
-    slope_deg: Annotated[FiniteFloat, Field(ge=-30.0, le=30.0)] = 0.0
-    """Rises by this angle towards +x, in degrees."""
-    gravity: Annotated[FiniteFloat, Field(ge=0.0, le=50.0)] = 9.81
-    """In m/s²."""
-    solver_residual: Annotated[FiniteFloat, Field(ge=0.0, le=1e-3)] = 1e-5
-    """Squared residual at which the contact solver stops: quicker than the 1e-7 of the
-    heat experiment, and no different to the eye."""
-
-
-class SimulationForm(Part):
-    """What is wrong with this robot, and how it heats up."""
-
-    misalignment_deg: dict[Name, FiniteFloat] = Field(default_factory=dict)
-    """Joint to calibration error in degrees: true angle minus measured angle."""
-    current_limit_a: dict[Name, FiniteFloat] = Field(default_factory=dict)
-    """Joint to the largest current of its motor in A, whatever is commanded."""
-    payload_kg: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
-    obstacles: dict[Name, str] = Field(default_factory=dict)
-    """Name to a box in the robot's way: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, its
-    edges and its middle in m, in the frame of the robot's start (x ahead, y to the
-    left, z up from the ground), and its yaw in degrees."""
-    start_degc: dict[Name, Celsius] = Field(default_factory=dict)
-    """Joint to temperature of its motor at the start, in °C."""
-    other_start_degc: Celsius = 30.0
-    """Of all other motors, in °C."""
-    protection: Literal["none", "nao", "document"] = "none"
-    """What a temperature does to the stiffness."""
-    heating: Literal["one-node", "two-node"] = "one-node"
-    """Heating model."""
-    ambient_degc: Annotated[FiniteFloat, Field(ge=-40.0, le=80.0)] | None = None
-    """Of the air, in °C; absent: the motors' own."""
-    gear_friction: Annotated[FiniteFloat, Field(ge=0.0, le=MOST_FRICTION)] = 1.0
-    """Factor on every joint's gear friction."""
+QUICK_RESIDUAL = 1e-5
+"""Squared residual at which the contact solver stops, unless the file says another:
+quicker than the 1e-7 of the heat experiment, and no different to the eye."""
+if TYPE_CHECKING:
+    WorldForm = Part
+    SimulationForm = Part
+else:
+    WorldForm = part_of(
+        RobotSetting,
+        "WorldForm",
+        "The ground, and gravity.",
+        ("friction", "slope_deg", "gravity", "solver_residual"),
+        solver_residual=QUICK_RESIDUAL,
+    )
+    SimulationForm = part_of(
+        RobotSetting,
+        "SimulationForm",
+        "What is wrong with this robot, and how it heats up.",
+        (
+            "misalignment_deg",
+            "current_limit_a",
+            "payload_kg",
+            "obstacles",
+            "start_degc",
+            "other_start_degc",
+            "protection",
+            "heating",
+            "ambient_degc",
+            "gear_friction",
+        ),
+    )
 
 
 class ReservationsForm(Part):
@@ -183,51 +171,35 @@ def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
     return notes.attempt(("body",), robot.with_body, form.body) or robot
 
 
-def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> SimulationCfg:
-    """Return the simulated robot; what is wrong is noted and left at its default."""
-    given = form.simulation
-    for joint, degrees in given.misalignment_deg.items():
-        place = ("simulation", "misalignment_deg", joint)
-        notes.attempt(place, misalignment_of, robot, {joint: degrees})
-    for joint, current in given.current_limit_a.items():
-        place = ("simulation", "current_limit_a", joint)
-        notes.attempt(place, current_limits_of, robot, {joint: current})
-    for joint, degc in given.start_degc.items():
-        place = ("simulation", "start_degc", joint)
-        notes.attempt(place, start_temperatures, robot, {joint: degc}, 30.0)
-    loads = {}
-    for link, kg in given.payload_kg.items():
-        place = ("simulation", "payload_kg", link)
-        if notes.attempt(place, payloads_of, robot, {link: kg}):
-            loads[link] = kg
-    world = notes.attempt(("world",), _in_world, form.world) or RobotSetting()
-    boxes = {}
-    for name, box in given.obstacles.items():
-        place = ("simulation", "obstacles", name)
-        one = dataclasses.replace(world, obstacles={name: box})
-        if notes.attempt(place, _starts_clear, one, robot, form.posture):
-            boxes[name] = box
-    setting = {**dict(given), "payload_kg": loads, "obstacles": boxes}
-    return dataclasses.replace(world, seed=form.seed, **setting).simulation()
+def read_setting(form: ScenarioFile, robot: Robot, notes: Notes) -> RobotSetting:
+    """Return the setting; of what is wrong, each value is noted and left out."""
+    posture = form.posture if form.posture in robot.postures else None
+    right: dict[str, Any] = {"seed": form.seed, "posture": posture}
+    for section in ("world", "simulation"):
+        for key, given in getattr(form, section):
+            if not isinstance(given, Mapping):
+                one = {key: given}
+                if notes.attempt((section, key), _checked, one, robot, posture):
+                    right |= one
+                continue
+            right[key] = {
+                name: value
+                for name, value in given.items()
+                if notes.attempt(
+                    (section, key, name), _checked, {key: {name: value}}, robot, posture
+                )
+            }
+    return RobotSetting(**right)
 
 
-def _starts_clear(setting: RobotSetting, robot: Robot, posture: str) -> bool:
-    """Look whether a robot starts clear of an obstacle; an unknown posture is no news.
+def _checked(given: Mapping[str, Any], robot: Robot, posture: str | None) -> bool:
+    """Look whether a robot can be in a posture and this setting.
 
     Raises:
-        BadInput: it does not, or the obstacle is none.
+        BadInput: it cannot.
     """
-    world = setting.simulation().world
-    if posture in robot.postures:
-        check_start(robot, world, posture)
+    RobotSetting(posture=posture, **given).check(robot)
     return True
-
-
-def _in_world(given: WorldForm) -> RobotSetting:
-    """Return a robot on the ground, which must be one."""
-    setting = RobotSetting(**dict(given))
-    setting.simulation()
-    return setting
 
 
 def read_ledger(form: ScenarioFile) -> LedgerCfg:

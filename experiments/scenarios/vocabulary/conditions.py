@@ -27,7 +27,6 @@ from controllers.schemas.library.go_to_posture import ADJUST
 from controllers.transmitter.receipt import EndReason
 from experiments.common.yaml_forms import (
     BehaviourPath,
-    Celsius,
     FiniteFloat,
     Name,
     Part,
@@ -39,6 +38,7 @@ from experiments.scenarios.vocabulary.facts import Facts, Wanted
 from experiments.scenarios.vocabulary.lookup import Lookup, Role
 from models.files.yaml_forms import Place
 from models.library import Unit
+from models.values import Celsius
 
 
 class Condition(Part):

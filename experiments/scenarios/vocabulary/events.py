@@ -18,8 +18,6 @@ from pydantic import Field, model_validator
 
 from experiments.common.yaml_forms import (
     BehaviourPath,
-    Celsius,
-    FiniteFloat,
     Name,
     Newton,
     Part,
@@ -37,7 +35,13 @@ from experiments.scenarios.vocabulary.lookup import (
 from experiments.scenarios.vocabulary.setup import Setup
 from models.files.yaml_forms import Place
 from models.library import LONGEST_TEXT
-from models.values import PositiveSeconds, Seconds
+from models.values import (
+    Celsius,
+    GroundFriction,
+    PositiveSeconds,
+    Seconds,
+    SlopeDegrees,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,9 +369,9 @@ class BodyEvent(Action):
 class GroundForm(Part):
     """A ground; what is absent stays as it is."""
 
-    friction: Annotated[FiniteFloat, Field(ge=0.0, le=5.0)] | None = None
+    friction: GroundFriction | None = None
     """Coulomb coefficient."""
-    slope_deg: Annotated[FiniteFloat, Field(ge=-30.0, le=30.0)] | None = None
+    slope_deg: SlopeDegrees | None = None
     """Rises by this angle towards +x, in degrees."""
 
     @model_validator(mode="after")

@@ -34,7 +34,6 @@ from experiments.common.yaml_forms import (
     MANY,
     ONE,
     BehaviourPath,
-    Celsius,
     FiniteFloat,
     Name,
     how_many,
@@ -60,7 +59,7 @@ from experiments.scenarios.vocabulary.setup import Setup
 from models.files.yaml_forms import Place
 from models.library import Unit
 from models.resources import ResourceKind
-from models.values import Seconds
+from models.values import Celsius, Seconds
 
 Times = Annotated[int, Field(ge=0)]
 

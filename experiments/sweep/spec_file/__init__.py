@@ -5,10 +5,12 @@ on to the other controllers; it is read against the robot and its controllers.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import (
     FiniteFloat,
     Name,
@@ -17,6 +19,7 @@ from experiments.common.yaml_forms import (
     Part,
     Prose,
     by_key,
+    part_of,
 )
 from experiments.heat.published import PUBLISHED
 from experiments.sweep.spec import (
@@ -29,7 +32,7 @@ from experiments.sweep.spec import (
     Uniform,
     Values,
 )
-from experiments.sweep.sweep_trial import Value
+from experiments.sweep.sweep_trial import BY_NAME, EFFORT_LIMIT, SETTING, Value
 from experiments.sweep.trial_store import JOINT_OUTCOMES, OUTCOMES
 from models import BadInput, Robot, UnknownName
 from models.values import PositiveSeconds, Seconds
@@ -175,10 +178,6 @@ class KeepForm(Part):
     """Also keep a robot that is near when its left and right are swapped."""
 
 
-Joints = dict[Name, Number]
-"""Joint, or group of joints such as Legs or LArm, to values. A list for a group is one
-grid, with the same value for all its joints; a distribution is drawn for each joint."""
-Positive = Annotated[FiniteFloat, Field(gt=0.0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 
 
@@ -224,38 +223,23 @@ class DrawnPushForm(Part):
     when its minutes are over."""
 
 
-class FastForwardForm(Part):
-    """When to leave the physics alone; see `experiments.closed_loop.fast_forward`."""
+class FullForm(Part):
+    """When to leave the physics alone: never, if it is full."""
 
     full: bool = False
     """Step the physics all the time."""
-    block_s: PositiveSeconds | None = None
-    """Length of a block of physics, in s."""
-    blocks: AtLeastOne | None = None
-    """Blocks in a row that must agree."""
-    bound: Positive | None = None
-    """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
-    relative_bound: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
-    """And as a fraction of its mean, whichever is larger."""
-    shift_bound: Positive | None = None
-    """Largest change over these blocks of a set-point that is shifted, in rad."""
-    trend_blocks: Annotated[int, Field(ge=2)] | None = None
-    """Blocks in a row over which the sum of mean squared torques must stay, too, while
-    set-points are shifted."""
-    trend_bound: Positive | None = None
-    """Largest difference of its mean between the halves of them, as a fraction."""
-    not_before_s: Seconds | None = None
-    """Time for taking the posture and settling, in s."""
-    first_jump_s: PositiveSeconds | None = None
-    """Longest time without physics at first, in s."""
-    growth: Annotated[FiniteFloat, Field(ge=1.0)] | None = None
-    """Factor on it each time that the physics in between was as steady as before."""
-    longest_jump_s: PositiveSeconds | None = None
-    """Up to this, in s."""
 
 
-class SweepFile(Part):
-    """A sweep: every grid point for every robot that is drawn."""
+if TYPE_CHECKING:
+    FastForwardForm = FullForm
+else:
+    FastForwardForm = part_of(
+        FastForwardCfg, "FastForwardForm", FullForm.__doc__, base=FullForm
+    )
+
+
+class SweepHead(Part):
+    """What a sweep says of its trials, beside the setting of its robots."""
 
     name: Name
     """By which it is spoken of."""
@@ -273,39 +257,8 @@ class SweepFile(Part):
     """As `--controllers` takes them: fixed, smart, constant:0.6."""
     minutes: Number | None = None
     """Simulated time of a trial; absent: the preset's, or 15."""
-    posture: Text | None = None
-    """Stored posture to hold; absent: the preset's, or PoseInit, or the first one."""
-    slope_deg: Number = 0.0
-    """The ground rises by this angle ahead of the robot, in degrees."""
-    friction: Number = 0.7
-    """Coulomb coefficient of soles on the ground."""
-    misalignment_deg: Joints = Field(default_factory=dict)
-    """Calibration error of joints in degrees: true angle minus measured angle."""
-    start_degc: Joints = Field(default_factory=dict)
-    """Temperature of joints' motors at the start, in °C."""
-    other_start_degc: Number | None = None
-    """Of all other motors, in °C; absent: the preset's, or 30."""
-    effort_limit_nm: Joints = Field(default_factory=dict)
+    effort_limit_nm: dict[Name, Number] = Field(default_factory=dict)
     """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
-    current_limit_a: Joints = Field(default_factory=dict)
-    """Largest current of joints' motors, in A; absent: their range."""
-    payload_kg: dict[Name, Number] = Field(default_factory=dict)
-    """Mass that a link carries, in kg: by link, or by `LINK@X,Y,Z` in its frame."""
-    obstacles: dict[Name, Text] = Field(default_factory=dict)
-    """Box in the robot's way by name, `SX,SY,SZ@X,Y,Z[,YAW]` as in `nao-testbed heat
-    --obstacle`; none is none."""
-    gear_friction: Number = 1.0
-    """Factor on every joint's gear friction."""
-    ambient_degc: Number | None = None
-    """Temperature of the air, in °C; absent: the motors' own."""
-    heating: Text = "one-node"
-    """Heating model: one-node or two-node."""
-    protection: Text = "none"
-    """What a temperature does to the stiffness: none, nao or document."""
-    servo: Text = "torque"
-    """torque, or pybullet for the engine's own motors."""
-    control_period: Number = 0.02
-    """Cycle of the controllers, in s."""
     pushes: list[SweepPushForm] = Field(default_factory=list)
     """What disturbs every robot."""
     push: DrawnPushForm | None = None
@@ -314,6 +267,34 @@ class SweepFile(Part):
     """Which robots run with all controllers; absent: all."""
     fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)
     """When to leave the physics alone; absent: as in `nao-testbed heat`."""
+
+
+def _in_sweep(kind: Any) -> Any:
+    """Return what a sweep says of a field of the setting, from the field's type.
+
+    By joint, where a group of joints such as Legs or LArm may stand too: a list for a
+    group is one grid, with the same value for all its joints; a distribution is drawn
+    for each joint.
+    """
+    bare = kind.__origin__ if get_origin(kind) is Annotated else kind
+    (value, *others) = get_args(bare) or (bare,)
+    if get_origin(bare) is Mapping:
+        return dict[Name, Text] if others == [str] else dict[Name, Number]
+    several = Number if getattr(value, "__origin__", value) is float else Text
+    return several | None if type(None) in others else several
+
+
+if TYPE_CHECKING:
+    SweepFile = SweepHead
+else:
+    SweepFile = part_of(
+        RobotSetting,
+        "SweepFile",
+        "A sweep: every grid point for every robot that is drawn.",
+        (*SETTING, *(name for name in BY_NAME if name != EFFORT_LIMIT)),
+        _in_sweep,
+        base=SweepHead,
+    )
 
 
 _WITHOUT = PUBLISHED["fixed"]

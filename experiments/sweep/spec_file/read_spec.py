@@ -8,8 +8,8 @@ or a group of joints, means, by the robot (`joint_parameters`).
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from experiments.common.builtin_files import BuiltinFiles
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Notes
 from experiments.heat.experiment import LONGEST_MINUTES
-from experiments.heat.published import Preset, load_preset
+from experiments.heat.published import load_preset
 from experiments.sweep.spec import (
     Fixed,
     Grid,
@@ -40,9 +40,8 @@ from experiments.sweep.spec_file import (
     read_values,
 )
 from experiments.sweep.sweep_trial import (
-    CURRENT_LIMIT,
-    EFFORT_LIMIT,
-    JOINT_PARAMETERS,
+    BY_JOINT,
+    BY_NAME,
     MISALIGNMENT,
     NO_OBSTACLE,
     OBSTACLES,
@@ -51,7 +50,6 @@ from experiments.sweep.sweep_trial import (
     PUSH_PARAMETERS,
     QUIET,
     SETTING,
-    START,
     Value,
 )
 from experiments.sweep.trial_store import robot_digest
@@ -123,7 +121,7 @@ def joint_parameters(
     entries: list[JointEntry],
     preset: Mapping[str, float],
 ) -> list[Parameter]:
-    """Return the parameters of one of `JOINT_PARAMETERS`.
+    """Return the parameters of one of `BY_JOINT`.
 
     A joint that is named goes before its group, and both before the preset. A
     distribution of a group is drawn for each of its joints. What belongs to a motor,
@@ -202,8 +200,9 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     elif name == OBSTACLES:
         obstacles_of({} if value == NO_OBSTACLE else {joint: str(value)})
     else:
-        field = "effort_limits" if name == EFFORT_LIMIT else name
-        given: dict[str, Any] = {field: {joint: value} if dot else value}
+        given: dict[str, Any] = {BY_NAME.get(name, name): value}
+        if dot:
+            given = {BY_NAME[name]: {joint: value}}
         RobotSetting(**given).check(robot)
 
 
@@ -246,21 +245,15 @@ def read_spec(
         form = form.model_copy(update={"controller": named})
     if robots is not None:
         form = form.model_copy(update={"robots": robots})
-    loader = _SpecReader(path, form, notes)
-    robot = notes.attempt(("robot",), loader.load_robot)
-    preset = notes.attempt(("preset",), loader.load_preset)
-    if robot is None:
-        raise FileErrors(file.errors(notes.problems))
-    spec = loader.read(robot, preset)
-    loader.try_draws(robot, spec)
+    spec = _SpecReader(path, form, notes).read()
     file.refuse(notes.problems)
+    assert spec is not None  # what there is none for was noted
     return spec
 
 
 def _left_out(place: Place) -> Place:
     """Return what a wrong value takes with it: an entry of a map, or all of the key."""
-    of_name = place and place[0] in (*JOINT_PARAMETERS, PAYLOAD, OBSTACLES)
-    return place[:2] if of_name else place[:1]
+    return place[:2] if place and place[0] in BY_NAME else place[:1]
 
 
 class _SpecReader:
@@ -270,72 +263,71 @@ class _SpecReader:
         self._path = path
         self._form = form
         self._notes = notes
+        folder = None if form.robot is None else Path(form.robot).expanduser()
+        self._folder = None if folder is None else (path.parent / folder).resolve()
 
-    def load_robot(self) -> Robot:
-        return load_robot(self._folder() or default_robot_folder())
-
-    def load_preset(self) -> Preset | None:
-        return load_preset(self._form.preset) if self._form.preset else None
-
-    def _folder(self) -> Path | None:
-        """Return the robot's folder, from that of the file."""
-        if self._form.robot is None:
+    def read(self) -> SweepSpec | None:
+        """Return what the file asks for; None where there is no robot."""
+        form, notes = self._form, self._notes
+        folder = self._folder or default_robot_folder()
+        robot = notes.attempt(("robot",), load_robot, folder)
+        preset = RobotSetting()
+        minutes = DEFAULT_MINUTES
+        if form.preset is not None:
+            found = notes.attempt(("preset",), load_preset, form.preset)
+            if found is not None:
+                preset, minutes = found.setting, found.minutes
+        if robot is None:
             return None
-        return (self._path.parent / Path(self._form.robot).expanduser()).resolve()
-
-    def read(self, robot: Robot, preset: Preset | None) -> SweepSpec:
-        form = self._form
-        limits = {} if preset is None else preset.effort_limits
-        if not self._notes.attempt(("preset",), robot.with_effort_limits, limits):
-            limits = {}
-        joints = {
-            MISALIGNMENT: {} if preset is None else preset.misalignment_deg,
-            START: {} if preset is None else preset.start_degc,
-            EFFORT_LIMIT: limits,
-            CURRENT_LIMIT: {},
+        if not notes.attempt(
+            ("preset",), robot.with_effort_limits, preset.effort_limits
+        ):
+            preset = replace(preset, effort_limits={})
+        usual = {
+            "minutes": minutes,
+            "posture": preset.posture_of(robot),
+            "other_start_degc": preset.other_start_degc or DEFAULT_START_DEGC,
         }
+        given = {
+            name: usual.get(name) if value is None else value
+            for name, value in form
+            if name in PLAIN
+        }
+        loads = getattr(form, PAYLOAD).items()
         parameters = [
-            *(self._plain(robot, preset, name) for name in PLAIN),
-            *(p for name in joints for p in self._joints(robot, name, joints[name])),
-            *self._payloads(robot),
+            *(self._parameter(robot, (name,), given[name]) for name in PLAIN),
+            *(p for name in BY_JOINT for p in self._joints(robot, name, preset)),
+            *(self._parameter(robot, (PAYLOAD, at), kg) for at, kg in loads),
             *self._obstacles(robot, preset),
-            self._parameter(robot, ("controller",), "controller", form.controller),
+            self._parameter(robot, ("controller",), form.controller),
             *self._push_parameters(robot),
         ]
         known = tuple(p for p in parameters if p is not None)
         self._check_push_in_time(known)
-        return SweepSpec(
+        spec = SweepSpec(
             name=form.name,
             about=form.about,
             path=self._path,
             text=read_text_of(self._path),
-            robot_folder=self._folder(),
+            robot_folder=self._folder,
             robot_name=robot.name,
-            robot_digest=robot_digest(self._folder()),
+            robot_digest=robot_digest(self._folder),
             robots=form.robots,
             seed=form.seed,
             preset=form.preset,
             parameters=known,
             pushes=self._pushes(robot, shortest_s(known)),
             fast_forward=_fast_forward(form.fast_forward),
-            keep=read_keep(form.keep, form.controller, robot, self._notes),
+            keep=read_keep(form.keep, form.controller, robot, notes),
         )
+        self._try_draws(robot, spec)
+        return spec
 
-    def _plain(
-        self, robot: Robot, preset: Preset | None, name: str
-    ) -> Parameter | None:
-        value = getattr(self._form, name)
-        if value is None:
-            value = _default(robot, preset, name)
-        if value is None:
-            return None
-        return self._parameter(robot, (name,), name, value)
-
-    def _parameter(
-        self, robot: Robot, place: Place, name: str, form: Any
-    ) -> Parameter | None:
-        values = self._values(robot, place, name, form)
-        return None if values is None else Parameter(columns=(name,), values=values)
+    def _parameter(self, robot: Robot, place: Place, form: Any) -> Parameter | None:
+        """Return what a form says; None where it says nothing, or is wrong."""
+        column = ".".join(map(str, place))
+        values = None if form is None else self._values(robot, place, column, form)
+        return None if values is None else Parameter(columns=(column,), values=values)
 
     def _values(
         self, robot: Robot, place: Place, column: str, form: Any
@@ -352,50 +344,39 @@ class _SpecReader:
             self._notes.attempt(where, check_value, robot, column, value)
         return values if len(self._notes.problems) == before else None
 
-    def _joints(
-        self, robot: Robot, name: str, preset: dict[str, float]
-    ) -> list[Parameter]:
+    def _joints(self, robot: Robot, name: str, preset: RobotSetting) -> list[Parameter]:
         entries = []
         for key, form in getattr(self._form, name).items():
-            place = (name, key)
-            joints = self._notes.attempt(place, joints_of, robot, key)
-            for joint in joints or ():
-                values = self._values(robot, place, f"{name}.{joint}", form)
-                if values is None:
+            joints = self._notes.attempt((name, key), joints_of, robot, key) or ()
+            found = []
+            for joint in joints:
+                found.append(self._values(robot, (name, key), f"{name}.{joint}", form))
+                if found[-1] is None:
                     break
-            else:
-                if joints:
-                    entries.append(JointEntry(key, joints, read_values(form)))
-        known = {j: v for j, v in preset.items() if j in robot.joint_names}
+            if found and found[-1] is not None:
+                entries.append(JointEntry(key, joints, found[-1]))
+        of_preset = getattr(preset, BY_JOINT[name]).items()
+        known = {j: v for j, v in of_preset if j in robot.joint_names}
         arguments = (robot, name, entries, known)
         return self._notes.attempt((name,), joint_parameters, *arguments) or []
 
-    def _payloads(self, robot: Robot) -> Iterator[Parameter]:
-        for link, form in self._form.payload_kg.items():
-            column = f"{PAYLOAD}.{link}"
-            values = self._values(robot, (PAYLOAD, link), column, form)
-            if values is not None:
-                yield Parameter(columns=(column,), values=values)
-
-    def _obstacles(self, robot: Robot, preset: Preset | None) -> Iterator[Parameter]:
+    def _obstacles(self, robot: Robot, preset: RobotSetting) -> Iterator[Parameter]:
         """Yield what stands in the way, clear of the robot in each of its postures."""
-        postures = self._postures(preset)
-        for name, form in self._form.obstacles.items():
-            place, column = (OBSTACLES, name), f"{OBSTACLES}.{name}"
-            values = self._values(robot, place, column, form)
-            if values is None:
+        form: Any = self._form
+        postures: Iterable[Any] = (preset.posture,)
+        if form.posture is not None:
+            postures = extremes_of(read_values(form.posture))
+        for name, value in form.obstacles.items():
+            place = (OBSTACLES, name)
+            found = self._parameter(robot, place, value)
+            if found is None:
                 continue
-            yield Parameter(columns=(column,), values=values)
-            boxes = [str(v) for v in extremes_of(values) if v != NO_OBSTACLE]
+            yield found
+            boxes = [str(v) for v in extremes_of(found.values) if v != NO_OBSTACLE]
             for box, posture in itertools.product(boxes, postures):
                 if posture is None or posture in robot.postures:
                     setting = RobotSetting(posture=posture, obstacles={name: box})
                     self._notes.attempt(place, setting.check, robot)
-
-    def _postures(self, preset: Preset | None) -> list[str | None]:
-        if self._form.posture is None:
-            return [None if preset is None else preset.setting.posture]
-        return [str(value) for value in extremes_of(read_values(self._form.posture))]
 
     def _push_parameters(self, robot: Robot) -> list[Parameter | None]:
         """Return those of the push that is drawn: last, so that they follow each other.
@@ -407,9 +388,8 @@ class _SpecReader:
         if form is None:
             return []
         found = [
-            self._parameter(robot, (PUSH, name), f"{PUSH}.{name}", value)
+            self._parameter(robot, (PUSH, name), getattr(form, name))
             for name in PUSH_PARAMETERS
-            if (value := getattr(form, name)) is not None
         ]
         if form.quiet_s is not None:
             found.append(Parameter(columns=(QUIET,), values=Fixed(form.quiet_s)))
@@ -427,7 +407,7 @@ class _SpecReader:
             push = Push(at_s=at_s, duration_s=duration_s)
             self._notes.attempt((PUSH,), check_in_time, [push], shortest_s(parameters))
 
-    def try_draws(self, robot: Robot, spec: SweepSpec) -> None:
+    def _try_draws(self, robot: Robot, spec: SweepSpec) -> None:
         """Look whether draws without bounds stay within those of the simulator."""
         for parameter in spec.drawn:
             values = parameter.values
@@ -454,17 +434,6 @@ class _SpecReader:
         return tuple(found)
 
 
-def _default(robot: Robot, preset: Preset | None, name: str) -> Any:
-    """Return what a parameter is that the file does not name; None: the simulator's."""
-    if name == "minutes":
-        return DEFAULT_MINUTES if preset is None else preset.minutes
-    if name == "other_start_degc":
-        return DEFAULT_START_DEGC if preset is None else preset.other_start_degc
-    if name == "posture":
-        return (RobotSetting() if preset is None else preset.setting).posture_of(robot)
-    return None
-
-
 def _push(form: SweepPushForm) -> Push:
     x, y, z = (float(value) for value in form.force_n)
     return Push(
@@ -476,7 +445,5 @@ def _push(form: SweepPushForm) -> Push:
 
 
 def _fast_forward(form: FastForwardForm) -> FastForwardCfg | None:
-    if form.full:
-        return None
-    given = {f.name: getattr(form, f.name, None) for f in fields(FastForwardCfg)}
-    return FastForwardCfg(**{k: v for k, v in given.items() if v is not None})
+    given = form.model_dump(exclude={"full"})
+    return None if form.full else FastForwardCfg(**given)
