@@ -6,10 +6,10 @@
     calls.releaseResource("Head", "Dance")
 
 A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters
-and order are those of the source. Its calls return nothing and know no tokens; so the
-tokens are kept here, by the owner's name. All calls act at the present tick of the
-ledger, and one that waits lets its `Front` pass the time: a loop in a scenario, a
-sleeping thread elsewhere.
+and order are those of the source. Its calls return nothing and know no tokens, so the
+tickets are kept here, by the owner's name; the ledger says which token each stands for
+now. All calls act at the present tick of the ledger, and one that waits lets its
+`Front` pass the time: a loop in a scenario, a sleeping thread elsewhere.
 
 Read into ES2535273 where it is silent:
 
@@ -31,7 +31,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
-from controllers.arbitration.events import Event, Expired, Notified, Released
+from controllers.arbitration.events import Expired, Notified
 from controllers.arbitration.manager.front import (
     Front,
     LedgerSnapshot,
@@ -48,7 +48,7 @@ from controllers.arbitration.policies import (
 )
 from controllers.arbitration.requests import NotGranted, OnLost, Owner, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
-from controllers.arbitration.tokens import NoticeKind, Outcome, Token, TokenId, Why
+from controllers.arbitration.tokens import Outcome, Token, Why
 from models import BadInput, UnknownName
 from models.resources import ResourceKind, ResourceNode
 from models.values import short
@@ -76,83 +76,6 @@ def still_lacking(
         else:
             rest.update(dict.fromkeys(missing))
     return tuple(rest)
-
-
-class TokenWallet:
-    """Keeps tokens by their owner's name, until the ledger says that they ended.
-
-    Reservations made by these calls lose whole. An owner that was paused gets its set
-    back by another token; that one is kept in the place of the old one.
-    """
-
-    def __init__(self) -> None:
-        self._tokens: dict[str, dict[TokenId, Token]] = {}
-        self._expected: set[int] = set()
-        """Numbers of requests whose tokens come here: new ones, and those by which
-        paused ones come back."""
-
-    def keep(self, owner: str, token: Token) -> None:
-        """Put in a token that was granted."""
-        self._tokens.setdefault(owner, {})[token.id] = token
-
-    def expect(self, ticket: Ticket) -> None:
-        """Put in the token of a request, now or as soon as it is granted.
-
-        So it is here before anybody else can see that its owner holds something.
-        """
-        outcome = ticket.outcome
-        if outcome is None:
-            self._expected.add(ticket.number)
-        elif outcome.token is not None:
-            self.keep(ticket.request.owner, outcome.token)
-
-    def resuming(
-        self, owner: str, leaves: Iterable[str], ledger: Ledger
-    ) -> dict[int, None]:
-        """Return the requests by which an owner that paused gets some leaves back."""
-        asked = set(leaves)
-        return {
-            wait.request: None
-            for row in take_snapshot(ledger).resources
-            if row.name in asked
-            for wait in row.waiters
-            if wait.owner == owner and wait.is_paused and wait.request in self._expected
-        }
-
-    def covering(
-        self, owner: str, leaves: Iterable[str], ledger: Ledger
-    ) -> dict[Token, list[str]]:
-        """Return an owner's tokens that cover some of the leaves, and which.
-
-        Also those that a part of it has meanwhile: they are its own to give back.
-        """
-        mine, asked = self._tokens.get(owner, {}), set(leaves)
-        found: dict[Token, list[str]] = {}
-        for row in take_snapshot(ledger).resources if mine else ():
-            for holding in row.holders if row.name in asked else ():
-                if holding.token in mine:
-                    found.setdefault(mine[holding.token], []).append(row.name)
-        return found
-
-    def hear(self, event: Event) -> None:
-        """Learn from the ledger which tokens ended and which come back."""
-        match event:
-            case Released(is_whole=True) | Expired():
-                self._drop(event.owner, event.token)
-            case Notified(kind=NoticeKind.LOST, token=TokenId() as token):
-                if self._drop(event.owner, token) and event.request is not None:
-                    self._expected.add(event.request)
-            case Notified(kind=NoticeKind.OUTCOME, outcome=Outcome() as outcome):
-                if event.request in self._expected:
-                    self._expected.remove(event.request)
-                    if outcome.token is not None:
-                        self.keep(event.owner, outcome.token)
-            case _:
-                pass
-
-    def _drop(self, owner: str, token: TokenId) -> bool:
-        """Throw a token away; return whether it was here."""
-        return self._tokens.get(owner, {}).pop(token, None) is not None
 
 
 NAME_SEPARATOR = "__"
@@ -284,9 +207,8 @@ class ES2535273Calls:
         """
         self._front = front
         self._services = services
-        self._wallet = TokenWallet()
-        with front.step() as (ledger, _):
-            ledger.hear_at_once(self._wallet.hear)
+        self._tickets: dict[str, list[Ticket]] = {}
+        """Owner to its requests by these calls that wait, hold or are paused."""
 
     # -- the calls of ES2535273 -------------------------------------------------------
 
@@ -381,10 +303,10 @@ class ES2535273Calls:
         check_name(ownerName, "an owner")
         with self._front.step() as (ledger, _):
             ledger.tree.node(resourceName)
-            found = self._wallet.covering(ownerName, [resourceName], ledger)
-        if not found:
-            raise _not_held(resourceName, ownerName)
-        return next(iter(found))
+            for now in self._present(ownerName, ledger):
+                if isinstance(now, Token) and ledger.covers(now, resourceName):
+                    return now
+        raise _not_held(resourceName, ownerName)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -423,7 +345,7 @@ class ES2535273Calls:
                     left_s = max(0, due - tick) * ledger.cfg.tick_s
                     request = replace(request, timeout_s=left_s)
                 ticket = self._front.ask(request)
-                self._wallet.expect(ticket)
+                self._tickets.setdefault(name, []).append(ticket)
             outcome = self._front.wait(ticket)
             if outcome.is_granted:
                 return outcome
@@ -448,29 +370,52 @@ class ES2535273Calls:
         names = check_names(names, "resources")
         check_name(owner, "an owner")
         with self._front.step() as (ledger, tick):
+            present = self._present(owner, ledger)
             given: dict[Token, set[str]] = {}
-            paused: dict[int, None] = {}
+            paused: set[int] = set()
             for name in names:
-                leaves = ledger.tree.leaves(name)
-                found = self._wallet.covering(owner, leaves, ledger)
-                resuming = self._wallet.resuming(owner, leaves, ledger)
-                if not found and not resuming:
+                leaves = set(ledger.tree.leaves(name))
+                found = False
+                for now in present:
+                    if isinstance(now, Ticket):  # paused: it would resume with these
+                        meant = leaves.intersection(now.request.resources)
+                        paused.update([now.number] if meant else ())
+                    else:
+                        meant = {leaf for leaf in leaves if ledger.covers(now, leaf)}
+                        given.setdefault(now, set()).update(meant)
+                    found = found or bool(meant)
+                if not found:
                     raise _not_held(name, owner)
-                paused.update(dict.fromkeys(resuming))
-                for token, here in found.items():
-                    given.setdefault(token, set()).update(here)
-            for number in paused:
+            for number in sorted(paused):
                 ledger.withdraw(number, tick)
-            for token, leaves_of_it in given.items():
-                ledger.release(token, tick, sorted(leaves_of_it))
+            for token, leaves in given.items():
+                if leaves:
+                    ledger.release(token, tick, sorted(leaves))
+
+    def _present(self, owner: str, ledger: Ledger) -> list[Token | Ticket]:
+        """Return the valid tokens of an owner, and the tickets of what is paused.
+
+        Tickets of what has ended are forgotten.
+        """
+        found: list[Token | Ticket] = []
+        kept: list[Ticket] = []
+        for ticket in self._tickets.pop(owner, ()):
+            if ticket.outcome is None:  # it waits, in another thread
+                kept.append(ticket)
+            elif ticket.outcome.token is not None and ledger.knows(owner):
+                now = ledger.follow(owner, ticket.outcome.token)
+                if now is not None:
+                    found.append(now)
+                    kept.append(ticket)
+        if kept:
+            self._tickets[owner] = kept
+        return found
 
     def _on_lost(self, owner: str, home: object) -> OnLost | None:
         """Return what tells an owner of its losses; None if it has no such method."""
-        for one in (home, self._services.get(owner)):
-            method = getattr(one, "onResourceLost", None)
-            if callable(method):
-                break
-        else:
+        homes = (home, self._services.get(owner))
+        method = _method("onResourceLost", homes)
+        if method is None:
             return None
 
         def tell(lost: Notified | Expired) -> None:
@@ -491,11 +436,8 @@ class ES2535273Calls:
         homes += [self._services[name]] if name in self._services else []
         if not callback or not homes:
             return None
-        for home in homes:
-            method = getattr(home, callback, None)
-            if callable(method):
-                break
-        else:
+        method = _method(callback, homes)
+        if method is None:
             known = [word for word in dir(homes[-1]) if not word.startswith("_")]
             raise UnknownName("Callback", callback, known, f"service {name!r}")
 
@@ -508,6 +450,12 @@ class ES2535273Calls:
             return _call_for_each(method, left, name)
 
         return CallbackOnDemand(function=tell)
+
+
+def _method(name: str, homes: Iterable[object]) -> Callable[[str, str], object] | None:
+    """Return the first method of a name that one of several objects has."""
+    found = (getattr(home, name, None) for home in homes)
+    return next((method for method in found if callable(method)), None)
 
 
 def _call_for_each(
