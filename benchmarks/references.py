@@ -24,7 +24,6 @@ class BareMutex:
     """Owners of names by a random token, under a mutex."""
 
     def __init__(self) -> None:
-        """Begin with everything free."""
         self._lock = threading.Lock()
         self._tokens: dict[str, bytes] = {}
 

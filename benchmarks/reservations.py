@@ -209,7 +209,6 @@ class Sink:
     """A robot that stands still and throws away what it is told."""
 
     def __init__(self, robot: Robot) -> None:
-        """Stand in the robot's first posture."""
         self.writes = 0
         self._robot = robot
 

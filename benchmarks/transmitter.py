@@ -117,7 +117,6 @@ class _Repeated:
     def __init__(
         self, unit: Unit, token: Token, item: Mapping[str, Value], length: int = ENDLESS
     ) -> None:
-        """Keep the item."""
         self.unit = unit
         self.parts = NO_PARTS
         self.label = unit.value
@@ -169,7 +168,6 @@ class _World:
     """A transmitter with a bus for each unit, and what its streams put out."""
 
     def __init__(self, robot: Robot) -> None:
-        """Let one owner have the whole robot."""
         self.ledger = Ledger(ResourceTree(robot.resources))
         devices = map_devices(robot.resources, robot)
         self.sink = Sink(robot)

@@ -55,12 +55,6 @@ class Timeline:
     """Motor to its angle at each frame, in rad."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no timeline.
-
-        Raises:
-            BadInput: it has no frame, or no rate, or a motor has too few angles or too
-                many.
-        """
         if self.frames < 1 or not 0.0 < self.frames_per_second < float("inf"):
             raise BadInput(
                 f"a timeline of {self.frames} frames at {self.frames_per_second} a "
@@ -110,12 +104,6 @@ class Behaviour:
     priority: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what is no need or no part, and names that are there twice.
-
-        Raises:
-            BadInput: a name, a rate or a part is none, a choice neither true nor false,
-                or two behaviours of the tree have one name.
-        """
         object.__setattr__(self, "name", check_name(self.name, "a behaviour"))
         for what in ("essential", "optional"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))

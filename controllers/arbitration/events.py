@@ -179,7 +179,6 @@ class Requested(Event):
     """Motors among the leaves that nobody named: they come with their torque limits."""
 
     def __post_init__(self) -> None:
-        """Let nobody change the mappings."""
         object.__setattr__(self, "shares", ReadOnly(self.shares))
         optional = ReadOnly(self.optional) if self.optional else NOTHING
         object.__setattr__(self, "optional", optional)
@@ -199,7 +198,6 @@ class Granted(Event):
     """Leaf to the ancestor's reservation that this one is inside of."""
 
     def __post_init__(self) -> None:
-        """Let nobody change the mappings."""
         object.__setattr__(self, "shares", ReadOnly(self.shares))
         inside = ReadOnly(self.inside) if self.inside else NOTHING
         object.__setattr__(self, "inside", inside)

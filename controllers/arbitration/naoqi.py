@@ -21,7 +21,8 @@ Read into ES2535273 where it is silent:
 - A negative time limit is refused: no request waits for ever. (ALResourceManager
   [choregraphe-resources] waits for ever there.)
 - A call that gets nothing raises `NotGranted`, one that releases what its owner does
-  not hold raises `BadInput`; neither changes anything.
+  not hold raises `BadInput`, one that names what is not there `UnknownName`; none of
+  them changes anything.
 - States are not owned in ALResourceManager; here who asks for one holds it, and loses
   it when the robot leaves it.
 """
@@ -95,11 +96,7 @@ class TreeOwner(Protocol):
 
 
 def name_of(owner: str | TreeOwner) -> str:
-    """Return the name of an owner, given by it or as an object.
-
-    Raises:
-        BadInput: it is no name.
-    """
+    """Return the name of an owner, given by it or as an object."""
     name = owner if isinstance(owner, str) else getattr(owner, "name", owner)
     return check_name(name, "an owner")
 
@@ -231,7 +228,6 @@ class ES2535273Calls:
 
         Raises:
             NotGranted: the time is over, or waiting would have no end.
-            UnknownName: there is no such resource or callback.
             BadInput: the time limit is negative.
         """
         self._take([resourceName], ownerName, callbackName, timeoutSeconds)
@@ -273,9 +269,6 @@ class ES2535273Calls:
             owner: a name, or an object with a place in a tree.
             callback: as in `waitForResource`.
             timeout: longest wait in s for all together.
-
-        Raises:
-            NotGranted, UnknownName, BadInput: as `waitForResource`.
         """
         self._take(resources, owner, callback, timeout)
 
@@ -287,7 +280,6 @@ class ES2535273Calls:
 
         Raises:
             BadInput: the owner did not take it by these calls, or has lost it.
-            UnknownName: there is no such resource.
         """
         self._release([resourceName], ownerName)
 
@@ -298,7 +290,6 @@ class ES2535273Calls:
 
         Raises:
             BadInput: the owner did not take it by these calls, or has lost it.
-            UnknownName: there is no such leaf.
         """
         check_name(ownerName, "an owner")
         with self._front.step() as (ledger, _):
@@ -502,11 +493,7 @@ class ALResourceManager(ES2535273Calls):
     def acquireResourcesTree(
         self, resources: Sequence[str], module: str, callback: str, timeout: float
     ) -> None:
-        """Take several at once; parents and children of one request do not conflict.
-
-        Raises:
-            NotGranted, UnknownName, BadInput: as `waitForResource`.
-        """
+        """Take several at once; parents and children of one request do not conflict."""
         self._take(resources, module, callback, timeout)
 
     def waitForResourcesTree(
@@ -527,9 +514,6 @@ class ALResourceManager(ES2535273Calls):
 
         Returns:
             The names that the owner has now; of a composite, all of it.
-
-        Raises:
-            NotGranted, UnknownName, BadInput: as `waitForResource`.
         """
         outcome = self._take(resources, owner, callback, timeout, optional)
         missing = outcome.missing if outcome else ()
@@ -546,7 +530,6 @@ class ALResourceManager(ES2535273Calls):
 
         Raises:
             BadInput: the owner holds nothing of one of them.
-            UnknownName: there is no such resource.
         """
         self._release(resources, owner)
 
@@ -620,11 +603,7 @@ class ALResourceManager(ES2535273Calls):
         self.createResourcesList([name], parent)
 
     def createResourcesList(self, names: Sequence[str], parent: str) -> None:
-        """Let several be known under one parent, all or none.
-
-        Raises:
-            BadInput: as `createResource`.
-        """
+        """Let several be known under one parent, all or none."""
         names = check_names(names, "names")
         with self._front.step() as (ledger, tick):
             above = parent or ledger.tree.root.name

@@ -67,12 +67,6 @@ class Answer:
     """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
 
     def __post_init__(self) -> None:
-        """Refuse words that are no answers, and times that are no times.
-
-        Raises:
-            UnknownName: there is no such answer; `keep` is one, plain or as AnswerKind.
-            BadInput: a time is no number from 0.
-        """
         kind = word(AnswerKind, self.kind, "kind of an answer")
         object.__setattr__(self, "kind", kind)
         keep_time(self, "after_s", "an answer")
@@ -165,11 +159,6 @@ class StopOnDemand:
     """Time to stop in s: a walking robot first gets both feet down."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no time.
-
-        Raises:
-            BadInput: it is no number from 0.
-        """
         keep_time(self, "within_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
@@ -193,11 +182,6 @@ class PauseOnDemand:
     """Longest pause in s; None has no limit."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no time.
-
-        Raises:
-            BadInput: one is no number from 0.
-        """
         keep_time(self, "within_s", f"policy {self.name!r}")
         if self.resume_timeout_s is not None:
             keep_time(self, "resume_timeout_s", f"policy {self.name!r}")
@@ -239,11 +223,6 @@ class CallbackOnDemand:
         return self.function is not _keep
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be called with a demand, and what is no time.
-
-        Raises:
-            BadInput: the function is none, or the limit no number from 0.
-        """
         check_takes_demand(self.function, "the function of a callback")
         if self.limit_s is not None:
             keep_time(self, "limit_s", f"policy {self.name!r}")

@@ -67,13 +67,6 @@ class Owner:
     called when the change is made, and may ask anew; what they raise hinders nobody."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
-
-        Raises:
-            BadInput: the name is none, the priority out of range, a time negative, the
-                policy or a hook none.
-            UnknownName: a tie rule, or the policy's name, is none.
-        """
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
         object.__setattr__(self, "asker_tie", asker_tie)
         holder_tie = word(HolderTie, self.holder_tie, "holder_tie")
@@ -175,14 +168,6 @@ class Request:
     """Enlarge this token of the owner's instead of making a new one."""
 
     def __post_init__(self) -> None:
-        """Refuse what no manager could grant; what is as it should be stays as it is.
-
-        Raises:
-            BadInput: nothing is asked for, a text is given for several names, a name
-                comes twice, a rate, a priority or a time limit is out of range, the
-                policy is none.
-            UnknownName: a word, or the policy's name, is none of its kind.
-        """
         loss, asker, holder = self.loss, self.asker_tie, self.holder_tie
         if type(loss) is not Loss or asker is not None or holder is not None:
             self._check_words()
@@ -344,7 +329,6 @@ class StaleToken(TestbedError):
     """A token is not valid (any more); nothing has changed."""
 
     def __init__(self, token: Token, reason: Refusal) -> None:
-        """Say which token, by its public part, and why it is refused."""
         self.token = token
         self.reason = reason
         super().__init__(

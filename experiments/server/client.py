@@ -238,7 +238,6 @@ class Client(ServerLink):
     # -- life --------------------------------------------------------------------------
 
     def __enter__(self) -> "Client":
-        """Register."""
         try:
             self.open()
         except BaseException:

@@ -127,7 +127,6 @@ class _Call:
     """A function at work for one demand."""
 
     def __init__(self, demand: Demand, began_s: float) -> None:
-        """Note who asked, and when."""
         self.demand = demand
         self.began_s = began_s
         self.is_done = False

@@ -114,7 +114,6 @@ class Refused(TestbedError):
     """The server will not do it; nothing has changed there."""
 
     def __init__(self, status: int, text: str) -> None:
-        """Keep the HTTP status for those who look closer."""
         self.status = status
         super().__init__(text)
 
@@ -152,11 +151,9 @@ class ServerLink:
         )
 
     def __enter__(self) -> "ServerLink":
-        """Return the link itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the connections."""
         self.close()
 
     def close(self) -> None:

@@ -141,11 +141,6 @@ class ServerCfg:
     higher."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be, or would stand open to a network.
-
-        Raises:
-            BadInput: port, secret or a limit is out of range.
-        """
         if not 0 <= self.port <= 65_535:
             raise BadInput(f"port is {self.port}; give one from 1 to 65535, or 0.")
         if not self.silent_reader_s > 0.0 or self.max_connections < 1:
@@ -234,13 +229,11 @@ class ReservationServer:
         self._server.should_exit = True
 
     def __enter__(self) -> "ReservationServer":
-        """Serve in a thread."""
         self._thread = threading.Thread(target=self.run, name="reservations-server")
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the thread."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -250,7 +243,6 @@ class _Server(uvicorn.Server):
     """Ends streams before it waits for them, and ends by a signal with success."""
 
     def __init__(self, routes: Routes, config: uvicorn.Config) -> None:
-        """Prepare to serve."""
         super().__init__(config)
         self._routes = routes
 

@@ -238,11 +238,9 @@ class SharedLedger:
         self._timer.start()
 
     def __enter__(self) -> "SharedLedger":
-        """Return the front itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close it."""
         self.close()
 
     def close(self) -> None:

@@ -52,7 +52,6 @@ class RecogniserCfg:
     on_belly: str = "Belly"
 
     def __post_init__(self) -> None:
-        """Refuse limits that overlap."""
         if not 0.0 < self.upright_within_deg <= self.lying_from_deg < 180.0:
             raise BadInput(
                 f"upright within {self.upright_within_deg}, lying from "
@@ -174,7 +173,6 @@ class PostureMonitorCfg:
     recogniser: RecogniserCfg = field(default_factory=RecogniserCfg)
 
     def __post_init__(self) -> None:
-        """Refuse a time that is none."""
         if not 0.0 <= self.settle_s < float("inf"):
             raise BadInput(f"settle_s is {self.settle_s} s; give a number from 0 up.")
 

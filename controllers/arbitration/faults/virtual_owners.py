@@ -52,14 +52,17 @@ class Occupation:
     """Whether nobody else may use it."""
 
     def __post_init__(self) -> None:
-        """Refuse a cap that is no stiffness."""
         cap = self.effort_cap
         if cap is not None and not is_fraction(cap):
             raise BadInput(f"effort cap is {short(cap)}; give a stiffness from 0 to 1.")
 
 
 class VirtualOwner:
-    """Keeps the ledger in step with what a cause occupies."""
+    """Keeps the ledger in step with what a cause occupies.
+
+    As with all of this module a resource that is not known is an `UnknownName`, a tick
+    that is over a `BadInput`, and nothing changes.
+    """
 
     def __init__(self, ledger: Ledger, name: str) -> None:
         """Occupy nothing yet.
@@ -87,10 +90,6 @@ class VirtualOwner:
         Args:
             parts: resource, leaf or composite, to the way of occupying it.
             tick: now.
-
-        Raises:
-            UnknownName: there is no such resource; nothing changes.
-            BadInput: the tick is over; nothing changes.
         """
         wanted: dict[str, Occupation] = {}
         for part, occupation in parts.items():
@@ -191,7 +190,6 @@ class BrokenPart:
             occupation: limp and nobody's, or usable with less effort.
 
         Raises:
-            UnknownName: there is no such resource; nothing changes.
             BadInput: no part is named, or the tick is over; nothing changes.
         """
         names = tuple(parts)
@@ -204,7 +202,6 @@ class BrokenPart:
 
         Raises:
             UnknownName: no such fault was told; nothing changes.
-            BadInput: the tick is over; nothing changes.
         """
         names = tuple(parts)
         for name in names:
@@ -229,7 +226,6 @@ class DegradedMode:
     two meet the smaller one counts."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no stiffness."""
         if not self.caps:
             raise BadInput(f"mode {self.name!r} caps nothing; name a resource.")
         for resource, cap in self.caps.items():
@@ -282,7 +278,6 @@ class DegradedModes:
 
         Raises:
             UnknownName: it is not in force.
-            BadInput: the tick is over; nothing changes.
         """
         if name not in self._owners:
             raise UnknownName("Mode", name, self._owners, "the modes in force")
@@ -314,7 +309,6 @@ class HotEngineCfg:
     once a second, a cool motor warms by less than 10 K in that time, at full effort."""
 
     def __post_init__(self) -> None:
-        """Refuse thresholds that would chatter, and a cap that is no stiffness."""
         if not self.release_degc < self.onset_degc < float("inf"):
             raise BadInput(
                 f"hot from {self.onset_degc} °C and cool below {self.release_degc} °C; "
@@ -341,7 +335,6 @@ class HotEngine:
     def __init__(
         self, ledger: Ledger, robot: Robot, cfg: HotEngineCfg | None = None
     ) -> None:
-        """Take every motor as cool; one without a leaf is nobody's and out of reach."""
         self.cfg = cfg or HotEngineCfg()
         self._owner = VirtualOwner(ledger, self.cfg.name)
         leaf_of = {

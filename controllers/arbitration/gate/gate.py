@@ -140,7 +140,6 @@ class Gate:
             None when it is accepted; `flush` may still reject it.
 
         Raises:
-            UnknownName: there is no such leaf.
             BadInput: the value is of the wrong shape, not finite, or out of range.
         """
         line = self._lines.get(leaf) if type(leaf) is str else None
@@ -190,10 +189,6 @@ class Gate:
         Returns:
             The batch; once it is broken, `why` says by what. Up to the flush its sender
             may break it, so that none is written.
-
-        Raises:
-            UnknownName, BadInput: as `submit`; BadInput also if a leaf stands in two
-                parts.
         """
         check_batch(parts, rights)
         commands = []

@@ -140,7 +140,6 @@ class MotorWriter(DeviceWriter):
     )
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
-        """Command the joints of a leaf; its motor's leading joint is the first."""
         robot = outputs.robot
         self.joints = tuple(leaf.joints.tolist())
         lead = self.joints[0]

@@ -329,7 +329,6 @@ class Calls(AbstractContextManager[None]):
     """
 
     def __init__(self, state: ReservationState) -> None:
-        """Begin with no call made."""
         self._state = state
         self._depth = 0
         self.asks: Waiting | None = None
@@ -356,11 +355,9 @@ class Calls(AbstractContextManager[None]):
         return self
 
     def __enter__(self) -> None:
-        """Begin a change."""
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """End a change: grant what is free; at last, see that nobody is stuck."""
         state = self._state
         self._depth -= 1
         self.made += 1

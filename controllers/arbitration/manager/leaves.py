@@ -32,7 +32,6 @@ class ExclusiveLeaf(Leaf):
     kind: ClassVar[ResourceKind] = ResourceKind.EXCLUSIVE
 
     def __init__(self, name: str) -> None:
-        """Begin free."""
         super().__init__(name)
         self.stack: list[Reservation] = []
 
@@ -117,7 +116,6 @@ class CumulativeLeaf(Leaf):
     kind: ClassVar[ResourceKind] = ResourceKind.CUMULATIVE
 
     def __init__(self, name: str) -> None:
-        """Begin free."""
         super().__init__(name)
         self._seats: dict[Reservation | None, _Seat] = {None: _Seat(FULL, None)}
         """None: the whole."""
@@ -219,7 +217,6 @@ class StateGroup:
     __slots__ = ("active", "leaves", "name")
 
     def __init__(self, name: str) -> None:
-        """Begin with none active."""
         self.name = name
         self.leaves: dict[str, StateLeaf] = {}
         self.active: StateLeaf | None = None
@@ -233,7 +230,6 @@ class StateLeaf(Leaf):
     competes: ClassVar[bool] = False
 
     def __init__(self, name: str, group: StateGroup) -> None:
-        """Begin inactive."""
         super().__init__(name)
         self.group = group
         group.leaves[name] = self

@@ -71,10 +71,14 @@ class Ledger:
     """Grants, keeps and ends reservations.
 
     A listener sees every event in its order, once the call that made it is done. It and
-    a conflict policy may call the ledger, with the present tick. An error leaves
-    everything as it was, but for what was due before its tick. What a listener raises
+    a conflict policy may call the ledger, with the present tick. What a listener raises
     the next `advance` raises: a change is made whole, its caller gets its ticket, and
     the other listeners are told.
+
+    Every call raises `UnknownName` for an owner, a resource or a state that is not
+    known, `BadInput` for what makes no sense (a composite where a leaf is meant, one
+    text for several names, a tick that is over), `StaleToken` for a token that is dead.
+    An error leaves everything as it was, but for what was due before its tick.
     """
 
     def __init__(
@@ -209,10 +213,6 @@ class Ledger:
 
         Returns:
             None if it may, else why not.
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: it is a composite, or the token is none.
         """
         resource = inventory.find_leaf(self._state, leaf)
         if token is None:
@@ -242,10 +242,6 @@ class Ledger:
 
         Returns:
             None if it may, else why not.
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: it is a composite, or the token is none.
         """
         reason = self.authorise(token, motor)
         if reason is not Refusal.NOT_COVERED or token is None:
@@ -257,10 +253,6 @@ class Ledger:
         """Return the motors whose torque limit a valid token leaves as it is.
 
         A virtual owner has them: they are nobody's to limit, but of who is entrusted.
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: it is a composite, or the token is none.
         """
         motors = inventory.find_leaf(self._state, limit).limits
         frozen = tuple([motor.name for motor in motors if motor.is_frozen])
@@ -269,12 +261,7 @@ class Ledger:
         return frozen
 
     def covers(self, token: Token, leaf: str) -> bool:
-        """Whether a live token covers a leaf, may its holder use it now or not.
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: it is a composite, or the token is none.
-        """
+        """Whether a live token covers a leaf, may its holder use it now or not."""
         resource, found = (
             inventory.find_leaf(self._state, leaf),
             self._state.find(token),
@@ -301,9 +288,6 @@ class Ledger:
 
         Returns:
             The valid token; the ticket with which it waits to resume; None: it ended.
-
-        Raises:
-            UnknownName: the owner is not known.
         """
         if type(token) is not Token:
             kind = type(token).__name__  # its value may be a secret
@@ -316,20 +300,11 @@ class Ledger:
         return token is not None and self._state.find(token) not in unknown
 
     def effort_cap(self, leaf: str) -> float:
-        """Return the largest stiffness that virtual owners allow, in [0, 1].
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: it is a composite.
-        """
+        """Return the largest stiffness that virtual owners allow, in [0, 1]."""
         return inventory.find_leaf(self._state, leaf).effort_cap()
 
     def active_state(self, group: str) -> str | None:
-        """Return the active state of a set, None if none is.
-
-        Raises:
-            UnknownName: there is no such set of states.
-        """
+        """Return the active state of a set, None if none is."""
         active = self._state.group(group).active
         return active.name if active else None
 
@@ -354,7 +329,6 @@ class Ledger:
 
         Raises:
             BadInput: a time is out of range; nothing changes.
-            UnknownName: there is no such preemption; nothing changes.
         """
         said = {"preemption": preemption, "retry_s": retry_s, "overtake_s": overtake_s}
         given: Any = {name: rule for name, rule in said.items() if rule is not None}
@@ -414,7 +388,6 @@ class Ledger:
         """Register an owner, or replace its defaults.
 
         Raises:
-            UnknownName: its parent is not known.
             BadInput: it is known under another parent, has the name of a virtual owner
                 or of a behaviour that runs, or is too deep in the tree.
         """
@@ -428,11 +401,7 @@ class Ledger:
             inventory.add_owner(self._state, owner)
 
     def knows(self, owner: str) -> bool:
-        """Whether there is an owner of this name.
-
-        Raises:
-            BadInput: it is no name.
-        """
+        """Whether there is an owner of this name."""
         return check_name(owner, "an owner") in self._state.owners
 
     def check_free(self, owner: str) -> None:
@@ -450,9 +419,6 @@ class Ledger:
 
         Returns:
             The number of this start, for the calls below.
-
-        Raises:
-            UnknownName: the owner is not known.
         """
         return inventory.start(self._state, self._state.owner(owner))
 
@@ -481,11 +447,7 @@ class Ledger:
             record.started, record.is_starting = None, False
 
     def renew(self, owner: str, tick: int) -> None:
-        """Note a sign of life: the time to live of an owner begins anew.
-
-        Raises:
-            UnknownName: it is not known.
-        """
+        """Note a sign of life: the time to live of an owner begins anew."""
         with self._calls.at(tick):
             inventory.renew(self._state, self._state.owner(owner))
 
@@ -493,9 +455,6 @@ class Ledger:
         """End all that an owner and its descendants hold and wait for: it is gone.
 
         It may come back and ask anew; its old tokens stay dead.
-
-        Raises:
-            UnknownName: it is not known.
         """
         with self._calls.at(tick):
             inventory.drop(self._state, self._state.owner(owner))
@@ -508,10 +467,6 @@ class Ledger:
         Args:
             owners: a parent before its parts, which give back before it.
             tick: now.
-
-        Raises:
-            UnknownName: one is not known; nothing changes.
-            BadInput: one text is given for several names.
         """
         names = check_names(owners, "owners")
         with self._calls.at(tick):
@@ -521,7 +476,6 @@ class Ledger:
         """Drop an owner, and know it no more.
 
         Raises:
-            UnknownName: it is not known.
             BadInput: others are a part of it.
         """
         with self._calls.at(tick):
@@ -535,9 +489,6 @@ class Ledger:
         So is the controller of the stiffness, which whoever lets robots move installs.
         What it limits it takes without the motors. It ends with the owner: who comes
         back by that name is entrusted anew, or not.
-
-        Raises:
-            UnknownName: the owner is not known.
         """
         with self._calls.at(tick):
             holdings.entrust(
@@ -550,8 +501,6 @@ class Ledger:
         """Let an owner shift the motors of a token, or forbid it, while it holds them.
 
         Raises:
-            StaleToken: it is dead; nothing changes.
-            UnknownName: the owner is not known.
             BadInput: the token covers no motor.
         """
         self._allow(token, owner, Right.SHIFT, tick, is_allowed)
@@ -565,8 +514,6 @@ class Ledger:
         holder, whose own wish it is.
 
         Raises:
-            StaleToken: it is dead; nothing changes.
-            UnknownName: the owner is not known.
             BadInput: the token covers no motor.
         """
         self._allow(token, owner, Right.LIMIT, tick, is_allowed)
@@ -577,9 +524,7 @@ class Ledger:
         """Ask for resources; at once or later the ticket has an outcome.
 
         Raises:
-            UnknownName: the owner or a resource is not known.
             BadInput: the request cannot be granted by anybody.
-            StaleToken: the token to be enlarged is dead.
         """
         state = self._state
         if not isinstance(request, Request):
@@ -614,8 +559,6 @@ class Ledger:
         """Give back all of a token, or some resources of it.
 
         Raises:
-            StaleToken: it is dead; nothing changes.
-            UnknownName: a resource is not known.
             BadInput: it does not cover one of them.
         """
         names = None if names is None else check_names(names, "names")
@@ -636,8 +579,6 @@ class Ledger:
         lends all that it has stays alive.
 
         Raises:
-            StaleToken: it is dead; nothing changes.
-            UnknownName: a resource is not known.
             BadInput: it does not cover one of them.
         """
         names = check_names(names, "names")
@@ -677,10 +618,6 @@ class Ledger:
             tick: now.
             names: leaves; None: all that it has lent. With a stiffness come the motors
                 that were lent with it, and no others.
-
-        Raises:
-            StaleToken: it is dead; nothing changes.
-            BadInput: one text is given for several names.
         """
         names = None if names is None else check_names(names, "names")
         if not _lent_of(self._state.live(token), names):
@@ -743,7 +680,6 @@ class Ledger:
             is_total: whether nobody else may use them.
 
         Raises:
-            UnknownName: a resource is not known.
             BadInput: the cap is out of range, or a real owner has that name.
         """
         names, by = check_names(names, "names"), check_name(by, "a virtual owner")
@@ -771,9 +707,6 @@ class Ledger:
             by: the virtual owner; what others hold stays theirs.
             tick: now.
             names: leaves or composites; None gives back all.
-
-        Raises:
-            UnknownName: a resource is not known.
         """
         names = None if names is None else check_names(names, "names")
         by = check_name(by, "a virtual owner")
@@ -789,9 +722,6 @@ class Ledger:
         """Note as a fact which state of a set is active: a fall is one.
 
         Those who need the state that is left lose it.
-
-        Raises:
-            UnknownName: there is no such set, or no such state in it.
         """
         with self._calls.at(tick):
             states = self._state.group(group)
@@ -812,9 +742,6 @@ class Ledger:
 
         Returns:
             Whether all gave way at once.
-
-        Raises:
-            UnknownName: there is no such set, or no such state in it.
         """
         by = check_name(by, "an asker") if by else ""
         with self._calls.at(tick):
@@ -833,7 +760,6 @@ class Ledger:
 
         Raises:
             BadInput: the name is taken, or the parent is a leaf in use.
-            UnknownName: there is no such parent.
         """
         with self._calls.at(tick):
             inventory.add_resource(self._state, name, parent, kind)
@@ -842,7 +768,6 @@ class Ledger:
         """Forget a leaf; a composite that has no parts any more becomes one.
 
         Raises:
-            UnknownName: there is no such resource.
             BadInput: it has parts, is in use, or commands a part of the robot.
         """
         with self._calls.at(tick):

@@ -89,7 +89,6 @@ class OwnerRecord:
     """Whether that one still asks for what it needs at its start."""
 
     def __post_init__(self) -> None:
-        """Find its place in the tree of owners."""
         above = self.parent
         self.depth = above.depth + 1 if above else 0
         self.line = frozenset({self}) | (above.line if above else frozenset())
@@ -217,7 +216,6 @@ class Leaf(ABC):
     """Whether those who wait for it stand in a queue."""
 
     def __init__(self, name: str) -> None:
-        """Begin free."""
         self.name = name
         self.waiters: list[Waiting] = []
         """Those that need it, in their order."""
@@ -385,7 +383,6 @@ class AvailabilityWatch:
     lost: Shares
 
     def __post_init__(self) -> None:
-        """Put a mark on the owner and on each leaf."""
         self.owner.watches[self] = None
         for leaf in self.lost:
             leaf.watches[self] = None

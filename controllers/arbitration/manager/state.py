@@ -74,13 +74,6 @@ class LedgerCfg:
     """Records of ended tokens that are kept to say why a command is refused."""
 
     def __post_init__(self) -> None:
-        """Refuse periods that are none.
-
-        Raises:
-            BadInput: a period is no positive number, the number of records no whole
-                one from 0, or a choice neither true nor false.
-            UnknownName: there is no such preemption.
-        """
         preemption = word(Preemption, self.preemption, "Preemption")
         object.__setattr__(self, "preemption", preemption)
         for name in ("tick_s", "retry_s"):
@@ -147,7 +140,6 @@ class Timers:
     """
 
     def __init__(self) -> None:
-        """Begin with nothing due."""
         self._heap: list[_Timer] = []
         self._count = 0
         self._over = 0
@@ -209,7 +201,6 @@ class ReservationState:
     """What is held, waited for, due and known."""
 
     def __init__(self, cfg: LedgerCfg, mint: TokenMint, tree: ResourceTree) -> None:
-        """Begin empty."""
         self.cfg = cfg
         self.mint = mint
         self.tree = tree
@@ -370,22 +361,14 @@ class ReservationState:
         return end if secret == token.secret else Refusal.UNKNOWN
 
     def live(self, token: Token) -> Reservation:
-        """Return the reservation of a token.
-
-        Raises:
-            StaleToken: it is dead, or never was.
-        """
+        """Return the reservation of a token."""
         found = self.find(token)
         if isinstance(found, Refusal):
             raise StaleToken(token, found)
         return found
 
     def follow(self, owner: OwnerRecord, token: Token) -> Token | Ticket | None:
-        """Return what an owner has now in the place of a token, over pauses.
-
-        Raises:
-            BadInput: it is no token at all.
-        """
+        """Return what an owner has now in the place of a token, over pauses."""
         self.find(token)
         for reservation in owner.reservations:
             if token in (reservation.first, reservation.token):
@@ -396,12 +379,7 @@ class ReservationState:
         return None
 
     def ticket(self, number: int) -> Ticket:
-        """Return the ticket of a request that waits.
-
-        Raises:
-            UnknownName: none of this number does.
-            BadInput: it is no number.
-        """
+        """Return the ticket of a request that waits."""
         waiting = self.request(number)
         if waiting is None:
             known = map(str, self.waiting)
@@ -409,11 +387,7 @@ class ReservationState:
         return waiting.ticket
 
     def request(self, number: int) -> Waiting | None:
-        """Return the request of a ticket's number while it waits.
-
-        Raises:
-            BadInput: it is no number.
-        """
+        """Return the request of a ticket's number while it waits."""
         if type(number) is not int:
             raise BadInput(
                 f"the number of a ticket is {short(number)}; give a whole number, such "
@@ -422,30 +396,18 @@ class ReservationState:
         return self.waiting.get(number)
 
     def owner(self, name: str) -> OwnerRecord:
-        """Return an owner.
-
-        Raises:
-            UnknownName: it is not known.
-        """
+        """Return an owner."""
         try:
             return self.owners[name]  # mostly; a call more would cost
         except (KeyError, TypeError):
             return find_name(self.owners, name, "Owner", "this ledger")
 
     def group(self, name: str) -> StateGroup:
-        """Return a set of states.
-
-        Raises:
-            UnknownName: there is none of this name.
-        """
+        """Return a set of states."""
         return find_name(self.groups, name, "Set of states", "this ledger")
 
     def state(self, group: str, name: str) -> StateLeaf:
-        """Return a state of a set.
-
-        Raises:
-            UnknownName: there is no such set, or no such state in it.
-        """
+        """Return a state of a set."""
         states = self.group(group).leaves
         return find_name(states, name, "State", f"set {group!r}")
 
@@ -458,15 +420,12 @@ class Quiet(AbstractContextManager[None]):
     """
 
     def __init__(self, state: ReservationState) -> None:
-        """Work on a state."""
         self._state = state
 
     def __enter__(self) -> None:
-        """Begin a block, perhaps inside another."""
         self._state.n_quiet += 1
 
     def __exit__(self, *_: object) -> None:
-        """End it, and tell what has been noted."""
         self._state.n_quiet -= 1
         if self._state.listeners:
             self._state.tell()

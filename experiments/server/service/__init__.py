@@ -208,7 +208,6 @@ class Service:
             OwnerGone: no owner has this key.
             TooMany: it waits for too many things at a time.
             BadInput: the request makes no sense, or names something unknown.
-            StaleToken: the token to be enlarged is dead.
         """
         with self.front.step():
             client = self._client(key)

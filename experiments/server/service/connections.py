@@ -144,7 +144,6 @@ class PunctualConnection(H11Protocol):
     """One connection, with a time limit for what arrives on it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take the limit of connections from the protocol: it would hit all."""
         super().__init__(*args, **kwargs)
         self._most, self.limit_concurrency = self.limit_concurrency, None
         self._limit: asyncio.TimerHandle | None = None
@@ -207,7 +206,6 @@ class WakeSignal:
     """Set from any thread, waited for by one coroutine."""
 
     def __init__(self) -> None:
-        """Bind to the running loop."""
         self._loop = asyncio.get_running_loop()
         self._is_set = asyncio.Event()
 

@@ -163,7 +163,6 @@ class Routes:
     """All routes of one service; `app` is the ASGI application."""
 
     def __init__(self, service: Service) -> None:
-        """Open the routes."""
         self._service = service
         self._signals: set[WakeSignal] = set()
         self._is_closing = False

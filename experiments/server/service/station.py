@@ -162,11 +162,7 @@ class Station:
             )
 
     def definition(self, name: str) -> DefinitionData:
-        """Return what was sent of a behaviour, or of a part of one.
-
-        Raises:
-            UnknownName: none of this name was sent.
-        """
+        """Return what was sent of a behaviour, or of a part of one."""
         found = self._rules.definitions
         if name not in found:
             raise UnknownName("Behaviour", name, found, "what a station sent")
@@ -176,7 +172,6 @@ class Station:
         """Start a behaviour; this waits as long as the behaviour says.
 
         Raises:
-            UnknownName: none of this name was sent.
             Busy: it runs, or is being started.
         """
         with self._front.step() as (ledger, _):
@@ -197,11 +192,7 @@ class Station:
         return running
 
     def stop(self, name: str) -> None:
-        """Stop a behaviour; one that does not run stays as it is.
-
-        Raises:
-            UnknownName: none of this name was sent.
-        """
+        """Stop a behaviour; one that does not run stays as it is."""
         with self._front.step():
             self._named(name)
             self._end(name)
@@ -220,7 +211,6 @@ class Station:
 
         Raises:
             Busy: a holder's priority is not lower.
-            UnknownName: there is no such resource.
         """
         with self._front.step() as (ledger, tick):
             leaves = {leaf for name in names for leaf in ledger.tree.leaves(name)}
@@ -235,11 +225,7 @@ class Station:
             ledger.freeze(names, STATION, tick)
 
     def give_back(self, names: tuple[str, ...] | None) -> None:
-        """Let resources that were taken away be had again; None: all of them.
-
-        Raises:
-            UnknownName: there is no such resource.
-        """
+        """Let resources that were taken away be had again; None: all of them."""
         with self._front.step() as (ledger, tick):
             ledger.thaw(STATION, tick, names)
 
