@@ -2,16 +2,13 @@
 
 import pytest
 
-from controllers.arbitration.requests import StaleToken
 from controllers.arbitration.tokens import Refusal, Token, TokenMint, six_digits
 from models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
     BY_PRIORITY,
-    GRANTED,
     HEAD,
     LedgerSetup,
-    end_of,
     outcome_of,
 )
 
@@ -29,15 +26,6 @@ def test_all_free_gives_one_new_token_for_the_whole_group(stage: LedgerSetup) ->
     outcome = outcome_of(ticket)
     assert outcome.obtained == ("HeadPitch", "HeadYaw", "Microphone", "Network", "TTS")
     assert all(stage.may(outcome.token, leaf) is None for leaf in outcome.obtained)
-
-
-@pytest.mark.requirement("AR-5")
-def test_a_resource_has_at_most_one_valid_token(stage: LedgerSetup) -> None:
-    tokens = []
-    for owner in ("A", "B", "C"):
-        tokens.append(stage.take(owner, "TTS"))
-        assert [stage.may(token, "TTS") is None for token in tokens].count(True) == 1
-        stage.release(tokens[-1])
 
 
 @pytest.mark.requirement("AR-6")
@@ -102,20 +90,6 @@ def test_the_record_of_a_token_says_who_what_and_how(stage: LedgerSetup) -> None
     assert stage.may(token, "LHand") is Refusal.NOT_COVERED
 
 
-@pytest.mark.requirement("AR-8", "AR-10", "AR-11", "AR-12")
-def test_the_gate_asks_whether_it_is_valid_and_covers(stage: LedgerSetup) -> None:
-    token = stage.take("A", *HEAD)
-    gone = stage.take("B", "TTS")
-    stage.release(gone)
-    assert stage.may(token, "HeadYaw") is None
-    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
-    assert stage.may(None, "HeadYaw") is Refusal.NO_TOKEN
-    assert stage.may(gone, "TTS") is Refusal.RELEASED
-    assert stage.may(token._replace(sequence=77), "HeadYaw") is Refusal.UNKNOWN
-    assert stage.may(token._replace(secret=1), "HeadYaw") is Refusal.UNKNOWN
-    assert stage.may(token._replace(epoch=0), "HeadYaw") is Refusal.WRONG_EPOCH
-
-
 @pytest.mark.requirement("AR-10")
 def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
     before, after = LedgerSetup(epoch=1), LedgerSetup(epoch=2)
@@ -125,28 +99,6 @@ def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
         tokens.append(stage.take("A", "TTS"))
     assert after.may(tokens[0], "TTS") is Refusal.WRONG_EPOCH
     assert tokens[1][:2] > tokens[0][:2]
-
-
-@pytest.mark.requirement("AR-24")
-def test_a_release_ends_the_token_and_frees_all(stage: LedgerSetup) -> None:
-    token = stage.take("A", *HEAD, "TTS")
-    stage.release(token)
-    assert stage.may(token, "TTS") is Refusal.RELEASED
-    assert end_of(stage.ask("B", *HEAD, "TTS")) == (GRANTED, 0.0)
-
-
-@pytest.mark.requirement("AR-24")
-def test_a_dead_token_releases_nothing(stage: LedgerSetup) -> None:
-    token = stage.take("A", "TTS")
-    stage.release(token)
-    stage.take("B", "TTS")
-    before = stage.picture()
-    with pytest.raises(StaleToken) as error:
-        stage.release(token)
-    assert error.value.reason is Refusal.RELEASED
-    with pytest.raises(StaleToken):
-        stage.release(token._replace(secret=1))
-    assert stage.picture() == before
 
 
 @pytest.mark.requirement("AR-25")

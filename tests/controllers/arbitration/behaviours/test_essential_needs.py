@@ -4,9 +4,7 @@ import pytest
 
 from controllers.arbitration.tokens import Why
 from tests.controllers.arbitration.ledger_setup import (
-    DENIED,
     GRANTED,
-    TIMED_OUT,
     LedgerSetup,
     end_of,
     outcome_of,
@@ -24,14 +22,6 @@ def stage() -> LedgerSetup:
     return stage
 
 
-@pytest.mark.requirement("RM-47")
-def test_without_an_essential_resource_it_does_not_run(stage: LedgerSetup) -> None:
-    stage.take("speech", "TTS")
-    waiting = stage.ask("greeting", *GREETING, optional=STEPS, timeout_s=2.0)
-    stage.until(2.0)
-    assert end_of(waiting) == (TIMED_OUT, 2.0)
-
-
 @pytest.mark.requirement("RM-47", "RM-48", "AR-16")
 @pytest.mark.parametrize("busy", [(), ("LLeg",), ("RLeg",), STEPS])
 def test_it_runs_with_those_optional_ones_that_are_free_and_knows_which(
@@ -45,23 +35,6 @@ def test_it_runs_with_those_optional_ones_that_are_free_and_knows_which(
     assert {"LKneePitch", "RKneePitch"} & set(outcome.obtained) == {
         f"{leg[0]}KneePitch" for leg in STEPS if leg not in busy
     }
-
-
-@pytest.mark.requirement("RM-49")
-def test_a_walking_robot_greets_without_its_two_steps(stage: LedgerSetup) -> None:
-    walking = stage.take("walk", "Legs")
-    greeting = stage.ask("greeting", *GREETING, optional=STEPS)
-    assert outcome_of(greeting).obtained == ("RHand", "RShoulderPitch", "TTS")
-    assert outcome_of(greeting).missing == STEPS
-    assert stage.may(walking, "LKneePitch") is None
-    assert stage.demands_on("walk") == []
-
-
-@pytest.mark.requirement("RM-49")
-def test_a_standing_robot_greets_with_them(stage: LedgerSetup) -> None:
-    greeting = stage.ask("greeting", *GREETING, optional=STEPS)
-    assert outcome_of(greeting).missing == ()
-    assert stage.may(greeting.token, "LKneePitch") is None
 
 
 @pytest.mark.requirement("RM-47")
@@ -103,38 +76,3 @@ def test_who_wants_only_optional_ones_needs_at_least_one(stage: LedgerSetup) -> 
     stage.release(walking, "LLeg")
     assert end_of(waiting) == (GRANTED, 1.0)
     assert outcome_of(waiting).missing == ("RLeg",)
-
-
-@pytest.mark.requirement("RM-50")
-def test_cut_in_parts_a_part_without_its_resource_does_not_run_and_the_whole_does(
-    stage: LedgerSetup,
-) -> None:
-    """By default: the whole asks for nothing, each part for its own, all essential."""
-    stage.take("walk", "Legs")
-    parts = {"say hello": "TTS", "wave": "RArm", "step": "LLeg"}
-    for part, needs in parts.items():
-        stage.owner(part, parent="greeting")
-        parts[part] = end_of(stage.ask(part, needs, timeout_s=0.0))[0]
-    assert parts == {"say hello": GRANTED, "wave": GRANTED, "step": DENIED}
-
-
-@pytest.mark.requirement("RM-50")
-def test_changed_at_the_whole_nothing_runs_without_all(stage: LedgerSetup) -> None:
-    """The whole keeps all that its parts need; without it no part asks."""
-    walking = stage.take("walk", "Legs")
-    stage.owner("step", parent="greeting")
-    whole = stage.ask("greeting", *GREETING, *STEPS, timeout_s=5.0)
-    assert whole.outcome is None
-    stage.at(1.0)
-    stage.release(walking)
-    assert end_of(whole) == (GRANTED, 1.0)
-    assert end_of(stage.ask("step", *STEPS)) == (GRANTED, 1.0)
-
-
-@pytest.mark.requirement("RM-50")
-def test_changed_at_the_part_it_runs_without_its_resource(stage: LedgerSetup) -> None:
-    stage.take("walk", "Legs")
-    stage.owner("step and sing", parent="greeting")
-    part = outcome_of(stage.ask("step and sing", "TTS", optional=STEPS))
-    assert part.is_granted
-    assert part.missing == STEPS

@@ -72,15 +72,6 @@ def test_a_part_that_is_only_capped_is_busy(stage: LedgerSetup) -> None:
     assert why(waiting) is Why.TIMEOUT
 
 
-@pytest.mark.requirement("RM-40")
-def test_a_virtual_owner_is_listed_and_commands_nothing(stage: LedgerSetup) -> None:
-    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
-    (hold,) = stage.row("RHand").virtual
-    assert (hold.by, hold.is_total) == ("brokenArm", True)
-    assert stage.holders("RHand") == ()
-    assert stage.may(None, "RHand") is Refusal.NO_TOKEN
-
-
 @pytest.mark.requirement("RM-40", "RM-43")
 @pytest.mark.requirement("I-22")
 def test_a_fault_takes_even_from_who_locks_with_the_highest_priority() -> None:
@@ -197,11 +188,6 @@ def test_a_cap_that_is_no_stiffness_is_refused(stage: LedgerSetup, cap: float) -
     with pytest.raises(BadInput, match=f"effort cap is {cap}"):
         Occupation(effort_cap=cap, is_total=True)
     assert stage.picture() == before
-
-
-def test_a_virtual_owner_has_a_name_of_its_own(stage: LedgerSetup) -> None:
-    with pytest.raises(BadInput, match="'boss' is a real owner"):
-        stage.ledger.freeze(["RHand"], "boss", 0)
 
 
 @pytest.mark.requirement("RM-40", "RM-26")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import permutations
 
 import pytest
 
@@ -95,21 +94,6 @@ def test_most_changes_of_true_stories_are_found() -> None:
             found[is_of_holding] += is_found(mutant.trace)
     assert found[True] >= MOST_OF_HOLDING * made[True]
     assert found.total() >= MOST * made.total()
-
-
-@pytest.mark.requirement("RM-24")
-def test_the_order_of_naming_leaves_no_mark() -> None:
-    def run(names: tuple[str, ...]) -> str:
-        stage = LedgerSetup()
-        stage.owners("a", "b")
-        stage.take("b", "LHand")
-        stage.ask("a", *names, optional=names[::-1][:0])
-        stage.until(9.0)
-        return trace_hash(stage.events)
-
-    hashes = {run(names) for names in permutations(("TTS", "LArm", "HeadYaw"))}
-    assert len(hashes) == 1
-    assert run(("TTS", "LArm")) not in hashes
 
 
 def test_equal_calls_make_equal_traces_and_secrets_leave_no_mark() -> None:

@@ -129,14 +129,6 @@ def test_only_parts_of_an_owner_use_what_it_has(
     assert ask(http, child, "HeadYaw")["outcome"]["kind"] == "granted"
 
 
-@pytest.mark.requirement("RM-60")
-def test_a_ball_can_be_added_while_it_runs(http: httpx.Client) -> None:
-    ball = {"name": "second ball", "parent": "Objects"}
-    assert http.post("/resources", json=ball).status_code == 201
-    key = register(http, "a")
-    assert ask(http, key, "second ball")["outcome"]["kind"] == "granted"
-
-
 @pytest.mark.requirement("RM-33", "AR-18", "RM-35")
 def test_notices_are_pushed_and_a_reader_comes_back_without_loss(
     http: httpx.Client,

@@ -214,26 +214,6 @@ def test_the_limit_of_a_callback_that_hangs_ends_it(make_front: MakeFront) -> No
     hang.set()
 
 
-def test_a_hanging_callback_without_a_limit_is_a_lock(front: SharedLedger) -> None:
-    hang = threading.Event()
-    add(front, "a", policy=CallbackOnDemand(until(hang)))
-    add(front, "b")
-    front.take(Request(owner="a", resources=("ball",)))
-    request = Request(owner="b", resources=("ball",), timeout_s=0.1)
-    assert front.take(request).kind is OutcomeKind.TIMED_OUT
-    hang.set()
-
-
-def test_a_callback_of_one_request_runs_outside_too(front: SharedLedger) -> None:
-    hang = threading.Event()
-    add(front, "a", "b", "c")
-    policy = CallbackOnDemand(until(hang))
-    front.take(Request(owner="a", resources=("ball",), policy=policy))
-    front.ask(Request(owner="b", resources=("ball",)))
-    assert front.take(Request(owner="c", resources=("Head",))).is_granted
-    hang.set()
-
-
 @pytest.mark.requirement("RM-53")
 def test_a_callback_answers_the_next_wish_to_leave_a_state(
     front: SharedLedger,

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from controllers.arbitration.policies import (
-    CallbackOnDemand,
-    PauseOnDemand,
     StopOnDemand,
 )
 from controllers.arbitration.requests import Request
@@ -16,7 +14,6 @@ from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,
     TIMED_OUT,
-    Diary,
     LedgerSetup,
     end_of,
 )
@@ -56,32 +53,11 @@ def test_the_last_hundredth_fits(stage: LedgerSetup) -> None:
 
 
 @pytest.mark.requirement("RM-56")
-@pytest.mark.parametrize("percent", [0.0, -1.0, 100.01, 101.0, 0.005, float("nan")])
-def test_a_rate_that_is_none_is_refused(stage: LedgerSetup, percent: float) -> None:
-    before = stage.picture()
-    with pytest.raises(BadInput, match="rate of 'CPU' is"):
-        stage.ask("vision", **cpu(percent))
-    assert stage.picture() == before
-
-
-@pytest.mark.requirement("RM-56")
 def test_only_what_has_rates_is_asked_for_by_rate(stage: LedgerSetup) -> None:
     with pytest.raises(BadInput, match="'TTS' has no rates"):
         stage.ask("vision", rates={"TTS": 10.0})
     with pytest.raises(BadInput, match="'CPU' is shared by rates"):
         stage.ask("vision", "CPU")
-
-
-@pytest.mark.requirement("RM-57")
-def test_a_third_request_waits_and_both_holders_are_told(stage: LedgerSetup) -> None:
-    stage.take("vision", **cpu(10.0))
-    stage.take("speech", **cpu(90.0))
-    stage.at(1.0)
-    third = stage.ask("maps", **cpu(5.0, timeout_s=0.4))
-    assert stage.demands_on("vision") == stage.demands_on("speech") == [("maps", 1.0)]
-    stage.until(1.4)
-    assert end_of(third) == (TIMED_OUT, 1.4)
-    assert used(stage) == 100.0
 
 
 @pytest.mark.requirement("RM-57")
@@ -92,26 +68,6 @@ def test_only_as_many_give_way_as_are_needed(stage: LedgerSetup) -> None:
     assert used(stage) == 98.0
     assert len(stage.told("vision", LOST)) == 1
     assert stage.told("speech", LOST) == []
-
-
-@pytest.mark.requirement("RM-57", "RM-37")
-def test_a_holder_may_pause(stage: LedgerSetup) -> None:
-    stage.take("vision", **cpu(60.0, policy=PauseOnDemand()))
-    taken = stage.take("speech", **cpu(50.0))
-    assert stage.waiters("CPU") == ("vision",)
-    stage.release(taken)
-    assert used(stage) == 60.0
-
-
-@pytest.mark.requirement("RM-57", "RM-36")
-def test_a_holder_may_go_on_to_a_good_point_first(stage: LedgerSetup) -> None:
-    diary = Diary()
-    token = stage.take("vision", **cpu(60.0, policy=CallbackOnDemand(diary)))
-    waiting = stage.ask("speech", **cpu(50.0))
-    stage.at(0.3)
-    stage.release(token)
-    assert end_of(waiting) == (GRANTED, 0.3)
-    assert len(diary.demands) == 1
 
 
 @pytest.mark.requirement("RM-56")

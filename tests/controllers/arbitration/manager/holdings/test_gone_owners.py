@@ -171,13 +171,6 @@ def test_who_is_gone_is_not_told_that_something_is_free_again(
     assert stage.told("step", AVAILABLE) == []
 
 
-def test_an_unknown_owner_is_named(stage: LedgerSetup) -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'dance'"):
-        stage.ask("dence", "TTS")
-    with pytest.raises(UnknownName, match="Owner 'nobody'"):
-        stage.ledger.drop("nobody", stage.tick)
-
-
 def test_a_forgotten_owner_leaves_nothing_and_may_come_elsewhere(
     stage: LedgerSetup,
 ) -> None:

@@ -55,35 +55,6 @@ def test_what_is_kept_is_there_when_a_critical_child_needs_it(
     assert stranger.outcome is None
 
 
-@pytest.mark.requirement("RM-28")
-def test_the_first_child_gets_the_whole_set_and_others_queue(
-    stage: LedgerSetup,
-) -> None:
-    stage.take("parent", *A_AND_B)
-    stranger = stage.ask("stranger", "TTS", timeout_s=9.0)
-    first = stage.ask("child 1", *A_AND_B)
-    second = stage.ask("child 2", *A_AND_B)
-    assert end_of(first) == (GRANTED, 0.0)
-    stage.at(1.0)
-    stage.release(first.token)
-    assert end_of(second) == (GRANTED, 1.0)
-    assert stranger.outcome is None
-
-
-@pytest.mark.requirement("RM-30")
-def test_when_the_parent_releases_its_children_release(stage: LedgerSetup) -> None:
-    whole = stage.take("parent", *A_AND_B)
-    used = stage.take("child 1", *A_AND_B)
-    stage.at(1.0)
-    stage.release(whole)
-    assert stage.held_by("child 1") == ()
-    assert stage.may(used, "TTS") is Refusal.REVOKED
-    (notice,) = stage.told("child 1", LOST)
-    assert (notice.why, notice.by) == (LossCause.PARENT_RELEASED, "parent")
-    assert notice.leaves == A_AND_B
-    assert end_of(stage.ask("stranger", *A_AND_B)) == (GRANTED, 1.0)
-
-
 @pytest.mark.requirement("RM-30")
 def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
     stage: LedgerSetup,
@@ -223,15 +194,3 @@ def test_the_parts_of_a_behaviour_have_what_it_has(stage: LedgerSetup) -> None:
     assert stage.may(token, "RHand") is None
     stop_behaviour(running, front)
     assert stage.held_by("both") == stage.held_by("left") == ()
-
-
-@pytest.mark.requirement("RM-26", "RM-56")
-def test_a_share_of_a_child_comes_out_of_what_its_parent_takes(
-    stage: LedgerSetup,
-) -> None:
-    stage.take("parent", rates={"CPU": 60.0})
-    stage.take("child 1", rates={"CPU": 50.0})
-    assert stage.row("CPU").used_percent == 60.0
-    too_much = stage.ask("child 2", rates={"CPU": 20.0}, timeout_s=0.0)
-    assert why(too_much) is Why.BUSY
-    assert stage.take("stranger", rates={"CPU": 40.0})

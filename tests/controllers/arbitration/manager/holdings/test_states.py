@@ -9,7 +9,6 @@ from controllers.arbitration.policies import (
     StopOnDemand,
 )
 from controllers.arbitration.tokens import LossCause, Refusal
-from models import UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,
@@ -164,13 +163,6 @@ def test_a_state_that_stays_costs_nobody_anything(stage: LedgerSetup) -> None:
     stage.ledger.set_state("State", "Stand", stage.tick)
     assert stage.may(token, "Stand") is None
     assert stage.told("walk", LOST) == []
-
-
-def test_an_unknown_state_is_named(stage: LedgerSetup) -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'Stand'"):
-        stage.ledger.set_state("State", "Stnad", stage.tick)
-    with pytest.raises(UnknownName, match="Set of states 'Head'"):
-        stage.ledger.set_state("Head", "Sit", stage.tick)
 
 
 @pytest.mark.requirement("RM-53", "RM-54")

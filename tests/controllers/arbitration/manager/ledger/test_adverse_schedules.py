@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.arbitration.events import Answered, Event, Granted
+from controllers.arbitration.events import Event, Granted
 from controllers.arbitration.policies import (
     Answer,
     AnswerKind,
@@ -11,19 +11,17 @@ from controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Request, StaleToken, Ticket
-from controllers.arbitration.tokens import AskerTie, HolderTie, Refusal, Why
+from controllers.arbitration.requests import Request, StaleToken
+from controllers.arbitration.tokens import AskerTie, HolderTie
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     CANCELLED,
     DENIED,
     GRANTED,
-    LOST,
     TIMED_OUT,
     LedgerSetup,
     end_of,
     outcome_of,
-    why,
 )
 
 
@@ -46,50 +44,6 @@ def test_a_pair_against_the_crossed_pair_against_one(stage: LedgerSetup) -> None
 
 
 @pytest.mark.requirement("RM-36")
-def test_a_callback_that_releases_twice(stage: LedgerSetup) -> None:
-    def release_twice(demand: Demand) -> None:
-        stage.ledger.release(token, demand.tick)
-        stage.ledger.release(token, demand.tick)
-
-    token = stage.take("holder", "TTS", policy=CallbackOnDemand(release_twice))
-    assert end_of(stage.ask("asker", "TTS")) == (GRANTED, 0.0)
-    (answer,) = [e for e in stage.events if isinstance(e, Answered)]
-    assert "RELEASED" in answer.error
-
-
-@pytest.mark.requirement("RM-36")
-def test_a_callback_that_releases_and_promises_too(stage: LedgerSetup) -> None:
-    def let_go(demand: Demand) -> Answer:
-        stage.ledger.release(token, demand.tick)
-        return Answer(kind=AnswerKind.PAUSE)
-
-    token = stage.take("holder", "TTS", policy=CallbackOnDemand(let_go))
-    assert end_of(stage.ask("asker", "TTS")) == (GRANTED, 0.0)
-    assert stage.waiters("TTS") == ()
-    assert stage.told("holder", LOST) == []
-
-
-@pytest.mark.requirement("RM-21", "RM-36")
-def test_a_callback_that_asks_for_the_same_resource_inside_itself(
-    stage: LedgerSetup,
-) -> None:
-    inner: list[Ticket] = []
-
-    def ask_again(demand: Demand) -> Answer:
-        request = Request(owner="holder", resources=demand.resources)
-        inner.append(stage.ledger.request(request, demand.tick))
-        return Answer(kind=AnswerKind.YIELD)
-
-    stage.take("holder", "TTS", policy=CallbackOnDemand(ask_again))
-    taken = stage.ask("asker", "TTS")
-    assert end_of(taken) == (GRANTED, 0.0)
-    assert len(inner) == 1  # it is not asked about its own wish
-    assert stage.waiters("TTS") == ("holder",)
-    stage.release(taken.token)
-    assert end_of(inner[0]) == (GRANTED, 0.0)
-
-
-@pytest.mark.requirement("RM-36")
 def test_a_callback_that_takes_what_the_asker_wants_besides(stage: LedgerSetup) -> None:
     def grab(demand: Demand) -> Answer:
         stage.take("holder", "LHand")
@@ -102,32 +56,6 @@ def test_a_callback_that_takes_what_the_asker_wants_besides(stage: LedgerSetup) 
     assert stage.may(token, "TTS") is None
 
 
-@pytest.mark.requirement("RM-36")
-def test_a_holder_that_dies_inside_its_callback(stage: LedgerSetup) -> None:
-    def die(demand: Demand) -> Answer:
-        stage.ledger.drop("holder", demand.tick)
-        return Answer(kind=AnswerKind.YIELD)
-
-    token = stage.take("holder", "TTS", "LHand", policy=CallbackOnDemand(die))
-    assert end_of(stage.ask("asker", "TTS")) == (GRANTED, 0.0)
-    assert stage.may(token, "TTS") is Refusal.EXPIRED
-    assert stage.holders("LHand") == ()
-
-
-@pytest.mark.requirement("RM-36")
-def test_an_asker_that_dies_inside_the_callback_of_the_holder(
-    stage: LedgerSetup,
-) -> None:
-    def kill(demand: Demand) -> Answer:
-        stage.ledger.drop(demand.asker, demand.tick)
-        return Answer(kind=AnswerKind.YIELD)
-
-    token = stage.take("holder", "TTS", policy=CallbackOnDemand(kill))
-    asked = stage.ask("asker", "TTS")
-    assert end_of(asked) == (CANCELLED, 0.0)
-    assert stage.may(token, "TTS") is None  # nobody gives way in vain
-
-
 @pytest.mark.requirement("RM-20")
 def test_a_request_is_withdrawn_while_its_grant_is_promised(stage: LedgerSetup) -> None:
     token = stage.take("holder", "TTS", policy=StopOnDemand(within_s=0.5))
@@ -136,19 +64,6 @@ def test_a_request_is_withdrawn_while_its_grant_is_promised(stage: LedgerSetup) 
     assert stage.ledger.withdraw(waiting.number, stage.tick)
     stage.until(0.5)
     assert end_of(waiting) == (CANCELLED, 0.5)
-    assert stage.may(token, "TTS") is None
-
-
-@pytest.mark.requirement("RM-20")
-def test_a_request_is_withdrawn_inside_the_callback(stage: LedgerSetup) -> None:
-    def withdraw(demand: Demand) -> Answer:
-        assert demand.request is not None
-        stage.ledger.withdraw(demand.request, demand.tick)
-        return Answer(kind=AnswerKind.YIELD)
-
-    token = stage.take("holder", "TTS", policy=CallbackOnDemand(withdraw))
-    waiting = stage.ask("asker", "TTS")
-    assert why(waiting) is Why.WITHDRAWN
     assert stage.may(token, "TTS") is None
 
 
@@ -240,16 +155,6 @@ def test_a_winner_of_ties_that_keeps_is_not_robbed_in_turn() -> None:
     stage.take("A", "TTS")
     stage.take("B", "TTS")
     assert end_of(stage.ask("A", "TTS", timeout_s=0.0)) == (DENIED, 0.0)
-
-
-@pytest.mark.requirement("RM-37")
-def test_two_that_pause_for_each_other_take_turns(stage: LedgerSetup) -> None:
-    stage.take("holder", "TTS", policy=PauseOnDemand())
-    taken = stage.take("asker", "TTS", policy=PauseOnDemand())
-    stage.until(5.0)
-    assert stage.holders("TTS") == ("asker",)
-    stage.release(taken)
-    assert stage.holders("TTS") == ("holder",)
 
 
 @pytest.mark.requirement("RM-65")

@@ -12,7 +12,6 @@ from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,
     LOST,
-    TIMED_OUT,
     LedgerSetup,
     end_of,
     why,
@@ -56,39 +55,6 @@ def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None
     stage.take("child", "TTS")
     stage.ask("stranger", "TTS")
     assert order == ["child", "parent"]
-
-
-@pytest.mark.requirement("RM-31")
-@pytest.mark.parametrize(
-    ("child_stops", "parent_stops"), [(True, False), (False, True)]
-)
-def test_nothing_moves_when_one_of_them_refuses(
-    child_stops: bool, parent_stops: bool
-) -> None:
-    stop = StopOnDemand()
-    stage = LedgerSetup()
-    stage.owner("parent", **({"policy": stop} if parent_stops else {}))
-    stage.owner("child", parent="parent", **({"policy": stop} if child_stops else {}))
-    stage.owner("stranger")
-    stage.take("parent", "TTS")
-    stage.take("child", "TTS")
-    refused = stage.ask("stranger", "TTS", timeout_s=1.0)
-    stage.until(1.0)
-    assert end_of(refused) == (TIMED_OUT, 1.0)
-    assert stage.holders("TTS") == ("child", "parent")
-
-
-@pytest.mark.requirement("RM-31")
-def test_both_give_way_in_one_step() -> None:
-    stage = LedgerSetup()
-    stage.owner("parent", policy=StopOnDemand())
-    stage.owner("child", parent="parent", policy=StopOnDemand())
-    stage.owner("stranger")
-    stage.take("parent", "TTS")
-    stage.take("child", "TTS")
-    assert end_of(stage.ask("stranger", "TTS")) == (GRANTED, 0.0)
-    assert stage.holders("TTS") == ("stranger",)
-    assert len(stage.told("child", LOST)) == len(stage.told("parent", LOST)) == 1
 
 
 @pytest.mark.requirement("RM-31", "RM-37")

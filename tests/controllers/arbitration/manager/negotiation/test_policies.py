@@ -16,7 +16,7 @@ from controllers.arbitration.policies import (
     policy_classes,
 )
 from controllers.arbitration.tokens import LossCause, NoticeKind, Refusal, Why
-from models import BadInput, UnknownName
+from models import UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,
@@ -78,16 +78,6 @@ def test_the_callback_of_the_request_goes_before_that_of_the_owner() -> None:
     assert (len(mine.demands), len(habit.demands)) == (1, 0)
 
 
-@pytest.mark.requirement("RM-34", "RM-39")
-def test_lock_keeps_and_the_asker_waits_until_its_limit() -> None:
-    stage = stage_with(Lock())
-    token = stage.take("dancer", "TTS")
-    waiting = stage.ask("asker", "TTS", timeout_s=1.2)
-    stage.until(1.2)
-    assert end_of(waiting) == (TIMED_OUT, 1.2)
-    assert stage.may(token, "TTS") is None
-
-
 @pytest.mark.requirement("RM-38")
 def test_who_says_nothing_keeps() -> None:
     stage = LedgerSetup()
@@ -146,19 +136,6 @@ def test_nobody_gives_way_in_vain() -> None:
     stage.until(1.0)
     assert end_of(waiting) == (TIMED_OUT, 1.0)
     assert stage.held_by("dancer") == ("TTS",)
-
-
-@pytest.mark.requirement("RM-36")
-def test_a_dance_goes_to_its_next_stable_posture_and_releases_there() -> None:
-    diary = Diary()
-    stage = stage_with(CallbackOnDemand(diary))
-    token = stage.take("dancer", "Legs")
-    waiting = stage.ask("asker", "Legs", timeout_s=5.0)
-    assert waiting.outcome is None
-    stage.at(1.7)  # its next stable posture
-    stage.release(token)
-    assert end_of(waiting) == (GRANTED, 1.7)
-    assert stage.told("dancer", LOST) == []
 
 
 @pytest.mark.requirement("RM-36")
@@ -234,12 +211,6 @@ def test_a_reader_can_list_the_answers_by_name() -> None:
     assert make_policy("stop", within_s=0.5) == StopOnDemand(within_s=0.5)
     with pytest.raises(UnknownName, match="Did you mean 'pause'"):
         make_policy("pauze")
-
-
-@pytest.mark.parametrize("time_s", [-1.0, float("inf"), float("nan")])
-def test_an_answer_with_a_wrong_time_is_refused(time_s: float) -> None:
-    with pytest.raises(BadInput, match="after_s of an answer is"):
-        Answer(kind=AnswerKind.YIELD, after_s=time_s)
 
 
 def test_all_holders_give_way_or_none() -> None:

@@ -1,7 +1,5 @@
 """Several resources asked for together are one: all of them, or none."""
 
-from itertools import permutations
-
 import pytest
 
 from models.resources import ResourceNode
@@ -52,56 +50,6 @@ def test_a_group_has_one_limit(stage: LedgerSetup) -> None:
     stage.until(3.0)
     assert end_of(group) == (TIMED_OUT, 3.0)
     assert stage.holders("LHand") == ()
-
-
-@pytest.mark.requirement("RM-23")
-def test_nothing_is_held_while_one_member_is_missing(stage: LedgerSetup) -> None:
-    stage.take("owner 1", "TTS")
-    group = stage.ask("owner 2", "HeadYaw", "LHand", "TTS")
-    assert group.outcome is None
-    assert stage.held_by("owner 2") == ()
-    assert stage.waited_for_by("owner 2") == ("HeadYaw", "LHand", "TTS")
-
-
-@pytest.mark.requirement("RM-24")
-@pytest.mark.parametrize("crossed", [False, True])
-def test_two_crossed_groups_run_one_after_the_other(
-    stage: LedgerSetup, crossed: bool
-) -> None:
-    a, b = "TTS", "LShoulderPitch"
-    first = stage.ask("owner 1", a, b)
-    second = stage.ask("owner 2", *((b, a) if crossed else (a, b)))
-    assert stage.held_by("owner 1") == ("LShoulderPitch", "TTS")
-    assert stage.held_by("owner 2") == ()
-    stage.at(2.0)
-    stage.release(first.token)
-    assert end_of(second) == (GRANTED, 2.0)
-    assert stage.held_by("owner 2") == ("LShoulderPitch", "TTS")
-
-
-@pytest.mark.requirement("RM-24")
-def test_the_order_of_the_names_leaves_no_mark() -> None:
-    traces = []
-    for names in permutations(("TTS", "HeadYaw", "LArm")):
-        stage = LedgerSetup()
-        stage.owners("owner 1", "owner 2")
-        first = stage.take("owner 1", *names)
-        stage.ask("owner 2", *reversed(names), optional=tuple(reversed(HEAD[:1])))
-        stage.until(1.0)
-        stage.release(first)
-        traces.append(stage.events)
-    assert all(trace == traces[0] for trace in traces)
-
-
-@pytest.mark.requirement("RM-25")
-def test_an_arm_and_a_voice_become_available_in_one_instant(stage: LedgerSetup) -> None:
-    arm = stage.take("owner 1", "RArm")
-    greeting = stage.ask("owner 2", "RArm", "TTS")
-    assert stage.holders("TTS") == ()
-    stage.at(0.7)
-    stage.release(arm)
-    assert end_of(greeting) == (GRANTED, 0.7)
-    assert stage.held_by("owner 2") == ("RHand", "RShoulderPitch", "TTS")
 
 
 @pytest.mark.requirement("RM-5")
