@@ -111,12 +111,7 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     def check_waking(
         cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
     ) -> None:
-        """Refuse to have nothing that proposes, or nobody who could act.
-
-        Raises:
-            BadInput: it has no models, or no children.
-            UnknownName: an action that a model may propose is no child.
-        """
+        """Refuse to have nothing that proposes, or nobody who could act."""
         del robot
         if not (parameters.models and waking.children):
             raise BadInput(

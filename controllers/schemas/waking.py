@@ -5,19 +5,26 @@ They come from a scenario file or from a parent; both may err. A whole number go
 float, a list for a tuple, a word for an enumeration; nothing else is converted.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from enum import Enum
 from functools import cache
-from math import isfinite
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
+
+from pydantic import (
+    ConfigDict,
+    InstanceOf,
+    PydanticSchemaGenerationError,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import to_json
 
 from controllers.arbitration.policies import ConflictPolicy, as_policy
 from controllers.arbitration.requests import check_priority, check_timeout
 from controllers.arbitration.resource_tree import check_names
 from controllers.schemas.declaration import SchemaInfo
 from models import BadInput, TestbedError, UnknownName
+from models.files.tables import message_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,15 +89,6 @@ class Waking:
                     "name of its own."
                 )
 
-    def require_children(self) -> None:
-        """Refuse to wake nobody.
-
-        Raises:
-            BadInput: it was given no children.
-        """
-        if not self.children:
-            raise BadInput(f"{self.name!r} has no children; give it at least one.")
-
 
 def make_parameters(info: SchemaInfo, values: Mapping[str, Any]) -> Any:
     """Return the parameters of a schema, with these values and else its defaults.
@@ -129,9 +127,11 @@ def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
             raise UnknownName("Parameter", name, hints, f"schema {info.name!r}")
         try:
             read[name] = _read(hints[name], value)
-        except (TypeError, ValueError) as error:
+        except ValidationError as error:
+            asked = {one["type"]: _asked(one) for one in error.errors()}
+            why = " or ".join(asked.values())
             raise BadInput(
-                f"parameter {name!r} of schema {info.name!r} is {value!r}; {error}."
+                f"parameter {name!r} of schema {info.name!r} is {value!r}; {why}."
             ) from error
     try:
         return replace(present, **read)
@@ -148,107 +148,39 @@ def _hints(kind: type) -> Mapping[str, Any]:
     return {one.name: hints[one.name] for one in fields(kind) if one.init}
 
 
+@cache
+def _reader(hint: Any) -> TypeAdapter[Any] | None:
+    """Return what reads values of a type; None for classes that are no plain data."""
+    try:
+        return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+    except PydanticSchemaGenerationError:
+        return None
+
+
 def _read(hint: Any, value: Any) -> Any:
-    """Return a value as its type wants it.
+    """Return a value as its type wants it: strictly, by the rules of JSON.
 
     Raises:
-        TypeError: it is of another type.
-        ValueError: it is none of the choices.
+        ValidationError: it is of another type.
     """
-    origin, arms = get_origin(hint), get_args(hint)
-    if origin in _COMPOUND:
-        return _COMPOUND[origin](arms, value)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return _read_choice(hint, value)
-    if hint in _SCALARS:
-        return _SCALARS[hint](value)
-    kind = origin or hint
-    if kind is not Any and not isinstance(value, kind):
-        raise TypeError(f"give a {kind.__name__}")
-    return value
+    reader = _reader(hint)
+    if reader is None:
+        return TypeAdapter(InstanceOf[hint]).validate_python(value)
+    text = to_json(value, inf_nan_mode="constants", fallback=repr)
+    return reader.validate_json(text)
 
 
-def _read_union(arms: tuple[Any, ...], value: Any) -> Any:
-    if value is None and type(None) in arms:
-        return None
-    wrong: list[str] = []
-    for arm in arms:
-        if arm is type(None):
-            continue
-        try:
-            return _read(arm, value)
-        except (TypeError, ValueError) as error:
-            wrong.append(str(error))
-    raise TypeError(" or ".join(wrong))
+def _asked(error: Any) -> str:
+    """Return what a validation error asks for."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in {"enum", "literal_error"}:
+        return f"give one of {', '.join(context['expected'].rsplit(' or ', 1))}"
+    if kind in {"missing", "too_long"}:  # of a tuple of fixed length
+        return f"give a list of {context.get('max_length') or error['loc'][-1] + 1}"
+    return _WORDS.get(kind) or message_of(error)
 
 
-def _read_tuple(arms: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise TypeError("give a list")
-    if len(arms) == 2 and arms[1] is Ellipsis:
-        return tuple(_read(arms[0], item) for item in value)
-    if len(value) != len(arms):
-        raise TypeError(f"give a list of {len(arms)}")
-    return tuple(_read(arm, item) for arm, item in zip(arms, value, strict=True))
-
-
-def _read_mapping(arms: tuple[Any, ...], value: Any) -> dict[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError("give names with values")
-    return {_read(arms[0], key): _read(arms[1], item) for key, item in value.items()}
-
-
-def _read_literal(arms: tuple[Any, ...], value: Any) -> Any:
-    if value not in arms:
-        raise ValueError(f"give one of {', '.join(map(repr, arms))}")
-    return value
-
-
-def _read_choice(kind: type[Enum], value: Any) -> Enum:
-    try:
-        return kind(value)
-    except ValueError:
-        choices = ", ".join(repr(choice.value) for choice in kind)
-        raise ValueError(f"give one of {choices}") from None
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("give a number")
-    if not isfinite(value):
-        raise ValueError("give a finite number")
-    return float(value)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("give a whole number")
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("give true or false")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("give a text")
-    return value
-
-
-_SCALARS: Mapping[Any, Callable[[Any], Any]] = {
-    float: _number,
-    int: _whole,
-    bool: _truth,
-    str: _text,
-}
-_COMPOUND: Mapping[Any, Callable[[tuple[Any, ...], Any], Any]] = {
-    Union: _read_union,
-    UnionType: _read_union,
-    Literal: _read_literal,
-    tuple: _read_tuple,
-    Mapping: _read_mapping,
-    dict: _read_mapping,
+_WORDS = {
+    "dict_type": "give names with values",
+    "finite_number": "give a finite number",
 }

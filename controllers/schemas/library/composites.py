@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from controllers.schemas.declaration import (
     ARBITRATIONS,
@@ -36,7 +36,21 @@ class ChooseParameters:
             )
 
 
-class Choose(ActuationSchema[ChooseParameters]):
+P = TypeVar("P")
+
+
+class _OfChildren(ActuationSchema[P]):
+    """Wakes those that it is given; derive from it."""
+
+    @classmethod
+    def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
+        """Refuse to have nobody to wake."""
+        del parameters, robot
+        if not waking.children:
+            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
+
+
+class Choose(_OfChildren[ChooseParameters]):
     """Wakes its children, and lets one of those that are ready win.
 
     It commands nothing itself. Its period is the device slot, so that a child takes
@@ -49,18 +63,6 @@ class Choose(ActuationSchema[ChooseParameters]):
         period_s=0.01,
         parameters=ChooseParameters,
     )
-
-    @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: ChooseParameters, robot: Robot
-    ) -> None:
-        """Refuse to have nobody to choose from.
-
-        Raises:
-            BadInput: it was given no children.
-        """
-        del parameters, robot
-        waking.require_children()
 
     def start(self) -> None:
         """Wake all children, the first with the highest rank of equals."""
@@ -91,7 +93,7 @@ class SequenceParameters(Parameters):
     """What follows when a child fails: the sequence does, or the next child acts."""
 
 
-class StepSequence(ActuationSchema[SequenceParameters]):
+class StepSequence(_OfChildren[SequenceParameters]):
     """Wakes the actuation schemas it is given in turn, the next when one is done.
 
     A perceptive one is awake from its turn on. Stopped and woken again the sequence
@@ -104,18 +106,6 @@ class StepSequence(ActuationSchema[SequenceParameters]):
         period_s=0.01,
         parameters=SequenceParameters,
     )
-
-    @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: SequenceParameters, robot: Robot
-    ) -> None:
-        """Refuse to have nobody to wake.
-
-        Raises:
-            BadInput: it was given no children.
-        """
-        del parameters, robot
-        waking.require_children()
 
     _place = 0
     """Number of the child whose turn it is."""
@@ -205,11 +195,7 @@ class Hold(ActuationSchema[HoldParameters]):
     def check_waking(
         cls, waking: Waking, parameters: HoldParameters, robot: Robot
     ) -> None:
-        """Refuse to hold nothing.
-
-        Raises:
-            BadInput: it was given no resources.
-        """
+        """Refuse to hold nothing."""
         del parameters, robot
         if not (waking.needs or waking.optional or waking.rates):
             raise BadInput(

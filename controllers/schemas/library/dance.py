@@ -193,13 +193,7 @@ class Dance(StateMinded[DanceParameters]):
     def check_waking(
         cls, waking: Waking, parameters: DanceParameters, robot: Robot
     ) -> None:
-        """Refuse a motion that there is not, or that cannot be cut at its stops.
-
-        Raises:
-            UnknownName: the library has none of this name.
-            BadInput: nobody knows where a joint is at a stop, or it shall go on after
-                it gave way, but never gives way.
-        """
+        """Refuse a motion that there is not, or that cannot be cut at its stops."""
         if parameters.resumes and waking.policy != CallbackOnDemand():
             raise BadInput(
                 f"{waking.name or waking.schema!r} resumes after it gave way; give it "

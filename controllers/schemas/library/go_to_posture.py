@@ -78,11 +78,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
     def check_waking(
         cls, waking: Waking, parameters: GoToPostureParameters, robot: Robot
     ) -> None:
-        """Refuse a posture that the robot has not.
-
-        Raises:
-            UnknownName: it has none of this name.
-        """
+        """Refuse a posture that the robot has not."""
         del waking
         robot.posture(parameters.posture)
 

@@ -207,11 +207,7 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
     def check_waking(
         cls, waking: Waking, parameters: CoolDownParameters, robot: Robot
     ) -> None:
-        """Refuse a posture that the robot has not.
-
-        Raises:
-            UnknownName: it has none of this name.
-        """
+        """Refuse a posture that the robot has not."""
         del waking
         robot.posture(parameters.posture)
 

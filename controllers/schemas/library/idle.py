@@ -62,11 +62,7 @@ class Blink(ActuationSchema[BlinkParameters]):
     def check_waking(
         cls, waking: Waking, parameters: BlinkParameters, robot: Robot
     ) -> None:
-        """Refuse a light pattern that there is not.
-
-        Raises:
-            UnknownName: the library has none of this name.
-        """
+        """Refuse a light pattern that there is not."""
         del waking
         robot.library.light(parameters.light)
 

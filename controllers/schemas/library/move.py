@@ -9,6 +9,7 @@ for the two steps of a robot that does not walk here; without them it stays as i
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from controllers.schemas.actuators import Playing
 from controllers.schemas.declaration import (
@@ -20,7 +21,6 @@ from controllers.schemas.declaration import (
 )
 from controllers.schemas.library.common import (
     StateMinded,
-    TaskSchema,
     is_due,
     leaves_under,
     needs_of_command,
@@ -34,6 +34,58 @@ from models.library import LONGEST_TEXT
 
 class NotPlayed(TestbedError):
     """A motion, a light or a sound did not come to its end."""
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+class Repeating(StateMinded[P]):
+    """Plays something once or several times; derive from it.
+
+    Its parameters have `repeat` and `pause_s`. Stopped it counts anew the next time.
+    """
+
+    _count = 0
+
+    def play_once(self) -> Playing:
+        """Begin to play."""
+        raise NotImplementedError
+
+    @property
+    def unfinished(self) -> str:
+        """What it says of what did not come to its end."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin to play."""
+        self._playing: Playing | None = None
+        self._next_s = self.time_s
+        self.iterate()
+
+    def iterate(self) -> None:
+        """Look whether it is over; play it again, or finish.
+
+        Raises:
+            NotPlayed: it did not come to its end.
+        """
+        now: Any = self.parameters
+        if self._playing is not None:
+            if not self._playing.is_over:
+                return
+            if self._playing.has_failed:
+                raise NotPlayed(f"{self.unfinished}: {self._playing.reason}")
+            self._playing = None
+            self._count += 1
+            self._next_s = self.time_s + now.pause_s
+            if 0 < now.repeat <= self._count:
+                self.finish()
+                return
+        if is_due(self.time_s, self._next_s):
+            self._playing = self.play_once()
+
+    def stop(self) -> None:
+        """Count anew the next time."""
+        self._count = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +117,7 @@ class MoveParameters(Parameters):
             )
 
 
-class Move(StateMinded[MoveParameters]):
+class Move(Repeating[MoveParameters]):
     """Plays it with the resources that it takes, and finishes.
 
     Revoked in the middle it begins anew when it has them again. It is ready in the
@@ -79,7 +131,8 @@ class Move(StateMinded[MoveParameters]):
         period_s=0.02,
         parameters=MoveParameters,
     )
-    _count = 0
+    _interrupts = False
+    _between: Playing | None = None
 
     @classmethod
     def needs_of(cls, parameters: MoveParameters, robot: Robot) -> tuple[str, ...]:
@@ -93,12 +146,7 @@ class Move(StateMinded[MoveParameters]):
     def check_waking(
         cls, waking: Waking, parameters: MoveParameters, robot: Robot
     ) -> None:
-        """Refuse to play nothing, or what there is not.
-
-        Raises:
-            BadInput: neither a motion nor a command is named.
-            UnknownName: the library has none of this name.
-        """
+        """Refuse to play nothing, or what there is not."""
         if not (parameters.motion or parameters.command):
             raise BadInput(
                 f"{waking.name!r} has nothing to play; give it a motion or a command."
@@ -116,54 +164,33 @@ class Move(StateMinded[MoveParameters]):
 
     def start(self) -> None:
         """Begin to play."""
-        self._playing: Playing | None = None
-        self._next_s = self.time_s
-        self._interrupts = False
-        self._between: Playing | None = None
-        self._look()
+        self._interrupts, self._between = False, None
+        super().start()
 
     def on_modulated(self) -> None:
         """Note that it is to be interrupted."""
         self._interrupts = bool(self.parameters.interrupt)
 
     def iterate(self) -> None:
-        """Look whether it is over; play it again, or finish.
-
-        Raises:
-            NotPlayed: it did not come to its end.
-        """
-        self._look()
-
-    def stop(self) -> None:
-        """Count anew the next time."""
-        self._count = 0
-
-    def _look(self) -> None:
-        now = self.parameters
+        """Join an interrupt on; while there is none, play."""
         if self._interrupts:
             self._interrupts = False
-            self._between = self.interrupt(now.interrupt)
-        if self._between is not None and not self._between.is_over:
-            return
-        if self._playing is not None:
-            if not self._playing.is_over:
-                return
-            if self._playing.has_failed:
-                raise NotPlayed(
-                    f"{now.motion or now.command!r} was not played to its end: "
-                    f"{self._playing.reason}"
-                )
-            self._playing = None
-            self._count += 1
-            self._next_s = self.time_s + now.pause_s
-            if 0 < now.repeat <= self._count:
-                self.finish()
-                return
-        if is_due(self.time_s, self._next_s):
-            if now.command:
-                self._playing = self.command(now.command, now.group or None)
-            else:
-                self._playing = self.play(now.motion)
+            self._between = self.interrupt(self.parameters.interrupt)
+        if self._between is None or self._between.is_over:
+            super().iterate()
+
+    def play_once(self) -> Playing:
+        """Give the command, or play the motion."""
+        now = self.parameters
+        if now.command:
+            return self.command(now.command, now.group or None)
+        return self.play(now.motion)
+
+    @property
+    def unfinished(self) -> str:
+        """Name what was not played."""
+        name = self.parameters.motion or self.parameters.command
+        return f"{name!r} was not played to its end"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,11 +252,7 @@ class Greet(StateMinded[GreetParameters]):
     def check_waking(
         cls, waking: Waking, parameters: GreetParameters, robot: Robot
     ) -> None:
-        """Refuse commands that there are not.
-
-        Raises:
-            UnknownName: the library has none of such a name.
-        """
+        """Refuse commands that there are not."""
         del waking
         cls.needs_of(parameters, robot)
         cls.optional_of(parameters, robot)
@@ -282,11 +305,10 @@ class SayParameters(Parameters):
         check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
 
 
-class Say(TaskSchema[SayParameters]):
+class Say(Repeating[SayParameters]):
     """Takes the loudspeakers, speaks, and finishes."""
 
     info = SchemaInfo("say", "Says a text.", period_s=0.02, parameters=SayParameters)
-    _count = 0
 
     @classmethod
     def needs_of(cls, parameters: SayParameters, robot: Robot) -> tuple[str, ...]:
@@ -298,42 +320,16 @@ class Say(TaskSchema[SayParameters]):
     def check_waking(
         cls, waking: Waking, parameters: SayParameters, robot: Robot
     ) -> None:
-        """Refuse to say nothing.
-
-        Raises:
-            BadInput: no letter or digit is in the text.
-        """
+        """Refuse to say nothing."""
         del robot
         if not any(letter.isalnum() for letter in parameters.text):
             raise BadInput(f"{waking.name!r} has nothing to say; give it a text.")
 
-    def start(self) -> None:
-        """Begin to speak."""
-        self._speech: Playing | None = None
-        self._next_s = self.time_s
-        self.iterate()
+    def play_once(self) -> Playing:
+        """Say the text."""
+        return self.say(self.parameters.text, self.parameters.volume)
 
-    def iterate(self) -> None:
-        """Look whether it was said; say it again, or finish.
-
-        Raises:
-            NotPlayed: it was cut off, or never began.
-        """
-        now = self.parameters
-        if self._speech is not None:
-            if not self._speech.is_over:
-                return
-            if self._speech.has_failed:
-                raise NotPlayed(f"{now.text!r} was not said: {self._speech.reason}")
-            self._speech = None
-            self._count += 1
-            self._next_s = self.time_s + now.pause_s
-            if 0 < now.repeat <= self._count:
-                self.finish()
-                return
-        if is_due(self.time_s, self._next_s):
-            self._speech = self.say(now.text, now.volume)
-
-    def stop(self) -> None:
-        """Count anew the next time."""
-        self._count = 0
+    @property
+    def unfinished(self) -> str:
+        """Name what was not said."""
+        return f"{self.parameters.text!r} was not said"

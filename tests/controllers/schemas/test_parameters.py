@@ -81,6 +81,8 @@ def test_a_value_is_taken_as_its_type_has_it(
         ("joints", "HeadYaw", "give a list"),
         ("joints", [1], "give a text"),
         ("span", [1.0], "give a list of 2"),
+        ("span", [], "give a list of 2"),
+        ("span", [1.0, 2.0, 3.0], "give a list of 2"),
         ("limit", "x", "give a number"),
         ("angles", {"HeadYaw": "x"}, "give a number"),
         ("angles", 3, "give names with values"),
