@@ -11,6 +11,8 @@ sibling wins. The robot and its simulator are the same to a schema: it sees an
 `Observation` and acts through `Actuators`.
 """
 
+# ruff: noqa: D102  # `Schema` documents what `InstanceContext` does
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
@@ -35,7 +37,7 @@ from controllers.schemas.declaration import Cell, State, find_cell
 from controllers.schemas.events import Modulated, NotWinner, StateChangedTo, Woken
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime.activation import Activation
-from controllers.schemas.runtime.deactivation import Agenda, Deactivation
+from controllers.schemas.runtime.deactivation import Agenda
 from controllers.schemas.runtime.instance import Instance
 from controllers.schemas.runtime.instances import Instances
 from controllers.schemas.waking import (
@@ -82,10 +84,7 @@ class SchemaRuntime:
         self.observation: Observation | None = None
         self.instances = Instances(ledger, registry or Registry(), robot)
         self.agenda = Agenda()
-        self.deactivation = Deactivation(ledger, self.agenda)
-        self.activation = Activation(
-            ledger, self.agenda, self.deactivation, self.instances.instances
-        )
+        self.activation = Activation(ledger, self.agenda, self.instances.instances)
         self._newborn: list[Instance] = []
         """Roots that were woken since they were last looked at."""
         self._wakings = 0
@@ -129,7 +128,7 @@ class SchemaRuntime:
             UnknownName: there is no such root or parameter.
             BadInput: a value does not fit.
         """
-        self.deactivation.tick = tick
+        self.activation.tick = tick
         waking = self._added[self._root(name).name]
         given = {**waking.parameters, **(values or {})}
         self.awaken(replace(waking, parameters=given), None)
@@ -140,8 +139,8 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is no such root.
         """
-        self.deactivation.tick = tick
-        self.deactivation.put_to_sleep(self._root(name))
+        self.activation.tick = tick
+        self.activation.put_to_sleep(self._root(name))
 
     def modulate(self, path: str, values: Mapping[str, Any], tick: int) -> None:
         """Change parameters of any instance from outside, as a person at a page does.
@@ -150,7 +149,7 @@ class SchemaRuntime:
             UnknownName: there is no such instance or parameter.
             BadInput: a value does not fit.
         """
-        self.deactivation.tick = tick
+        self.activation.tick = tick
         self.change(self.instances.find(path), values)
 
     # -- below the roots --------------------------------------------------------------
@@ -196,24 +195,22 @@ class SchemaRuntime:
             return
         if self.ledger.listeners:
             text = parameters_as_text(parameters)
-            self.ledger.tell(Modulated(tick=self.tick, path=one.path, parameters=text))
-        self.deactivation.attempt(one, "on_modulated", one.schema.on_modulated)
+            self.activation.tell(Modulated, one, parameters=text)
+        self.activation.attempt(one, "on_modulated", one.schema.on_modulated)
 
     def _tell_woken(self, one: Instance) -> None:
         one.state = State.WINNER if one.is_perceptive else State.CHECKING
         if not self.ledger.listeners:
             return
-        self.ledger.tell(
-            Woken(
-                tick=self.tick,
-                path=one.path,
-                schema=one.info.name,
-                kind=one.schema.kind,
-                parent=None if one.parent is None else one.parent.path,
-                parameters=parameters_as_text(one.parameters),
-            )
+        self.activation.tell(
+            Woken,
+            one,
+            schema=one.info.name,
+            kind=one.schema.kind,
+            parent=None if one.parent is None else one.parent.path,
+            parameters=parameters_as_text(one.parameters),
         )
-        self.ledger.tell(StateChangedTo(tick=self.tick, path=one.path, state=one.state))
+        self.activation.tell(StateChangedTo, one, state=one.state)
 
     def _bind(self, one: Instance) -> None:
         if not hasattr(one.schema, "_context"):
@@ -230,7 +227,7 @@ class SchemaRuntime:
         """
         check_tick(tick)
         activation = self.activation
-        self.deactivation.tick = tick
+        self.activation.tick = tick
         self.observation = observation
         activation.note_losses()
         due = self.agenda.take(tick)
@@ -249,7 +246,7 @@ class SchemaRuntime:
     @property
     def tick(self) -> int:
         """The present slot."""
-        return self.deactivation.tick
+        return self.activation.tick
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -307,13 +304,8 @@ class SchemaRuntime:
 class InstanceContext:
     """One instance's side of the runtime: what it may see and do, and when."""
 
-    def __init__(self, one: Instance, runtime: "SchemaRuntime") -> None:
-        """Join them.
-
-        Args:
-            one: the instance.
-            runtime: runs it.
-        """
+    def __init__(self, one: Instance, runtime: SchemaRuntime) -> None:
+        """Join an instance and what runs it."""
         self._one = one
         self._runtime = runtime
         self._cells: dict[str, Cell] = {}
@@ -328,12 +320,10 @@ class InstanceContext:
 
     @property
     def tick(self) -> int:
-        """The present slot."""
         return self._runtime.tick
 
     @property
     def observation(self) -> Observation:
-        """The newest sensor values."""
         observation = self._runtime.observation
         if observation is None:
             raise BadInput(f"{self.path!r} asks for sensor values before the first.")
@@ -341,7 +331,6 @@ class InstanceContext:
 
     @property
     def random(self) -> np.random.Generator:
-        """A generator of this instance's own."""
         if self._random is None:
             seed = (self._runtime.seed, crc32(self.path.encode()))
             self._random = np.random.default_rng(seed)
@@ -349,44 +338,32 @@ class InstanceContext:
 
     @property
     def parameters(self) -> Any:
-        """The present ones."""
         return self._one.parameters
 
     @property
     def children_given(self) -> tuple[Waking, ...]:
-        """Whom it was given to wake."""
         return self._one.waking.children
 
     @property
     def obtained(self) -> tuple[str, ...]:
-        """Leaves that it has now."""
-        reservation = self._one.reservation
-        return (
-            reservation.obtained
-            if reservation is not None and self._one.is_acting
-            else ()
-        )
+        reservation = self._one.reservation if self._one.is_acting else None
+        return () if reservation is None else reservation.obtained
 
     @property
     def has_acted(self) -> bool:
-        """Whether it has acted since it won."""
         return self._one.has_acted
 
     def read(self, name: str) -> Any:
-        """Return the value of another's output."""
         return self._cell(name).value
 
     def age_s(self, name: str) -> float:
-        """Return how old it is."""
         written = self._cell(name).written
         return inf if written is None else (self.tick - written) * self.tick_s
 
     def write(self, variable: str, value: object) -> None:
-        """Give an own output a value."""
         find_cell(self._one.cells, variable, self.path).write(value, self.tick)
 
     def active_state(self, group: str) -> str | None:
-        """Return the active state of a set."""
         return self._runtime.ledger.active_state(group)
 
     def _cell(self, name: str) -> Cell:
@@ -402,37 +379,31 @@ class InstanceContext:
     # -- its children -----------------------------------------------------------------
 
     def wake(self, waking: Waking) -> bool:
-        """Wake a child."""
         if not self._may("wake"):
             return False
         self._runtime.awaken(waking, self._one)
         return True
 
     def modulate(self, name: str, values: Mapping[str, Any]) -> bool:
-        """Change a child's parameters."""
         if not self._may("modulate"):
             return False
         self._runtime.change(self._child(name), values)
         return True
 
     def sleep(self, name: str) -> bool:
-        """Put a child to sleep."""
         if not self._may("sleep"):
             return False
-        self._runtime.deactivation.put_to_sleep(self._child(name))
+        self._runtime.activation.put_to_sleep(self._child(name))
         return True
 
     def child(self, name: str) -> ChildView:
-        """Return how a child does."""
         return self._child(name).view()
 
     def awake(self) -> tuple[str, ...]:
-        """Return who is awake, in the order of waking."""
         awake = [one for one in self._one.children.values() if one.is_awake]
         return tuple(one.name for one in sorted(awake, key=lambda one: one.woken))
 
     def finish(self) -> None:
-        """Note that it is done."""
         if self._may("finish"):
             self._one.finishes = True
 
@@ -445,14 +416,12 @@ class InstanceContext:
     # -- its commands -----------------------------------------------------------------
 
     def ask_to_leave(self, within_s: float) -> bool:
-        """Ask for the active state to be left."""
         if not self._may("ask_to_leave"):
             return False
         keeper = self._runtime.posture
         return keeper is None or keeper.ask_to_leave(self.path, self.tick, within_s)
 
     def submit(self, values: Mapping[str, Value]) -> bool:
-        """Command leaves in this slot."""
         if not self._may("submit"):
             return False
         actuators, token = self._runtime.actuators, self._token
@@ -464,7 +433,6 @@ class InstanceContext:
     def give(
         self, what: str, order: Callable[[Actuators, Token | None, int], Playing]
     ) -> Playing:
-        """Give an order; it ends with the instance's authority."""
         if not self._may(what):
             return NeverPlayed(f"{self.path!r} is not the winner, or lacks its token")
         playing = order(self._runtime.actuators, self._token, self.tick)
@@ -477,9 +445,8 @@ class InstanceContext:
         return None if reservation is None else reservation.token
 
     def _may(self, what: str) -> bool:
-        one, ledger = self._one, self._runtime.ledger
+        one = self._one
         if one.may_act and one.is_acting:
             return True
-        if ledger.listeners:
-            ledger.tell(NotWinner(tick=self.tick, path=one.path, what=what))
+        self._runtime.activation.tell(NotWinner, one, what=what)
         return False

@@ -15,27 +15,20 @@ from controllers.schemas.runtime.instance import Instance, InstanceReservation
 from models import BadInput
 
 
-class Activation:
+class Activation(Deactivation):
     """Moves instances between their states; the runtime says when."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        agenda: Agenda,
-        deactivation: Deactivation,
-        instances: Sequence[Instance],
+        self, ledger: Ledger, agenda: Agenda, instances: Sequence[Instance]
     ) -> None:
         """Begin with nobody awake.
 
         Args:
             ledger: grants what winners need, and tells the trace.
             agenda: of iterations.
-            deactivation: of acting.
             instances: all that there are, by their numbers; it grows.
         """
-        self._ledger = ledger
-        self._agenda = agenda
-        self._deactivation = deactivation
+        super().__init__(ledger, agenda)
         self._instances = instances
         self._turns: list[int] = []
         """Numbers of those who have a turn in this slot, a heap: parents come before
@@ -52,7 +45,7 @@ class Activation:
         """
         while self._seen != self._ledger.changes:
             self._seen = self._ledger.changes
-            for one in sorted(self._deactivation.holders, key=lambda one: one.number):
+            for one in sorted(self.holders, key=lambda one: one.number):
                 if one.is_acting and one.reservation is not None:
                     self._note_loss(one, one.reservation)
 
@@ -62,10 +55,8 @@ class Activation:
         if reservation.has_yielded:
             self.finish(one, "yielded")
             return
-        self._deactivation.cease(
-            one, "no token", keeps_reservation=reservation.is_waiting
-        )
-        self._deactivation.attempt(one, "on_lost", one.acting.on_lost)
+        self.cease(one, "no token", keeps_reservation=reservation.is_waiting)
+        self.attempt(one, "on_lost", one.acting.on_lost)
         if one.state is State.WINNER:
             self._wait(one)
 
@@ -75,7 +66,7 @@ class Activation:
             try:
                 one.perceiving.perceive()
             except Exception as error:  # noqa: BLE001  # whatever, the others go on
-                self._deactivation.fail(one, "perceive", error)
+                self.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
         """Let an actuation instance check its precondition."""
@@ -87,14 +78,12 @@ class Activation:
         try:
             one.is_ready = bool(one.acting.ready())
         except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            self._deactivation.fail(one, "ready", error)
+            self.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:
-            self._deactivation.change(
-                one, State.READY if one.is_ready else State.CHECKING
-            )
+            self.change(one, State.READY if one.is_ready else State.CHECKING)
         elif not one.is_ready:
-            self._deactivation.stand_down(one, "not ready")
+            self.stand_down(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
         """Let those that are due act, from the roots downwards, and compete.
@@ -110,11 +99,11 @@ class Activation:
             one = self._instances[heappop(turns)]
             if one.state is State.READY and one.parent is None:
                 self._promote(one, ())
-            if one in self._deactivation.waiting:
+            if one in self.waiting:
                 self._hear(one)
             if self._ledger.changes != self._seen:
                 self.note_losses()
-            if one.is_acting and one.due == self._deactivation.tick:
+            if one.is_acting and one.due == self.tick:
                 one.due = -1
                 self._act(one, "iterate", one.acting.iterate)
             if changes != self._ledger.changes:
@@ -128,7 +117,7 @@ class Activation:
             is_granted: only to those who got what they wait for. Who was refused in
                 this slot, and asks anew, hears of it in the next one.
         """
-        for one in self._deactivation.waiting:
+        for one in self.waiting:
             outcome = None if one.reservation is None else one.reservation.outcome
             if outcome is not None and (outcome.is_granted or not is_granted):
                 heappush(self._turns, one.number)
@@ -144,11 +133,11 @@ class Activation:
                 if not one.is_awake:
                     continue
                 if one.next_due < 0:
-                    one.due = self._deactivation.tick
-                    self._agenda.add(one, self._deactivation.tick + one.period_ticks)
+                    one.due = self.tick
+                    self._agenda.add(one, self.tick + one.period_ticks)
                 if one.is_perceptive:
                     self._note_start(one)
-                    self._deactivation.attempt(one, "start", one.schema.start)
+                    self.attempt(one, "start", one.schema.start)
                     self.perceive(one)
                 else:
                     self.check(one)
@@ -171,7 +160,7 @@ class Activation:
         if chosen is present:
             return
         if present is not None:
-            self._deactivation.stand_down(present, "lost")
+            self.stand_down(present, "lost")
         if chosen is not None and chosen.state is State.READY:
             self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
 
@@ -192,20 +181,15 @@ class Activation:
                 )
             return by_name[name]
 
-        return self._deactivation.attempt(parent, "arbitrate", choose)
+        return self.attempt(parent, "arbitrate", choose)
 
     def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
         """Let an instance win, and ask for what it needs."""
         if one.parent is not None:
             one.parent.winner = one
-        if self._ledger.listeners:
-            above = None if one.parent is None else one.parent.path
-            self._deactivation.tell(
-                Won(
-                    tick=self._deactivation.tick, path=one.path, parent=above, over=over
-                )
-            )
-        self._deactivation.change(one, State.WINNER)
+        above = None if one.parent is None else one.parent.path
+        self.tell(Won, one, parent=above, over=over)
+        self.change(one, State.WINNER)
         one.has_acted = False
         if one.reservation is None:
             self._begin(one)
@@ -217,11 +201,9 @@ class Activation:
         """Let a winner ask, if it does not wait already, and wait."""
         reservation = one.reservation
         assert reservation is not None
-        self._deactivation.waiting[one] = None
+        self.waiting[one] = None
         if not reservation.is_waiting:
-            self._deactivation.attempt(
-                one, "its request", lambda: reservation.ask(self._deactivation.tick)
-            )
+            self.attempt(one, "its request", lambda: reservation.ask(self.tick))
 
     def _hear(self, one: Instance) -> None:
         """Take over the outcome of a winner's request, if there is one."""
@@ -229,10 +211,10 @@ class Activation:
         outcome = None if reservation is None else reservation.outcome
         if reservation is None or outcome is None or one.state is not State.WINNER:
             return
-        del self._deactivation.waiting[one]
+        del self.waiting[one]
         if reservation.take(outcome):
             if reservation.is_alive():
-                self._deactivation.holders[one] = None
+                self.holders[one] = None
                 self._begin(one)
             elif reservation.has_yielded:
                 self.finish(one, "yielded")
@@ -240,9 +222,7 @@ class Activation:
                 self._wait(one)
             return
         refused = one.acting.on_refused
-        asks = self._deactivation.attempt(
-            one, "on_refused", lambda: bool(refused(outcome))
-        )
+        asks = self.attempt(one, "on_refused", lambda: bool(refused(outcome)))
         if asks is None:
             return  # it failed
         if asks:
@@ -256,15 +236,12 @@ class Activation:
 
     def _note_start(self, one: Instance) -> None:
         one.is_acting = one.has_acted = True
-        if self._ledger.listeners:
-            self._deactivation.tell(
-                SchemaStarted(tick=self._deactivation.tick, path=one.path)
-            )
+        self.tell(SchemaStarted, one)
 
     def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method in which an instance may act; then its children compete."""
         one.may_act = True
-        self._deactivation.attempt(one, name, method)
+        self.attempt(one, name, method)
         one.may_act = False
         if one.finishes:
             one.finishes = False
@@ -279,11 +256,8 @@ class Activation:
     def finish(self, one: Instance, why: str = "finished") -> None:
         """Note that an instance is done: it stands down, and a root goes to sleep."""
         one.is_done, one.is_ready = True, False
-        if self._ledger.listeners:
-            self._deactivation.tell(
-                Finished(tick=self._deactivation.tick, path=one.path)
-            )
+        self.tell(Finished, one)
         if one.parent is None:
-            self._deactivation.put_to_sleep(one, why)
+            self.put_to_sleep(one, why)
         else:
-            self._deactivation.stand_down(one, why)
+            self.stand_down(one, why)

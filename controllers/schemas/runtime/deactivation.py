@@ -9,12 +9,12 @@ else is touched.
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from controllers.arbitration.events import Event
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.schemas.declaration import State
 from controllers.schemas.events import (
+    SchemaEvent,
     SchemaFailed,
     SchemaStopped,
     Slept,
@@ -143,8 +143,7 @@ class Deactivation:
         if not one.is_acting:
             return
         one.is_acting = False
-        if self._ledger.listeners:
-            self.tell(SchemaStopped(tick=self.tick, path=one.path, why=why))
+        self.tell(SchemaStopped, one, why=why)
         if why not in ("no token", "failed"):
             self._shielded(one, "stop", one.schema.stop)
 
@@ -157,8 +156,7 @@ class Deactivation:
                 parent.winner = None
             if one in parent.ranked:
                 parent.ranked.remove(one)
-        if self._ledger.listeners:
-            self.tell(Slept(tick=self.tick, path=one.path))
+        self.tell(Slept, one)
         self.change(one, State.SLEPT)
 
     def attempt(
@@ -188,12 +186,7 @@ class Deactivation:
 
     def _note_failure(self, one: Instance, name: str, error: Exception) -> None:
         one.error = f"{type(error).__name__}: {error}"
-        if self._ledger.listeners:
-            self.tell(
-                SchemaFailed(
-                    tick=self.tick, path=one.path, method=name, error=one.error
-                )
-            )
+        self.tell(SchemaFailed, one, method=name, error=one.error)
 
     def change(self, one: Instance, state: State) -> None:
         """Let an instance be in a state from now on."""
@@ -202,9 +195,9 @@ class Deactivation:
         one.state = state
         if state is not State.WINNER:
             one.has_acted = False
-        if self._ledger.listeners:
-            self.tell(StateChangedTo(tick=self.tick, path=one.path, state=state))
+        self.tell(StateChangedTo, one, state=state)
 
-    def tell(self, event: Event) -> None:
-        """Tell the trace; ask first whether anybody listens."""
-        self._ledger.tell(event)
+    def tell(self, kind: type[SchemaEvent], one: Instance, /, **fields: Any) -> None:
+        """Tell of an instance now, if anybody listens."""
+        if self._ledger.listeners:
+            self._ledger.tell(kind(tick=self.tick, path=one.path, **fields))

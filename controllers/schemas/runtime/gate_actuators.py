@@ -1,5 +1,7 @@
 """What schemas act through on a robot: the gate, and the command controller."""
 
+# ruff: noqa: D102  # `Actuators` documents these calls
+
 from collections.abc import Mapping
 
 from controllers.arbitration.events import Rejected
@@ -29,13 +31,11 @@ class GateActuators:
         self._ledger = ledger
 
     def submit(self, token: Token | None, leaf: str, value: Value) -> Rejected | None:
-        """Command one leaf in this slot; return None, or why not."""
         return self._gate.submit(token, leaf, value)
 
     def submit_all(
         self, token: Token | None, values: Mapping[str, Value]
     ) -> Rejected | None:
-        """Command several leaves in this slot, all or none."""
         return self._gate.submit_all(token, values)
 
     def play(self, token: Token | None, motion: str | Motion, tick: int) -> Playing:
@@ -47,13 +47,11 @@ class GateActuators:
     def light(
         self, token: Token | None, pattern: str | LightPattern, tick: int
     ) -> Playing:
-        """Let a light pattern be shown."""
         if isinstance(pattern, str):
             pattern = self._commands.library.light(pattern)
         return self._give(OutputSet(name=pattern.name, light=pattern), token, tick)
 
     def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
-        """Let a sound be heard."""
         if isinstance(sound, str):
             sound = self._commands.library.sound(sound)
         return self._give(OutputSet(name=sound.name, sound=sound), token, tick)
@@ -61,14 +59,12 @@ class GateActuators:
     def command(
         self, token: Token | None, name: str, tick: int, group: str | None = None
     ) -> Playing:
-        """Give a command of the library; the way to where it begins goes first."""
         if token is None:
             return NeverPlayed("it has no token")
         handle = self._commands.submit(name, token, tick, group=group)
         return _Ordered(handle, self._commands, self._ledger)
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
-        """Join a command on to what runs, which pauses and goes on after it."""
         if token is None:
             return NeverPlayed("it has no token")
         handle = self._commands.interrupt(name, token, tick)

@@ -210,7 +210,7 @@ def test_a_broken_runtime_is_found_out(
     stage.begin("choose", name="p", parameters=rule, children=children)
     stage.slot(2)
     assert not checker.finish()
-    endings: Deactivation = stage.runtime.deactivation
+    endings: Deactivation = stage.runtime.activation
     breaks(endings, monkeypatch)
     stage.slot(4)
     assert checker.finish()
