@@ -26,14 +26,14 @@ from experiments.common.drawing.style import FigureView
 from experiments.report.notebook_parameters import HoldingStory
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from experiments.scenarios.timeline.canvas import cover
-from experiments.scenarios.timeline.figure import (
+from experiments.scenarios.timeline.figure import run_temperatures, timeline_figure
+from experiments.scenarios.timeline.rows import cover
+from experiments.scenarios.timeline.waits import (
+    find_waits,
     held_times,
-    run_temperatures,
-    timeline_figure,
+    leaf_uses,
     waits_figure,
 )
-from experiments.scenarios.timeline.spans import find_waits, leaf_uses
 
 story = HoldingStory(scenario=scenario, controller=controller, seed=seed)
 plan = load_scenario(SCENARIOS.find(story.scenario))

@@ -4,192 +4,193 @@ From the top: events; resources with their owners and, hatched, those who waited
 behaviours that compete; streams by unit with the starts of synchronous groups; the
 temperatures of the hottest motors on the same time axis. `draw_timeline` writes it to
 the run folder.
-
-`waits_figure` shows how long each behaviour waited and had what it asked for, a bar a
-request.
 """
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from controllers.arbitration.events import (
     Event,
-    Expired,
     Frozen,
     Granted,
-    Released,
     Requested,
-    Revoked,
     StateChanged,
 )
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import TokenId
 from experiments.closed_loop.behaviours import STIFFNESS_OWNER
 from experiments.common.drawing.style import (
+    COLOURS,
     FAINT_INK,
     INK,
     SOFT_INK,
     new_figure,
-    panel_title,
     plain_frame,
     save_figure,
+    spread_labels,
 )
+from experiments.heat.figures.temperatures import MOST_POINTS
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.timeline.canvas import (
+from experiments.scenarios.timeline.rows import (
     BROKEN,
+    LEFT,
+    LETTER,
+    PANEL,
+    SIZE,
     STATE_COLOURS,
-    Canvas,
+    WIDTH,
+    DrawnRows,
     TimelineRow,
+    draw_outputs,
     owner_colours,
     resource_rows,
     row_of,
 )
-from experiments.scenarios.timeline.panels import (
-    Mark,
-    draw_marks,
-    draw_outputs,
-    draw_temperatures,
-    frame_panels,
-    level_marks,
-    write_head,
-    write_scenario,
-)
 from experiments.scenarios.timeline.spans import (
     Span,
-    Wait,
     acting_spans,
-    group_starts,
     holding_spans,
     state_spans,
-    stream_spans,
 )
+from experiments.scenarios.vocabulary.expectations import TemperatureExpectation
 from models.resources import DeviceKind
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments.scenarios.playing.runner import ScenarioRun
 
 
-WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
-"""Of the figure and of its margins, in inches."""
-TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
-"""Heights in inches: title, a line of event labels, foot, temperatures."""
+TOP, MARK, FOOT, HEAT, BETWEEN = 0.45, 0.17, 0.75, 1.9, 0.15
+"""Heights in inches: title, a line of event labels, foot, temperatures, between."""
 LEAST = 0.4
 """Height of rows where nobody did anything, in inches."""
+DASHES = (0, (3, 3))
 
 
-def timeline_figure(
-    scenario: Scenario,
-    events: Sequence[Event],
-    temperatures: "pd.DataFrame | None" = None,
-    marks: Sequence[Mark] = (),
-    *,
-    end_s: float | None = None,
-    said: str = "",
-    all_hold: bool = True,
-) -> "Figure":
-    """Return the figure of a run.
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Something that the scenario did to the robot, or that went wrong."""
+
+    time_s: float
+    text: str
+    is_failure: bool = False
+    """Whether it went wrong, rather than was done on purpose."""
+
+    @property
+    def colour(self) -> str:
+        """Of its line and label."""
+        return BROKEN if self.is_failure else SOFT_INK
+
+
+MOST_LEVELS = 4
+"""Lines of labels; what has no room in them is only a line in the panels."""
+LONGEST = 56
+"""Letters of a label."""
+
+
+def label_span(mark: Mark, duration_s: float, width: float) -> tuple[float, float]:
+    """Return where a label begins and ends, in inches from the panel's left edge.
+
+    It begins at its mark. Where it would run out of the panel it ends there instead.
+    """
+    at = mark.time_s / duration_s * width
+    length = (min(len(mark.text), LONGEST) + 2) * LETTER * SIZE
+    is_late = at + length > width and at >= length
+    return (at - length, at) if is_late else (at, at + length)
+
+
+def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[int]:
+    """Return the line of each label, 0 the lowest; -1: no room.
 
     Args:
-        scenario: whose robot, names and length.
-        events: the trace.
-        temperatures: index time in s, a column a joint, in °C; None: no such panel.
-        marks: what the scenario did, at its times.
-        end_s: where the run ended; None: the scenario's length.
-        said: at the right of the title.
-        all_hold: whether that is good news.
+        marks: in any order.
+        duration_s: of the panel, in s.
+        width: of the panel, in inches.
     """
-    from matplotlib import rc_context  # noqa: PLC0415  # heavy
-
-    end = scenario.duration_s if end_s is None else end_s
-    with rc_context({"text.parse_math": False}):  # names may hold dollar signs
-        return _drawn(scenario, events, temperatures, marks, end, said, all_hold)
-
-
-def _drawn(
-    scenario: Scenario,
-    events: Sequence[Event],
-    temperatures: "pd.DataFrame | None",
-    marks: Sequence[Mark],
-    end: float,
-    said: str,
-    all_hold: bool,
-) -> "Figure":
-    width = WIDTH - LEFT - RIGHT
-    levels = level_marks(marks, end, width)
-    figure = new_figure(WIDTH, 4.0)
-    figure.set_layout_engine("none")
-    axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
-    colours = _colours(events, scenario)
-    canvas = Canvas(axes=axes, duration_s=end, width=width, colours=colours)
-    _draw_rows(canvas, scenario, events, end)
-    canvas.y = max(canvas.y, LEAST)
-    heat = 0.0 if temperatures is None or temperatures.empty else HEAT
-    room = MARK * (1 + max(levels, default=-1)) + 0.05
-    height = TOP + room + canvas.y + heat + FOOT + (0.15 if heat else 0.0)
-    figure.set_size_inches(WIDTH, height)
-    bottom = (FOOT + heat + (0.15 if heat else 0.0)) / height
-    axes.set_position((LEFT / WIDTH, bottom, width / WIDTH, canvas.y / height))
-    axes.set_ylim(canvas.y, 0.0)
-    panels = [axes]
-    if heat and temperatures is not None:
-        place = (LEFT / WIDTH, FOOT / height, width / WIDTH, heat / height)
-        panels.append(figure.add_axes(place))
-        draw_temperatures(panels[-1], temperatures, scenario, end)
-    draw_marks(panels, marks, levels, end, MARK, (width, canvas.y))
-    frame_panels(panels, end)
-    ends = (LEFT / WIDTH, 1.0 - RIGHT / WIDTH)
-    write_head(figure, scenario.name, said, ends, all_hold=all_hold)
-    write_scenario(figure, scenario, ends[0])
-    canvas.legend(figure, 0.30 / height)
-    return figure
+    ends = [0.0] * MOST_LEVELS
+    levels = [-1] * len(marks)
+    spans = [label_span(mark, duration_s, width) for mark in marks]
+    for i in sorted(range(len(marks)), key=lambda i: spans[i]):
+        start, end = spans[i]
+        levels[i] = next((k for k, taken in enumerate(ends) if taken <= start), -1)
+        if levels[i] >= 0:
+            ends[levels[i]] = end
+    return levels
 
 
-def _draw_rows(
-    canvas: Canvas, scenario: Scenario, events: Sequence[Event], end_s: float
-) -> None:
+def _draw_marks(panels: "Sequence[Axes]", marks: Sequence[Mark], end_s: float) -> float:
+    """Draw a line through all panels for each mark, its label above the first one.
+
+    Returns:
+        the height of the labels, in inches.
+    """
+    levels = level_marks(marks, end_s, PANEL)
+    for mark, level in zip(marks, levels, strict=True):
+        for axes in panels:
+            axes.axvline(mark.time_s, color=mark.colour, lw=0.7, ls=DASHES, zorder=0.9)
+        if level < 0:
+            continue
+        text = mark.text
+        at = mark.time_s / end_s * PANEL
+        is_left = label_span(mark, end_s, PANEL)[0] < at
+        panels[0].annotate(
+            text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…",
+            (mark.time_s, 1.0),
+            (-1 if is_left else 1, 72.0 * MARK * level + 3.0),
+            xycoords=panels[0].get_xaxis_transform(),
+            textcoords="offset points",
+            fontsize=SIZE,
+            color=mark.colour,
+            ha="right" if is_left else "left",
+            va="bottom",
+            annotation_clip=False,
+            bbox={"fc": "white", "lw": 0.0, "pad": 0.6},
+            arrowprops={"arrowstyle": "-", "color": mark.colour, "ls": DASHES}
+            if level
+            else None,
+            zorder=5,
+        )
+    return MARK * (1 + max(levels, default=-1)) + 0.05
+
+
+def _draw_rows(rows: DrawnRows, scenario: Scenario, events: Sequence[Event]) -> None:
     tree = ResourceTree(scenario.robot.resources)
-    tick_s = scenario.tick_s
-    end = round(end_s / tick_s)
+    tick_s, end = scenario.tick_s, round(rows.end_s / scenario.tick_s)
     held = holding_spans(events, tick_s, end)
-    rows, left_out = resource_rows(_shown(held, tree), tree)
-    states = [row_of(group, s) for group, s in state_spans(events, tick_s, end).items()]
-    if rows or states:
-        canvas.heading("resources")
-        for row in (*rows, *states):
-            canvas.row(row)
-    if left_out:
-        canvas.heading(f"and {left_out} more rows")
+    shown, left_out = resource_rows(_asked_for(held, tree), tree)
+    shown += [row_of(name, s) for name, s in state_spans(events, tick_s, end).items()]
     acting = _competing(acting_spans(events, tick_s, end), held)
-    if acting:
-        canvas.heading("behaviours")
-        for row in acting:
-            canvas.row(row)
-    streams = stream_spans(events, tick_s, end)
-    if streams:
-        canvas.heading("outputs")
-        draw_outputs(canvas, streams, group_starts(events, tick_s), scenario.library)
+    for heading, some in (("resources", shown), ("behaviours", acting)):
+        if some:
+            rows.heading(heading)
+        for row in some:
+            rows.row(row)
+        if left_out and some is shown:
+            rows.heading(f"and {left_out} more rows")
+    draw_outputs(rows, events, tick_s, scenario.library)
 
 
-def _shown(
+def _asked_for(
     held: Mapping[str, Sequence[Span]], tree: ResourceTree
 ) -> dict[str, Sequence[Span]]:
     """Leave out torque limits that nobody but the stiffness controller asked for."""
+
+    def is_limit(leaf: str) -> bool:
+        device = tree.node(leaf).device if leaf in tree else None
+        return device is not None and device.kind is DeviceKind.STIFFNESS
+
     return {
         leaf: spans
         for leaf, spans in held.items()
-        if not _is_stiffness(leaf, tree)
-        or any(span.name != STIFFNESS_OWNER for span in spans)
+        if not is_limit(leaf) or any(span.name != STIFFNESS_OWNER for span in spans)
     }
-
-
-def _is_stiffness(leaf: str, tree: ResourceTree) -> bool:
-    device = tree.node(leaf).device if leaf in tree else None
-    return device is not None and device.kind is DeviceKind.STIFFNESS
 
 
 def _competing(
@@ -221,6 +222,175 @@ def _colours(events: Iterable[Event], scenario: Scenario) -> dict[str, str]:
             grey = STATE_COLOURS[len(states) % len(STATE_COLOURS)]
             states.setdefault(event.active, grey)
     return states | owner_colours(names, virtual)
+
+
+MOST_CURVES = 5
+LABEL_HEIGHT = 0.095
+"""Of a label at the end of a curve, over the panel's height."""
+
+
+def _draw_temperatures(
+    axes: "Axes", frame: "pd.DataFrame", scenario: Scenario, end_s: float
+) -> None:
+    """Draw the joints that were hottest, one a motor, each named at its end."""
+    peaks = frame.max().sort_values(ascending=False, kind="stable")
+    motor = {joint.name: joint.motor for joint in scenario.robot.joints}
+    of_motor: dict[str, str] = {}
+    for joint in peaks.index:
+        of_motor.setdefault(motor.get(joint, joint), joint)
+    joints = list(of_motor.values())[:MOST_CURVES]
+    step = max(1, len(frame) // MOST_POINTS)
+    keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
+    curves = frame[joints].iloc[keep]
+    limits = _expected_limits(scenario, joints)
+    values = np.array([*curves.to_numpy(float).ravel(), *limits])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    pad = max(1.0, 0.08 * (high - low))
+    axes.set_ylim(low - pad, high + pad)
+    for limit in limits:
+        axes.axhline(limit, color=INK, lw=0.8, ls=(0, (4, 3)))
+    ends = curves.iloc[-1].to_numpy(float)
+    heights = spread_labels(list(ends), LABEL_HEIGHT * (high - low + 2.0 * pad))
+    colours = COLOURS[:MOST_CURVES]
+    for joint, colour, end, height in zip(joints, colours, ends, heights, strict=False):
+        axes.plot(curves.index, curves[joint], color=colour, lw=1.6)
+        label, at = f"{joint} {end:.1f} °C", (end_s * 1.012, float(height))
+        axes.text(*at, label, fontsize=7.5, color=colour, va="center")
+    axes.set_ylabel("temperature in °C", fontsize=9, color=SOFT_INK)
+
+
+def _expected_limits(scenario: Scenario, joints: Iterable[str]) -> list[float]:
+    expected = (one.means for one in scenario.expectations)
+    limits = {
+        limit
+        for one in expected
+        if isinstance(one, TemperatureExpectation) and set(one.joints) & set(joints)
+        for limit in (one.degc_below, one.degc_above)
+        if limit is not None
+    }
+    return sorted(limits)
+
+
+MINUTES_FROM_S = 240.0
+"""Runs of this length or more have minutes on the axis."""
+
+
+def _frame_panels(panels: "Sequence[Axes]", rows: DrawnRows) -> None:
+    """Give all panels one axis of time, and name the rows."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415  # heavy
+
+    is_long = rows.end_s >= MINUTES_FROM_S
+    for axes in panels:
+        plain_frame(axes)
+        axes.set_xlim(0.0, rows.end_s)
+        axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.5)
+        axes.tick_params(labelbottom=axes is panels[-1])
+        if is_long:
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{s / 60.0:g}"))
+            step = max(1, round(rows.end_s / 60.0 / 10.0)) * 60.0
+            axes.set_xticks(np.arange(0.0, rows.end_s + 1e-9, step))
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10]))
+    rows.axes.set_ylim(rows.y, 0.0)
+    rows.axes.grid(visible=False, axis="y")
+    rows.axes.spines["left"].set_visible(False)
+    heights = [height for height, _, _ in rows.labels]
+    rows.axes.set_yticks(heights, [text for _, text, _ in rows.labels])
+    rows.axes.tick_params(axis="y", length=0)
+    for tick, (_, _, is_heading) in zip(
+        rows.axes.get_yticklabels(), rows.labels, strict=True
+    ):
+        tick.set(fontweight="bold" if is_heading else "normal")
+    panels[-1].set_xlabel(f"time in {'minutes' if is_long else 's'}", fontsize=9)
+
+
+def timeline_figure(
+    scenario: Scenario,
+    events: Sequence[Event],
+    temperatures: "pd.DataFrame | None" = None,
+    marks: Sequence[Mark] = (),
+    *,
+    end_s: float | None = None,
+    said: str = "",
+    all_hold: bool = True,
+) -> "Figure":
+    """Return the figure of a run.
+
+    Args:
+        scenario: whose robot, names and length.
+        events: the trace.
+        temperatures: index time in s, a column a joint, in °C; None: no such panel.
+        marks: what the scenario did, at its times.
+        end_s: where the run ended; None: the scenario's length.
+        said: at the right of the title.
+        all_hold: whether that is good news.
+    """
+    from matplotlib import rc_context  # noqa: PLC0415  # heavy
+    from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
+
+    end_s = scenario.duration_s if end_s is None else end_s
+    with rc_context({"text.parse_math": False}):  # names may hold dollar signs
+        figure = new_figure(WIDTH, 4.0)
+        figure.set_layout_engine("none")
+        has_heat = temperatures is not None and not temperatures.empty
+        panels = list(figure.subplots(1 + has_heat, squeeze=False)[:, 0])
+        rows = DrawnRows(
+            axes=panels[0], end_s=end_s, colours=_colours(events, scenario)
+        )
+        _draw_rows(rows, scenario, events)
+        rows.y = max(rows.y, LEAST)
+        if has_heat and temperatures is not None:
+            _draw_temperatures(panels[1], temperatures, scenario, end_s)
+        _frame_panels(panels, rows)
+        head = TOP + _draw_marks(panels, marks, end_s)
+        heat = HEAT + BETWEEN if has_heat else 0.0
+        height = head + rows.y + heat + FOOT
+        figure.set_size_inches(WIDTH, height)
+        left, width = LEFT / WIDTH, PANEL / WIDTH
+        bottom = (FOOT + heat) / height
+        panels[0].set_position((left, bottom, width, rows.y / height))
+        panels[-1].set_position(
+            (left, FOOT / height, width, HEAT / height)
+            if has_heat
+            else panels[0].get_position()
+        )
+        top = 1.0 - 0.2 / height
+        title: dict[str, Any] = {
+            "fontsize": 12,
+            "fontweight": "bold",
+            "color": INK,
+            "va": "center",
+        }
+        figure.text(left, top, scenario.name, **title)
+        colour = SOFT_INK if all_hold else BROKEN
+        verdicts: dict[str, Any] = {
+            "fontsize": 9,
+            "color": colour,
+            "ha": "right",
+            "va": "center",
+        }
+        figure.text(left + width, top, said, **verdicts)
+        foot = (
+            f"{scenario.path.name} · {scenario.robot.name} from {scenario.posture} · "
+            f"{scenario.duration_s:g} s · controller {scenario.controller} · "
+            f"seed {scenario.seed} · hatched: waits"
+        )
+        figure.text(left, 0.06 / height, foot, fontsize=SIZE, color=SOFT_INK)
+        figure.legend(
+            handles=[
+                Patch(color=colour, label=name)
+                for name, colour in rows.drawn.items()
+                if name not in rows.named
+            ],
+            loc="lower left",
+            bbox_to_anchor=(left, 0.16 / height),
+            ncols=8,
+            fontsize=SIZE,
+            frameon=False,
+            borderpad=0.0,
+            borderaxespad=0.0,
+        )
+    return figure
 
 
 MOST_FAILURES = 6
@@ -274,101 +444,3 @@ def run_temperatures(run: "ScenarioRun") -> "pd.DataFrame":
     index = pd.Index(run.times_s, name="time_s")
     joints = list(run.scenario.robot.joint_names)
     return pd.DataFrame(run.degc, index=index, columns=joints)
-
-
-WAITS_WIDTH, WAITS_ROW_HEIGHT, WAITS_REST = 9.0, 0.42, 1.1
-"""In inches."""
-
-
-def waits_figure(
-    waits: Sequence[Wait], held: Mapping[int, float], title: str
-) -> "Figure":
-    """Return bars of the time that each request waited (hatched) and had its leaves.
-
-    Args:
-        waits: the requests, the first at the top.
-        held: request to the time in s for which it had what it got.
-        title: the finding.
-    """
-    figure = new_figure(WAITS_WIDTH, WAITS_REST + WAITS_ROW_HEIGHT * max(1, len(waits)))
-    axes = figure.subplots()
-    colours = owner_colours([wait.owner for wait in waits], ())
-    for row, wait in enumerate(waits):
-        colour = colours[wait.owner]
-        axes.barh(
-            row,
-            wait.waited_s,
-            0.62,
-            facecolor="white",
-            edgecolor=colour,
-            hatch="////",
-            lw=0.8,
-        )
-        had = held.get(wait.request, 0.0)
-        axes.barh(row, had, 0.62, left=wait.waited_s, color=colour)
-        axes.annotate(
-            _wait_words(wait, had),
-            (wait.waited_s + had, row),
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=SOFT_INK if wait.outcome == "granted" else BROKEN,
-        )
-    axes.set_yticks(range(len(waits)), [wait.owner for wait in waits])
-    axes.invert_yaxis()
-    longest = max((w.waited_s + held.get(w.request, 0.0) for w in waits), default=1.0)
-    axes.set_xlim(0.0, 1.55 * longest)
-    axes.set_xlabel(
-        "time since it asked in s; hatched: waits, solid: has it", fontsize=9
-    )
-    plain_frame(axes)
-    axes.grid(visible=False, axis="y")
-    axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.6)
-    axes.tick_params(axis="y", labelsize=9, colors=INK, length=0)
-    panel_title(axes, title)
-    return figure
-
-
-def held_times(
-    events: Iterable[Event], tick_s: float, end_tick: int
-) -> dict[int, float]:
-    """Return for each granted request how long its token lived, in s."""
-    begun: dict[TokenId, tuple[int, int]] = {}
-    held: dict[int, float] = {}
-    for event in events:
-        match event:
-            case Granted(request=number, token=token):
-                begun.setdefault(token, (number, event.tick))
-            case (
-                Released(token=token, is_whole=True)
-                | Revoked(token=token, is_whole=True)
-            ):
-                _end_hold(begun, held, token, event.tick, tick_s)
-            case Expired(token=token):
-                _end_hold(begun, held, token, event.tick, tick_s)
-            case _:
-                pass
-    for token in tuple(begun):
-        _end_hold(begun, held, token, end_tick, tick_s)
-    return held
-
-
-def _end_hold(
-    begun: dict[TokenId, tuple[int, int]],
-    held: dict[int, float],
-    token: TokenId,
-    tick: int,
-    tick_s: float,
-) -> None:
-    if token in begun:
-        number, first = begun.pop(token)
-        held[number] = (tick - first) * tick_s
-
-
-def _wait_words(wait: Wait, had_s: float) -> str:
-    behind = f" behind {', '.join(wait.behind)}" if wait.behind else ""
-    if wait.outcome != "granted":
-        return f"{wait.outcome.replace('_', ' ')} after {wait.waited_s:.1f} s{behind}"
-    waited = f"waited {wait.waited_s:.1f} s{behind}" if wait.waited_s else "at once"
-    return f"{waited}, had it {had_s:.1f} s"

@@ -29,21 +29,21 @@ from controllers.transmitter.events import (
 from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.timeline.canvas import (
+from experiments.scenarios.timeline.figure import (
+    LONGEST,
+    Mark,
+    label_span,
+    level_marks,
+    timeline_figure,
+)
+from experiments.scenarios.timeline.rows import (
     LETTER,
+    SIZE,
     cover,
     owner_colours,
     pattern_colour,
     resource_rows,
     row_of,
-)
-from experiments.scenarios.timeline.figure import timeline_figure
-from experiments.scenarios.timeline.panels import (
-    LONGEST,
-    SIZE,
-    Mark,
-    label_span,
-    level_marks,
 )
 from experiments.scenarios.timeline.spans import (
     Span,

@@ -10,8 +10,13 @@ from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.drawing.style import FigureView
-from experiments.scenarios.timeline.figure import held_times, waits_figure
-from experiments.scenarios.timeline.spans import STILL_WAITS, find_waits, leaf_uses
+from experiments.scenarios.timeline.waits import (
+    STILL_WAITS,
+    find_waits,
+    held_times,
+    leaf_uses,
+    waits_figure,
+)
 from models import load_robot
 
 TREE = ResourceTree(load_robot().resources)

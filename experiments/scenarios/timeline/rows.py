@@ -1,25 +1,31 @@
-"""Bars, waiters and words on one panel whose vertical unit is the inch.
+"""Rows of a timeline: which spans stand on which line, under which name and colour.
 
 An owner keeps one colour through all rows; LEDs show their own. Leaves that move
-together are one row, and rows are few enough to be read.
+together are one row, and rows are few enough to be read. `DrawnRows` puts them on axes
+whose vertical unit is the inch.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from controllers.arbitration.events import Event
 from controllers.arbitration.resource_tree import ResourceTree
+from controllers.transmitter.receipt import EndReason
 from experiments.common.drawing.style import FAINT_INK, INK, SOFT_INK
-from experiments.scenarios.timeline.spans import Span, SpanKind, StreamSpan
-from models.library import LightPattern
+from experiments.scenarios.timeline.spans import (
+    Span,
+    SpanKind,
+    StreamSpan,
+    group_starts,
+    stream_spans,
+)
+from models.library import Library, LightPattern, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 OWNER_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
@@ -182,48 +188,48 @@ def lanes(
     return found
 
 
-BAR, THIN = 0.25, 0.13
-"""Heights of a lane of holders and of waiters, in inches."""
-GAP = 0.11
-"""Between rows, in inches."""
-HEADING = 0.30
-"""Height of a section's heading, in inches."""
+WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
+"""Of the figure and of its margins, in inches."""
+PANEL = WIDTH - LEFT - RIGHT
+BAR, THIN, GAP, HEADING = 0.25, 0.13, 0.11, 0.30
+"""Heights of a lane of holders, of waiters, between rows, of a heading, in inches."""
 LETTER = 0.0083
 """Width of a letter over its size in points, in inches."""
+SIZE = 7.0
+"""Of the letters, in points."""
+HATCHES = {SpanKind.WAITS: "/////", SpanKind.FROZEN: "xxx"}
 BACKING = {"fc": "white", "lw": 0.0, "pad": 0.5, "alpha": 0.9}
 """Behind words on a hatched ground."""
-FEWEST = 6
-"""Letters of a name that are still worth reading."""
 SAMPLES = 48
 """Colours in the strip of a light pattern, at most."""
 
 
 @dataclass
-class Canvas:
+class DrawnRows:
     """Draws rows from the top downwards; `y` is where the next one begins."""
 
     axes: "Axes"
-    duration_s: float
-    width: float
-    """Of the panel, in inches."""
-    colours: dict[str, str]
+    end_s: float
+    colours: Mapping[str, str]
     y: float = 0.0
-    named: set[str] = field(default_factory=set)
-    """Names that stand in a bar: they need no legend."""
-    begins: list[float] = field(default_factory=list)
-    """Of the bars of the present lane, where that matters, in s."""
+    labels: list[tuple[float, str, bool]] = field(default_factory=list)
+    """Height, text, and whether it is a heading."""
     drawn: dict[str, str] = field(default_factory=dict)
     """Names that have bars, and their colours."""
-
-    def free_until(self, time_s: float) -> float:
-        """Return when the next bar of the present lane begins, or the end."""
-        later = [begin for begin in self.begins if begin >= time_s - 1e-9]
-        return min(later, default=self.duration_s)
+    named: set[str] = field(default_factory=set)
+    """Names that stand in a bar or beside it: they need no legend."""
 
     def heading(self, text: str) -> None:
         """Write the name of a section."""
-        self._side(self.y + 0.6 * HEADING, text, weight="bold", colour=INK)
+        self.labels.append((self.y + 0.6 * HEADING, text, True))
         self.y += HEADING
+
+    def end_row(self, top: float, label: str) -> None:
+        """Draw a line below the row that began at `top`, and name it."""
+        self.labels.append((0.5 * (top + self.y), label, False))
+        self.y += 0.5 * GAP
+        self.axes.axhline(self.y, color=FAINT_INK, lw=0.4, alpha=0.7, zorder=0)
+        self.y += 0.5 * GAP
 
     def row(self, row: TimelineRow) -> None:
         """Draw holders, and below them those who wait."""
@@ -231,147 +237,128 @@ class Canvas:
         for i, lane in enumerate(row.lanes):
             height = BAR if i < row.n_holding else THIN
             for span in lane:
-                self.bar(span, height)
+                colour = self.colours.get(span.name, SOFT_INK)
+                self.drawn.setdefault(span.name, colour)
+                self.bar(span, height, colour)
+                if self.write(span, span.name.rpartition("/")[2], height, colour):
+                    self.named.add(span.name)
             self.y += height + 0.02
-        self._side(0.5 * (top + self.y), row.label)
-        self._rule()
+        self.end_row(top, row.label)
 
-    def bar(
-        self,
-        span: Span,
-        height: float,
-        text: str | None = None,
-        colour: str | None = None,
-    ) -> bool:
-        """Draw one span in the present lane; return whether any of its name has room.
-
-        Args:
-            span: what.
-            height: of the bar, in inches.
-            text: None: its name.
-            colour: None: by its name.
-        """
-        if colour is None:
-            colour = self.colours.get(span.name, SOFT_INK)
-            self.drawn.setdefault(span.name, colour)
-        text = short(span.name) if text is None else text
-        box = [(span.start_s, span.end_s - span.start_s)]
-        lane = (self.y, height)
-        if span.kind is SpanKind.WAITS:
-            self.axes.broken_barh(
-                box, lane, facecolor="white", edgecolor=colour, hatch="/////", lw=0.6
-            )
-        else:
-            is_light = span.kind is SpanKind.LENT
-            self.axes.broken_barh(
-                box,
-                lane,
-                facecolor=colour,
-                edgecolor="white",
-                lw=0.5,
-                alpha=0.45 if is_light else 1.0,
-                hatch="xxx" if span.kind is SpanKind.FROZEN else None,
-            )
-        size = 7.5 if height > THIN else 6.0
-        is_backed = span.kind in {SpanKind.WAITS, SpanKind.FROZEN}  # hatched
-        ink = INK if is_backed else ink_on(colour)
-        ends = span.start_s, span.end_s
-        room = self.room(*ends, size)
-        if room < min(FEWEST, len(text)):
-            return False
-        if self.write_in(*ends, height, text, size, ink, is_backed):
-            self.named.add(span.name)
-        return True
+    def bar(self, span: Span, height: float, colour: str, below: float = 0.0) -> None:
+        """Draw one span in the present lane, so many inches lower."""
+        waits = span.kind is SpanKind.WAITS
+        self.axes.broken_barh(
+            [(span.start_s, span.end_s - span.start_s)],
+            (self.y + below, height),
+            facecolor="white" if waits else colour,
+            edgecolor=colour if waits else "white",
+            hatch=HATCHES.get(span.kind),
+            alpha=0.45 if span.kind is SpanKind.LENT else 1.0,
+            lw=0.6,
+        )
 
     def strip(self, pattern: LightPattern, start_s: float, end_s: float) -> None:
         """Draw the colours of a light pattern in the present lane."""
-        n = int(np.clip(self.inches(end_s - start_s) * 40.0, 4, SAMPLES))
-        edges = np.linspace(start_s, end_s, n + 1)
-        middles = 0.5 * (edges[1:] + edges[:-1]) - start_s
-        shown = [pattern_colour(pattern, float(t)) for t in middles]
-        boxes = [(a, b - a) for a, b in pairwise(edges)]
-        self.axes.broken_barh(boxes, (self.y, BAR), facecolors=shown, lw=0.0)
-        whole = [(start_s, end_s - start_s)]
-        self.axes.broken_barh(
-            whole, (self.y, BAR), facecolor="none", edgecolor=FAINT_INK, lw=0.6
-        )
+        n = int(np.clip((end_s - start_s) / self.end_s * PANEL * 40.0, 4, SAMPLES))
+        times = (np.arange(n) + 0.5) / n * (end_s - start_s)
+        shown = [[pattern_colour(pattern, float(t)) for t in times]]
+        place = (start_s, end_s, self.y + BAR, self.y)
+        self.axes.imshow(shown, extent=place, aspect="auto", interpolation="nearest")
 
-    def write_in(
-        self,
-        start_s: float,
-        end_s: float,
-        height: float,
-        text: str,
-        size: float,
-        ink: str,
-        is_backed: bool = False,
+    def write(
+        self, span: Span, text: str, height: float, colour: str, free_s: float = 0.0
     ) -> bool:
-        """Write into a bar as much as has room; return whether all of it had."""
-        room = self.room(start_s, end_s, size)
-        shown = text if len(text) <= room else f"{text[: max(1, room - 1)]}…"
-        self.axes.text(
-            start_s + self.seconds(0.04),
-            self.y + 0.5 * height,
-            shown,
-            fontsize=size,
-            color=ink,
-            va="center_baseline",
-            ha="left",
-            clip_on=True,
-            bbox=BACKING if is_backed else None,
-        )
-        return shown == text
+        """Write into a bar if there is room; return whether there was.
 
-    def room(self, start_s: float, end_s: float, size: float) -> int:
-        """Return how many letters of a size in points fit into a bar."""
-        return int((self.inches(end_s - start_s) - 0.06) / (LETTER * size))
-
-    def inches(self, seconds: float) -> float:
-        """Return the length of a time on the panel."""
-        return seconds / self.duration_s * self.width
-
-    def seconds(self, inches: float) -> float:
-        """Return the time that so much of the panel stands for."""
-        return inches / self.width * self.duration_s
-
-    def next_row(self, top: float, label: str) -> None:
-        """End a row whose lanes were drawn one by one."""
-        self._side(0.5 * (top + self.y), label)
-        self._rule()
-
-    def legend(self, figure: "Figure", y: float) -> None:
-        """Name the colours of those who found no room in any of their bars."""
-        x = self.axes.get_position().x0
-        for name, colour in self.drawn.items():
-            if name in self.named:
-                continue
-            figure.text(x, y, "■ ", fontsize=8, color=colour, va="center")
-            figure.text(x + 0.011, y, name, fontsize=7, color=SOFT_INK, va="center")
-            x += 0.011 + (len(name) + 2) * LETTER * 7.0 / figure.get_size_inches()[0]
-
-    def _rule(self) -> None:
-        self.y += 0.5 * GAP
-        self.axes.axhline(self.y, color=FAINT_INK, lw=0.4, alpha=0.7, zorder=0)
-        self.y += 0.5 * GAP
-
-    def _side(
-        self, y: float, text: str, weight: str = "normal", colour: str = SOFT_INK
-    ) -> None:
+        Args:
+            span: of the bar.
+            text: what.
+            height: of the bar, in inches.
+            colour: of the bar.
+            free_s: until when nothing stands right of it, where it may be written too.
+        """
+        size = SIZE + 0.5 if height > THIN else SIZE - 1.0
+        needed_s = (LETTER * size * len(text) + 0.08) / PANEL * self.end_s
+        is_inside = needed_s <= span.end_s - span.start_s
+        if not (is_inside or span.end_s + needed_s <= free_s):
+            return False
+        is_hatched = is_inside and span.kind in HATCHES
+        ink = ink_on(colour) if is_inside and not is_hatched else INK
         self.axes.annotate(
             text,
-            (0.0, y),
-            (-6, 0),
-            xycoords=self.axes.get_yaxis_transform(),
+            (span.start_s if is_inside else span.end_s, self.y + 0.5 * height),
+            (3, 0),
             textcoords="offset points",
-            ha="right",
+            fontsize=size,
+            color=ink if is_inside else SOFT_INK,
             va="center_baseline",
-            fontsize=8,
-            color=colour,
-            fontweight=weight,
-            annotation_clip=False,
+            bbox=BACKING if is_hatched else None,
         )
+        return True
 
 
-def short(path: str) -> str:
-    """Return the last name of a path."""
-    return path.rpartition("/")[2]
+WELL = frozenset({None, EndReason.DONE, EndReason.REPLACED})
+"""Ends of a stream that nobody need look at."""
+INDEPENDENT = "#9aa4ae"
+"""Colour of streams of no group."""
+
+
+def draw_outputs(
+    rows: DrawnRows, events: Sequence[Event], tick_s: float, library: Library
+) -> None:
+    """Draw the streams of each unit: hatched while they wait, then what they play."""
+    streams = stream_spans(events, tick_s, round(rows.end_s / tick_s))
+    if not streams:
+        return
+    rows.heading("outputs")
+    groups = dict.fromkeys(s.group for s in streams if s.group is not None)
+    tint = {g: OWNER_COLOURS[-1 - i % len(OWNER_COLOURS)] for i, g in enumerate(groups)}
+    top = rows.y
+    for unit in Unit:
+        of_unit = [s for s in streams if s.unit is unit]
+        begin = rows.y
+        for lane in lanes(of_unit, lambda s: (s.received_s, s.end_s)):
+            nexts = [stream.received_s for stream in lane[1:]] + [rows.end_s]
+            for stream, free_s in zip(lane, nexts, strict=True):
+                colour = tint.get(stream.group or "", INDEPENDENT)
+                _draw_stream(rows, stream, colour, library, free_s)
+            rows.y += BAR + 0.02
+        if of_unit:
+            rows.end_row(begin, unit.value)
+    free_s = 0.0
+    for start in group_starts(events, tick_s):
+        line = [top - 0.06, rows.y]
+        rows.axes.plot([start.time_s] * 2, line, color=INK, lw=1.4, zorder=4)
+        text = f"▾ {start.group}"
+        if start.time_s >= free_s:  # else the label before it is still there
+            free_s = start.time_s + LETTER * SIZE * len(text) / PANEL * rows.end_s
+            at = start.time_s, top - 0.08
+            rows.axes.text(*at, text, fontsize=SIZE, color=INK, va="bottom")
+
+
+def _draw_stream(
+    rows: DrawnRows, stream: StreamSpan, colour: str, library: Library, free_s: float
+) -> None:
+    start_s = stream.end_s if stream.start_s is None else stream.start_s
+    plays = Span(name=stream.label, start_s=start_s, end_s=stream.end_s)
+    if start_s > stream.received_s:
+        waits = Span(
+            name=stream.label,
+            start_s=stream.received_s,
+            end_s=start_s,
+            kind=SpanKind.WAITS,
+        )
+        rows.bar(waits, THIN, colour, below=0.5 * (BAR - THIN))
+    pattern = library.lights.get(stream.label) if stream.unit is Unit.LIGHT else None
+    text = f"“{stream.label}”" if stream.unit is Unit.SOUND else stream.label
+    if pattern is not None and stream.start_s is not None:
+        rows.strip(pattern, start_s, stream.end_s)
+    elif stream.start_s is not None:
+        rows.bar(plays, BAR, colour)
+    if stream.reason not in WELL:
+        rows.axes.plot(stream.end_s, rows.y + 0.5 * BAR, "x", color=BROKEN, ms=5)
+        text = f"{text}: {stream.reason}"
+    end = Span(name=stream.label, start_s=stream.end_s, end_s=stream.end_s)
+    is_bar = pattern is None and stream.reason in WELL
+    rows.write(plays if is_bar else end, text, BAR, colour, free_s)
