@@ -6,10 +6,11 @@ which gets the schema itself.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from controllers.arbitration.events import Event, Executed, Granted, Rejected
 from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.tokens import Token
 from controllers.schemas import (
@@ -136,40 +137,23 @@ class Acts:
         return self._order(name, token, tick)
 
 
-@dataclass
-class SchemaWorld:
-    """A runtime on a robot that obeys at once, one slot after another."""
+class Stage:
+    """What all have that run schemas in slots; `slot` is theirs."""
 
-    world: World
-    acts: Acts
     runtime: SchemaRuntime
-    tick: int = -1
-    events: list[Event] = field(default_factory=list)
+    ledger: Ledger
+    events: list[Event]
+    tick: int
 
-    @classmethod
-    def of(cls, robot: Robot, *kinds: type, seed: int = 0) -> "SchemaWorld":
-        world = World.of(robot)
-        acts = Acts(world)
-        registry = Registry({kind.info.name: kind for kind in kinds})  # type: ignore[attr-defined]
-        runtime = SchemaRuntime(robot, world.ledger, acts, registry=registry, seed=seed)
-        return cls(world, acts, runtime, events=world.events)
+    def slot(self, count: int = 1) -> Self:
+        """Run some device slots."""
+        raise NotImplementedError
 
-    @property
-    def ledger(self) -> Any:
-        return self.world.ledger
-
-    def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
+    def begin(self, schema: str, *, name: str = "", **given: Any) -> Self:
         """Add a root and wake it; it is first looked at in the next slot."""
         self.runtime.add(Waking(schema=schema, name=name, **given))
         self.runtime.wake(name or schema, self.tick + 1)
-
-    def slot(self, count: int = 1) -> None:
-        for _ in range(count):
-            self.tick += 1
-            seen = replace(self.world.robot.read(), time_s=self.tick * 0.01)
-            self.runtime.step(self.tick, seen)
-            self.ledger.advance(self.tick)
-            self.world.gate.flush(self.tick)
+        return self
 
     def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
         """Let somebody who is no schema have resources, if he gets them at once."""
@@ -179,14 +163,43 @@ class SchemaWorld:
         outcome = self.ledger.request(request, tick).outcome
         return outcome.token if outcome else None
 
-    def release(self, token: Token) -> None:
-        self.ledger.release(token, max(self.tick, 0))
-
     def state(self, path: str) -> State:
         return self.runtime.view(path).state
 
     def told(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
+
+
+@dataclass
+class SchemaWorld(Stage):
+    """A runtime on a robot that obeys at once, one slot after another."""
+
+    world: World
+    acts: Acts
+    runtime: SchemaRuntime
+    ledger: Ledger
+    tick: int = -1
+    events: list[Event] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, robot: Robot, *kinds: type, seed: int = 0) -> "SchemaWorld":
+        world = World.of(robot)
+        acts = Acts(world)
+        registry = Registry({kind.info.name: kind for kind in kinds})  # type: ignore[attr-defined]
+        runtime = SchemaRuntime(robot, world.ledger, acts, registry=registry, seed=seed)
+        return cls(world, acts, runtime, world.ledger, events=world.events)
+
+    def slot(self, count: int = 1) -> Self:
+        for _ in range(count):
+            self.tick += 1
+            seen = replace(self.world.robot.read(), time_s=self.tick * 0.01)
+            self.runtime.step(self.tick, seen)
+            self.ledger.advance(self.tick)
+            self.world.gate.flush(self.tick)
+        return self
+
+    def release(self, token: Token) -> None:
+        self.ledger.release(token, max(self.tick, 0))
 
     def states(self, path: str) -> list[tuple[int, State]]:
         """Return when an instance came into which state."""

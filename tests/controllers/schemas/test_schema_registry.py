@@ -66,9 +66,7 @@ def test_a_schema_of_another_package_joins_without_a_change_here(
 ) -> None:
     installed.append(point("foreign", "a_foreign_package:Foreign"))
     assert schema_names()[-1] == "foreign"
-    stage = SchemaWorld.of(nao)
-    stage.begin("foreign")
-    stage.slot()
+    stage = SchemaWorld.of(nao).begin("foreign").slot()
     assert stage.runtime.winners == ("foreign",)
 
 
@@ -88,9 +86,7 @@ def test_a_broken_package_fails_alone(
     installed.append(point("broken", value))
     with pytest.raises(BadInput, match=says):
         schema_class("broken")
-    stage = SchemaWorld.of(nao)
-    stage.begin("example")
-    stage.slot()
+    stage = SchemaWorld.of(nao).begin("example").slot()
     assert stage.runtime.winners == ("example",)
 
 

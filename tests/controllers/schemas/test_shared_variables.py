@@ -41,10 +41,7 @@ def test_a_value_is_there_at_once_and_whole(nao: Robot) -> None:
 
     grid = perceptive("grid", outputs=(field,), perceive=perceive)
     user = actuation("user", reads=("grid.field",), iterate=iterate)
-    stage = SchemaWorld.of(nao, grid, user)
-    stage.begin("grid")
-    stage.begin("user")
-    stage.slot(3)
+    SchemaWorld.of(nao, grid, user).begin("grid").begin("user").slot(3)
     assert seen == [0.0, 1.0, 2.0]
 
 
@@ -87,9 +84,7 @@ def test_only_what_is_declared_is_written_and_read(nao: Robot) -> None:
     eye = perceptive(
         "eye", outputs=(DISTANCE,), reads=("ghost.distance",), perceive=tries
     )
-    stage = SchemaWorld.of(nao, eye, says("wall", 1.0))
-    stage.begin("wall")
-    stage.begin("eye")
+    stage = SchemaWorld.of(nao, eye, says("wall", 1.0)).begin("wall").begin("eye")
     stage.slot()
     assert "Did you mean 'distance'" in errors[0]
     assert "'wall.distance' is not in what 'eye' declares" in errors[1]
@@ -159,10 +154,7 @@ def test_a_value_says_its_age(nao: Robot) -> None:
         perceive=lambda s: s.write("distance", 1.0) if s.tick == 2 else None,
     )
     user = actuation("user", reads=("eye.distance",), iterate=iterate)
-    stage = SchemaWorld.of(nao, eye, user)
-    stage.begin("eye")
-    stage.begin("user")
-    stage.slot()
+    stage = SchemaWorld.of(nao, eye, user).begin("eye").begin("user").slot()
     assert stage.runtime.value("eye", "distance") == 7.0
     stage.slot(2)
     stage.runtime.sleep("eye", 2)

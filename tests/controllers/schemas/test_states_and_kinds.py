@@ -27,10 +27,7 @@ def test_several_schemas_run_at_once(nao: Robot) -> None:
     arm = actuation(
         "arm", needs=("LElbowYaw",), iterate=lambda s: s.submit("LElbowYaw", 0.2)
     )
-    stage = SchemaWorld.of(nao, head, arm)
-    stage.begin("head")
-    stage.begin("arm")
-    stage.slot(3)
+    stage = SchemaWorld.of(nao, head, arm).begin("head").begin("arm").slot(3)
     assert stage.runtime.winners == ("head", "arm")
     assert stage.executed_by() == {tick: {"head", "arm"} for tick in range(3)}
 
@@ -51,9 +48,7 @@ def test_a_schema_is_stopped_resumed_and_modulated(nao: Robot) -> None:
         iterate=iterate,
         on_modulated=lambda s: heard.append(s.parameters.rad),
     )
-    stage = SchemaWorld.of(nao, turn)
-    stage.begin("turn")
-    stage.slot(3)
+    stage = SchemaWorld.of(nao, turn).begin("turn").slot(3)
     assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
     stage.runtime.modulate("turn", {"rad": 0.3}, stage.tick)
     stage.slot()
@@ -93,9 +88,7 @@ def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> N
     watcher = actuation(
         "watcher", start=lambda s: [s.wake(name) for name in ("angle", "side", "back")]
     )
-    stage = SchemaWorld.of(nao, angle, side, back, watcher)
-    stage.begin("watcher")
-    stage.slot(3)
+    stage = SchemaWorld.of(nao, angle, side, back, watcher).begin("watcher").slot(3)
     assert not stage.executed_by()
     stage.world.robot.q[yaw] = 0.2
     stage.slot()
@@ -106,9 +99,7 @@ def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> N
 def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
     turn = actuation("turn", ready=lambda s: 3 <= s.tick < 6)
     parent = actuation("parent", period_s=0.02, start=lambda s: s.wake("turn"))
-    stage = SchemaWorld.of(nao, turn, parent)
-    stage.begin("parent")
-    stage.slot(8)
+    stage = SchemaWorld.of(nao, turn, parent).begin("parent").slot(8)
     stage.runtime.sleep("parent", 8)
     assert stage.states("parent/turn") == [
         (0, State.CHECKING),
@@ -143,8 +134,7 @@ def test_sensors_are_read_anew_and_motors_written_in_each_slot(nao: Robot) -> No
         needs=("HeadPitch",),
         iterate=lambda s: s.submit("HeadPitch", float(s.observation.q[yaw])),
     )
-    stage = SchemaWorld.of(nao, follow)
-    stage.begin("follow")
+    stage = SchemaWorld.of(nao, follow).begin("follow")
     for angle in np.linspace(0.0, 0.3, 7):
         stage.world.robot.q[yaw] = angle
         stage.slot()
@@ -158,10 +148,7 @@ def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> No
     steady = actuation(
         "steady", period_s=0.01 * slots, iterate=lambda s: ticks.append(s.tick)
     )
-    stage = SchemaWorld.of(nao, steady)
-    stage.slot(4)
-    stage.begin("steady")
-    stage.slot(100)
+    SchemaWorld.of(nao, steady).slot(4).begin("steady").slot(100)
     assert ticks == list(range(4, 104, slots))
 
 
@@ -184,9 +171,7 @@ def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
     """A run may let time pass for heat alone; the grid stays."""
     ticks: list[int] = []
     steady = actuation("steady", period_s=0.03, iterate=lambda s: ticks.append(s.tick))
-    stage = SchemaWorld.of(nao, steady)
-    stage.begin("steady")
-    stage.slot(4)
+    stage = SchemaWorld.of(nao, steady).begin("steady").slot(4)
     stage.tick = 99
     stage.slot(4)
     assert ticks == [0, 3, 100, 102]
@@ -287,8 +272,6 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
 
 
 def test_outputs_are_looked_at_by_their_names(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao, perceptive("eye"))
-    stage.begin("eye")
-    stage.slot()
+    stage = SchemaWorld.of(nao, perceptive("eye")).begin("eye").slot()
     with pytest.raises(UnknownName, match="'x' is not in what 'eye' offers"):
         stage.runtime.value("eye", "x")

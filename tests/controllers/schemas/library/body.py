@@ -6,7 +6,7 @@ missing: set-points are reached at once, and what sensors show is what a test sa
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,10 @@ from controllers.arbitration.gate import Gate
 from controllers.arbitration.invariants import check
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption, Token
+from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Observation
-from controllers.schemas import State, Waking
+from controllers.schemas import State
 from controllers.schemas.events import NotWinner, SchemaFailed
 from controllers.schemas.invariants import check_schemas
 from controllers.schemas.runtime import SchemaRuntime
@@ -36,8 +35,8 @@ from models.library import Library
 from models.load.library_files import KnownNames, build_library, library_problems
 from models.load.library_forms import LibraryForm
 from tests.controllers.arbitration.gate_setup import KeepingRobot
+from tests.controllers.schemas.schema_world import Stage
 
-E = TypeVar("E", bound=Event)
 FloatArray = NDArray[np.float64]
 
 ENTRIES: dict[str, Any] = {
@@ -161,7 +160,7 @@ class ObedientRobot(KeepingRobot):
 
 
 @dataclass
-class Body:
+class Body(Stage):
     """A robot and its slots."""
 
     robot: Robot
@@ -227,12 +226,7 @@ class Body:
             events=events,
         )
 
-    def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
-        """Add a root and wake it; it is first looked at in the next slot."""
-        self.runtime.add(Waking(schema=schema, name=name, **given))
-        self.runtime.wake(name or schema, self.tick + 1)
-
-    def slot(self, count: int = 1) -> None:
+    def slot(self, count: int = 1) -> Self:
         for _ in range(count):
             self.tick += 1
             tick, seen = self.tick, self.sensors.sense(self.tick * 0.01)
@@ -246,9 +240,10 @@ class Body:
             self.transmitter.settle(tick)
             self.sensors.obey()
             self.written.append(self.sensors.target.copy())
+        return self
 
-    def seconds(self, time_s: float) -> None:
-        self.slot(round(time_s * 100))
+    def seconds(self, time_s: float) -> Self:
+        return self.slot(round(time_s * 100))
 
     def until(self, path: str, state: State, within_s: float) -> float:
         """Run until an instance is in a state; return the time that took, in s."""
@@ -258,23 +253,9 @@ class Body:
             assert self.tick - begin <= within_s * 100, f"{path} is {self.state(path)}"
         return (self.tick - begin) * 0.01
 
-    def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
-        """Let somebody who is no schema have resources, if he gets them at once."""
-        tick = max(self.tick, 0)
-        self.ledger.add_owner(Owner(name=owner, **habits), tick)
-        request = Request(owner=owner, resources=names, timeout_s=0.0)
-        outcome = self.ledger.request(request, tick).outcome
-        return outcome.token if outcome else None
-
-    def state(self, path: str) -> State:
-        return self.runtime.view(path).state
-
     def angle(self, joint: str) -> float:
         """Return the set-point of a joint in force, in rad."""
         return float(self.sensors.target[self.robot.joint_index(joint)])
-
-    def told(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
 
     def failures(self) -> list[str]:
         """Return broken invariants, errors of schemas, commands of who might not."""

@@ -23,8 +23,7 @@ def test_every_name_in_the_registry_is_a_schema_of_that_name() -> None:
 def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
     robot: Robot,
 ) -> None:
-    body = Body.of(robot)
-    body.begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
+    body = Body.of(robot).begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
     body.slot(40)
     (granted,), (given_up,) = body.told(Granted), body.told(Released)
     assert given_up.tick - granted.tick == 30
@@ -34,8 +33,7 @@ def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
 
 
 def test_time_without_its_resources_does_not_count_for_hold(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
+    body = Body.of(robot).begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
     body.slot(11)
     assert body.take("more important", "HeadYaw", priority=5) is not None
     body.slot(10)
@@ -110,8 +108,7 @@ def test_a_sequence_fails_with_its_child_or_goes_on(
 
 
 def test_a_motion_takes_what_it_moves_and_no_more(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("move", parameters={"motion": "test wave"})
+    body = Body.of(robot).begin("move", parameters={"motion": "test wave"})
     body.until("move", State.SLEPT, 1.0)
     assert tuple(body.told(Granted)[0].shares) == ("RShoulderPitch",)
     assert body.moved() == {"RShoulderPitch"}
@@ -130,9 +127,7 @@ def test_a_motion_is_repeated_as_often_as_is_asked_for(robot: Robot) -> None:
 
 
 def test_a_motion_that_is_revoked_begins_anew(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("move", parameters={"motion": "test wave"})
-    body.slot(30)
+    body = Body.of(robot).begin("move", parameters={"motion": "test wave"}).slot(30)
     assert body.take("more important", "Right arm", priority=5) is not None
     body.slot(10)
     taken = [event for event in body.told(Executed) if event.tick > 30]

@@ -19,8 +19,7 @@ HOT = {"limit_degc": 76.0, "warn_s": 30.0}
 
 @pytest.mark.requirement("JD-26")
 def test_looking_around_leaves_no_part_of_the_scene_unseen(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("look around", parameters={"stay_s": 0.2})
+    body = Body.of(robot).begin("look around", parameters={"stay_s": 0.2})
     seen = np.zeros((12, 4), dtype=bool)  # cells of 10 degrees
     yaws, pitches = np.arange(-55, 60, 10), np.arange(-15, 20, 10)
     for _ in range(2000):
@@ -55,9 +54,7 @@ def test_attention_turns_to_what_is_salient_again_and_again(robot: Robot) -> Non
 
 @pytest.mark.requirement("JD-3")
 def test_the_perceptive_child_tells_and_the_head_goes_there(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("look around")
-    body.slot()
+    body = Body.of(robot).begin("look around").slot()
     assert body.state("look around/attention") is State.WINNER
     goal = body.runtime.value("look around/attention", "yaw")
     path = np.array([body.angle("HeadYaw")])
@@ -71,8 +68,7 @@ def test_the_perceptive_child_tells_and_the_head_goes_there(robot: Robot) -> Non
 
 
 def test_looking_around_ends_when_it_is_asked_to(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("look around", parameters={"for_s": 1.0})
+    body = Body.of(robot).begin("look around", parameters={"for_s": 1.0})
     assert body.until("look around", State.SLEPT, 2.0) == pytest.approx(1.0, abs=0.05)
     assert body.state("look around/attention") is State.SLEPT
 
@@ -99,8 +95,7 @@ def test_a_smooth_path_keeps_its_top_speed_and_rests_at_both_ends() -> None:
 
 @pytest.mark.parametrize("bpm", [10.0, 30.0])
 def test_breathing_swings_at_its_rate_and_never_jumps(robot: Robot, bpm: float) -> None:
-    body = Body.of(robot)
-    body.begin("breathe", parameters={"breaths_per_minute": bpm})
+    body = Body.of(robot).begin("breathe", parameters={"breaths_per_minute": bpm})
     body.seconds(4.0 * 60.0 / bpm)
     assert not body.failures()
     rows = np.array(body.written)
@@ -160,9 +155,7 @@ def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
 
 @pytest.mark.requirement("RM-36")
 def test_a_dance_that_is_asked_to_stop_rests_at_its_next_stop(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("dance", parameters={"motion": "test dance"})
-    body.slot(30)
+    body = Body.of(robot).begin("dance", parameters={"motion": "test dance"}).slot(30)
     body.runtime.modulate("dance", {"stop": True}, body.tick)
     body.seconds(2.0)
     assert body.runtime.value("dance", "is_resting") is True
@@ -177,8 +170,7 @@ def test_a_dance_that_is_asked_to_stop_rests_at_its_next_stop(robot: Robot) -> N
 
 
 def test_a_dance_rests_while_a_motor_is_hot(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("dance", parameters={"motion": "test dance", **HOT})
+    body = Body.of(robot).begin("dance", parameters={"motion": "test dance", **HOT})
     body.slot(30)
     body.sensors.temperature[0] = 80.0
     body.seconds(2.0)
@@ -307,9 +299,7 @@ def test_unknown_counts_as_no_state(robot: Robot) -> None:
 
 @pytest.mark.parametrize("began", [0, 1, 4, 9, 22])  # 0.24 - 0.04 < 0.2
 def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) -> None:
-    body = Body.of(robot)
-    body.slot(began)
-    body.begin("look around", parameters={"for_s": 0.2})
+    body = Body.of(robot).slot(began).begin("look around", parameters={"for_s": 0.2})
     body.until("look around", State.SLEPT, 1.0)
     (start,) = (e.tick for e in body.told(SchemaStarted) if e.path == "look around")
     (stop,) = (e.tick for e in body.told(SchemaStopped) if e.path == "look around")

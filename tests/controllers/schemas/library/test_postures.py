@@ -59,8 +59,7 @@ def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
 
 
 def test_a_posture_on_the_way_may_have_the_state_that_was_left(robot: Robot) -> None:
-    body = Body.of(robot, "StandInit")
-    body.slot(40)
+    body = Body.of(robot, "StandInit").slot(40)
     go(body, posture="Crouch")
     body.until("go to posture", State.SLEPT, 6.0)
     labels = [label for _, label in body.started()]
@@ -158,8 +157,7 @@ def test_cool_down_waits_also_where_it_cannot_get_and_tries_again(
 
 
 def test_cool_down_is_ready_from_hot_until_cool(robot: Robot) -> None:
-    body = Body.of(robot, "Stand")
-    body.begin("cool down")
+    body = Body.of(robot, "Stand").begin("cool down")
     heat = [(69.0, False), (70.0, True), (60.0, True), (54.9, False), (69.0, False)]
     for degc, is_ready in heat:
         body.sensors.temperature[:] = 30.0

@@ -154,9 +154,7 @@ def test_more_speed_never_means_less_unrest(
 
 
 def test_the_balance_watch_says_nothing_of_a_robot_in_the_air(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("balance watch")
-    body.seconds(0.2)
+    body = Body.of(robot).begin("balance watch").seconds(0.2)
     assert body.runtime.value("balance watch", "is_on_soles") is True
     assert body.runtime.value("balance watch", "capture_margin_m") > 0.02
     assert body.runtime.value("balance watch", "is_unstable") is False
@@ -260,8 +258,7 @@ def test_all_motors_and_all_stiffness_are_found_by_kind(nao: Robot) -> None:
 
 
 def test_the_trend_of_a_steady_rise_and_the_time_left(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("hot joint watch", parameters={"warn_s": 100.0})
+    body = Body.of(robot).begin("hot joint watch", parameters={"warn_s": 100.0})
     place = robot.motor_names.index("LKneePitch")
     for second in range(40):
         # Half a kelvin a second, read in steps of 1 K.
@@ -276,8 +273,7 @@ def test_the_trend_of_a_steady_rise_and_the_time_left(robot: Robot) -> None:
 
 
 def test_a_motor_that_cools_never_reaches_the_limit(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("hot joint watch")
+    body = Body.of(robot).begin("hot joint watch")
     for second in range(20):
         body.sensors.temperature[:] = 60.0 - second
         body.sensors.temperature[1] = np.nan  # a sensor that failed says nothing
@@ -312,8 +308,7 @@ def test_the_battery_loses_what_the_motors_take(robot: Robot) -> None:
 
 
 def test_a_motor_driven_from_outside_does_not_fill_the_battery(robot: Robot) -> None:
-    body = Body.of(robot)
-    body.begin("battery watch", parameters={"idle_watts": 0.0})
+    body = Body.of(robot).begin("battery watch", parameters={"idle_watts": 0.0})
     watch = body.runtime
     body.slot()
     seen = body.sensors.sense(0.0)

@@ -58,8 +58,7 @@ def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
     )
     good = actuation("good", needs=("HeadYaw",), iterate=turn)
     other = actuation("other", iterate=lambda s: ticks.append(s.tick))
-    stage = SchemaWorld.of(nao, bad, good, other, actuation("leaf"))
-    stage.begin("other")
+    stage = SchemaWorld.of(nao, bad, good, other, actuation("leaf")).begin("other")
     children = (Waking(schema="bad"), Waking(schema="good"))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children)
@@ -79,10 +78,7 @@ def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
 
 def test_a_perceptive_schema_that_raises_sleeps_alone(nao: Robot) -> None:
     eye = perceptive("eye", perceive=breaks)
-    stage = SchemaWorld.of(nao, eye, actuation("go"))
-    stage.begin("eye")
-    stage.begin("go")
-    stage.slot(5)
+    stage = SchemaWorld.of(nao, eye, actuation("go")).begin("eye").begin("go").slot(5)
     assert stage.state("eye") is State.SLEPT
     assert stage.runtime.winners == ("go",)
 
@@ -93,9 +89,7 @@ def test_joints_of_one_that_failed_are_made_safe_in_that_slot(nao: Robot) -> Non
         breaks(schema)
 
     bad = actuation("bad", needs=("HeadYaw",), iterate=iterate)
-    stage = SchemaWorld.of(nao, bad)
-    stage.begin("bad")
-    stage.slot(6)
+    stage = SchemaWorld.of(nao, bad).begin("bad").slot(6)
     assert [(e.tick, e.leaves) for e in stage.told(MadeSafe)] == [(3, ("HeadYaw",))]
     assert sorted(stage.executed_by()) == [0, 1, 2], "nothing of its last slot"
 
@@ -133,9 +127,7 @@ def test_a_wrong_name_in_a_command_is_the_schemas_own_failure(nao: Robot) -> Non
     lost = actuation(
         "lost", needs=("HeadYaw",), iterate=lambda s: s.submit("HeadYow", 0.1)
     )
-    stage = SchemaWorld.of(nao, lost)
-    stage.begin("lost")
-    stage.slot()
+    stage = SchemaWorld.of(nao, lost).begin("lost").slot()
     assert "Did you mean 'HeadYaw'" in stage.runtime.view("lost").error
 
 

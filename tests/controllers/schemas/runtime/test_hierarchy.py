@@ -155,9 +155,7 @@ def test_a_choice_of_one_that_is_not_ready_is_the_parents_failure(nao: Robot) ->
         start=lambda s: [s.wake("child", called=name) for name in "ab"],
         arbitrate=lambda ready, present: "z",
     )
-    stage = SchemaWorld.of(nao, parent, actuation("child"))
-    stage.begin("parent")
-    stage.slot()
+    stage = SchemaWorld.of(nao, parent, actuation("child")).begin("parent").slot()
     assert stage.runtime.is_quiet
     assert (
         "chose 'z'; those that are ready are a, b" in stage.runtime.view("parent").error
@@ -200,8 +198,7 @@ def test_perception_for_the_competition_is_there_before_it(nao: Robot) -> None:
         perceive=lambda s: s.write("sees", True),
     )
     go = actuation("go", reads=("eye.sees",), ready=lambda s: s.read("eye.sees"))
-    stage = SchemaWorld.of(nao, eye, go, waker("parent", "go", "eye"))
-    stage.begin("parent")
+    stage = SchemaWorld.of(nao, eye, go, waker("parent", "go", "eye")).begin("parent")
     stage.slot()
     assert stage.runtime.winners == ("parent", "parent/go")
     stage.runtime.sleep("parent", 1)
@@ -229,9 +226,7 @@ def test_the_parent_watches_modulates_and_changes_its_children(nao: Robot) -> No
     walk = actuation(
         "walk", parameters=Pace, iterate=lambda s: seen.append(s.parameters.steps)
     )
-    stage = SchemaWorld.of(nao, parent, walk, actuation("rest"))
-    stage.begin("parent")
-    stage.slot(6)
+    stage = SchemaWorld.of(nao, parent, walk, actuation("rest")).begin("parent").slot(6)
     assert seen == [1, 1, 3, 3]
     assert [event.parameters for event in stage.told(Modulated)] == [{"steps": "3"}]
     assert stage.runtime.winners == ("parent", "parent/rest")
@@ -321,9 +316,7 @@ def test_one_schema_under_two_parents_has_two_modulations_and_memories(
     fast = actuation("fast", start=lambda s: s.wake("step", steps=5))
     slow = actuation("slow", start=lambda s: [s.wake("step", steps=1), s.wake("fast")])
     top = actuation("top", start=lambda s: [s.wake("slow"), s.wake("step", steps=7)])
-    stage = SchemaWorld.of(nao, step, fast, slow, top)
-    stage.begin("slow")
-    stage.begin("fast")
+    stage = SchemaWorld.of(nao, step, fast, slow, top).begin("slow").begin("fast")
     stage.begin("top")
     stage.slot(3)
     instances = {
@@ -407,9 +400,7 @@ def test_a_finished_child_is_not_ready_until_it_is_woken_anew(nao: Robot) -> Non
 
     once = actuation("once", iterate=lambda s: s.finish() if s.tick in {2, 8} else None)
     parent = actuation("parent", start=lambda s: s.wake("once"), iterate=iterate)
-    stage = SchemaWorld.of(nao, once, parent)
-    stage.begin("parent")
-    stage.slot(10)
+    stage = SchemaWorld.of(nao, once, parent).begin("parent").slot(10)
     assert stage.states("parent/once") == [
         (0, State.CHECKING),
         (0, State.READY),
@@ -438,9 +429,7 @@ def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
             call(name) for name in ("child", "eye") for call in (s.wake, s.sleep)
         ],
     )
-    stage = SchemaWorld.of(nao, child, eye, parent)
-    stage.begin("parent")
-    stage.slot(3)
+    stage = SchemaWorld.of(nao, child, eye, parent).begin("parent").slot(3)
     assert calls == []
     assert not check_schemas(stage.events)
 
@@ -494,9 +483,7 @@ def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
 
 def test_a_parent_that_names_a_child_that_it_never_woke_fails(nao: Robot) -> None:
     parent = actuation("parent", iterate=lambda s: s.sleep("walc"))
-    stage = SchemaWorld.of(nao, parent)
-    stage.begin("parent")
-    stage.slot()
+    stage = SchemaWorld.of(nao, parent).begin("parent").slot()
     assert "Child 'walc' is not in" in stage.runtime.view("parent").error
 
 
@@ -533,7 +520,6 @@ def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
         parent.wake("eye")
 
     eye = perceptive("eye", start=lambda s: called.append(s.tick))
-    stage = SchemaWorld.of(nao, eye, actuation("parent", start=start))
-    stage.begin("parent")
+    stage = SchemaWorld.of(nao, eye, actuation("parent", start=start)).begin("parent")
     stage.slot(3)
     assert called == [0]

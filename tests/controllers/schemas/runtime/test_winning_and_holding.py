@@ -167,8 +167,7 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
     log: list[str] = []
     walk = turner("walk", log=log)
     flee = turner("flee", ready=lambda s: s.tick >= 3)
-    stage = SchemaWorld.of(nao, walk, flee)
-    stage.begin("walk")
+    stage = SchemaWorld.of(nao, walk, flee).begin("walk")
     children = (Waking(schema="flee"),)
     stage.begin("choose", name="reflexes", priority=7, children=children)
     stage.slot(6)
@@ -188,8 +187,7 @@ def test_what_was_taken_again_before_it_was_heard_starts_nobody(nao: Robot) -> N
     """The waiter is granted, and in the same slot the stronger one takes it back."""
     log: list[str] = []
     weak, strong = turner("weak", log=log), turner("strong")
-    stage = SchemaWorld.of(nao, weak, strong)
-    stage.begin("weak", timeout_s=50.0)
+    stage = SchemaWorld.of(nao, weak, strong).begin("weak", timeout_s=50.0)
     stage.begin("strong", priority=5)
     stage.slot(3)
     log.clear()
@@ -297,9 +295,7 @@ def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
 
 
 def test_who_lost_what_it_had_asks_until_it_comes_back(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao, turner("turn"))
-    stage.begin("turn", timeout_s=0.05)
-    stage.slot(2)
+    stage = SchemaWorld.of(nao, turner("turn")).begin("turn", timeout_s=0.05).slot(2)
     stage.ledger.freeze(("HeadYaw",), "hotEngine", stage.tick)
     stage.slot(20)
     assert len(stage.told(Failed)) == 3
@@ -327,8 +323,7 @@ def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
 def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
     """As RM-6 has it: what the whole takes is open to its parts."""
     keeper = actuation("keeper", needs=("Head",))
-    stage = SchemaWorld.of(nao, keeper, turner("turn"))
-    stage.begin("keeper")
+    stage = SchemaWorld.of(nao, keeper, turner("turn")).begin("keeper")
     stage.runtime.add(Waking(schema="turn"), part_of="keeper")
     stage.runtime.wake("turn", 0)
     stage.slot(2)
@@ -371,8 +366,7 @@ class TurnsOne(ActuationSchema[Which]):
 
 def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
     """Also those that were given while it was awake, and of a part of another owner."""
-    stage = SchemaWorld.of(nao, TurnsOne, actuation("whole"))
-    stage.begin("whole")
+    stage = SchemaWorld.of(nao, TurnsOne, actuation("whole")).begin("whole")
     stage.runtime.add(Waking(schema="turns one"), part_of="whole")
     obtained = []
     for joint, again in (("HeadPitch", None), ("HeadYaw", "HeadPitch")):
