@@ -29,9 +29,6 @@ def placements(robot: Robot, posture: Posture) -> dict[str, pin.SE3]:
     names = (link.name for link in robot.links)
     at = {n: data.oMf[model.getFrameId(n, pin.BODY)] for n in names}
     found = {n: pin.SE3(T.rotation.copy(), T.translation.copy()) for n, T in at.items()}
-    found = {
-        n: pin.SE3(at.rotation.copy(), at.translation.copy()) for n, at in found.items()
-    }
     found["com"] = pin.SE3(np.eye(3), pin.centerOfMass(model, data, q))
     return found
 

@@ -1,6 +1,6 @@
 """The stiffness controller as an owner: it limits what it holds, and takes back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from controllers.arbitration.events import Event, Rejected
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Preemption
+from controllers.arbitration.tokens import Preemption, Token
 from controllers.interface.controller import ConstantStiffness, Limits
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.behaviours import (
@@ -28,6 +28,7 @@ from experiments.closed_loop.robot_with_ledger import (
 from models import Robot, load_robot
 from models.resources import DeviceKind
 
+HEAD = ("Yaw", "Pitch")
 PERIOD = 2
 """Slots between two decisions."""
 LEAVES = {
@@ -50,110 +51,113 @@ class Counting(ConstantStiffness):
         return Limits(stiffness=np.full(n, 0.49 + 0.01 * self.steps))
 
 
-Staged = tuple[RobotWithLedger, StiffnessOwner, list[Event]]
+class Staged:
+    """A robot whose stiffness a controller owns, and others who may take parts."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.told: list[Event] = []
+        ledger = LedgerCfg(preemption=Preemption.BY_PRIORITY)
+        cfg = RobotWithLedgerCfg(ledger=ledger)
+        self.body = RobotWithLedger(robot, cfg, listeners=[self.told.append])
+        self.ledger, self.gate = self.body.ledger, self.body.gate
+        self.ledger.add_owner(Owner(name="masseur", priority=STIFFNESS_PRIORITY + 1), 0)
+        self.ledger.add_owner(Owner(name="waver", priority=1), 0)
+
+    def begin(self, controller: ConstantStiffness | None = None) -> "Staged":
+        body = self.body
+        self.owner = StiffnessOwner(
+            self.ledger, self.gate, self.robot, controller or Counting(), PERIOD
+        )
+        body.behaviours.add(STIFFNESS_OWNER, self.owner)
+        return self
+
+    def run(self, slots: int) -> None:
+        for _ in range(slots):
+            self.body.slot()
+
+    def take(self, who: str, *leaves: str) -> Token:
+        request = Request(owner=who, resources=leaves, timeout_s=0.0)
+        token = self.ledger.request(request, self.body.tick).token
+        assert token is not None
+        return token
+
+    def release(self, token: Token) -> None:
+        self.ledger.release(token, self.body.tick)
+
+    @property
+    def stiffness(self) -> NDArray[np.float64]:
+        return self.body.sim.read().stiffness
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        return self.body.sim.read().target
+
+    def joint(self, name: str) -> int:
+        return self.robot.joint_index(name)
+
+    def refused(self) -> list[Event]:
+        return [event for event in self.told if isinstance(event, Rejected)]
 
 
 @pytest.fixture
-def staged() -> Iterator[Callable[[Robot], Staged]]:
-    made: list[RobotWithLedger] = []
-
-    def make(robot: Robot) -> Staged:
-        told: list[Event] = []
-        ledger = LedgerCfg(preemption=Preemption.BY_PRIORITY)
-        body = RobotWithLedger(
-            robot, RobotWithLedgerCfg(ledger=ledger), listeners=[told.append]
-        )
-        made.append(body)
-        body.ledger.add_owner(Owner(name="masseur", priority=STIFFNESS_PRIORITY + 1), 0)
-        owner = StiffnessOwner(body.ledger, body.gate, robot, Counting(), PERIOD)
-        body.behaviours.add(STIFFNESS_OWNER, owner)
-        return body, owner, told
-
-    yield make
-    for body in made:
-        body.close()
+def staged(request: pytest.FixtureRequest) -> Iterator[Staged]:
+    robot = load_robot()
+    made = Staged(
+        robot.with_body(request.param) if hasattr(request, "param") else robot
+    )
+    yield made
+    made.body.close()
 
 
-def in_force(body: RobotWithLedger) -> NDArray[np.float64]:
-    return body.sim.read().stiffness
-
-
-def run(body: RobotWithLedger, slots: int) -> None:
-    for _ in range(slots):
-        body.slot()
-
-
-def test_every_joint_gets_the_newest_limit(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    body, owner, told = staged(load_robot())
-    run(body, 5)
+def test_every_joint_gets_the_newest_limit(staged: Staged) -> None:
+    staged.begin().run(5)
+    owner = staged.owner
     assert_array_equal(owner.limits, np.full(26, 0.52))
-    assert_array_equal(in_force(body), owner.limits)
+    assert_array_equal(staged.stiffness, owner.limits)
     assert owner.seen is not None
     assert owner.seen.time_s == 0.04
-    assert not [event for event in told if isinstance(event, Rejected)]
+    assert not staged.refused()
 
 
+@pytest.mark.parametrize("is_before", [False, True])
 def test_what_somebody_else_takes_it_leaves_alone_and_takes_again(
-    staged: Callable[[Robot], Staged],
+    staged: Staged, is_before: bool
 ) -> None:
-    body, owner, told = staged(load_robot())
-    run(body, 3)
-    leaf = next(iter(LEAVES))
-    taken = body.ledger.request(
-        Request(owner="masseur", resources=(leaf,), timeout_s=0.0), body.tick
-    )
-    token = taken.token
-    body.gate.submit(token, leaf, 0.9)
-    run(body, 4)
-    motors = LEAVES[leaf].device
-    assert motors is not None
-    theirs = np.isclose(in_force(body), 0.9)
+    """Also what was taken before it came."""
+    leaf = list(LEAVES)[is_before]
+    if is_before:
+        token = staged.take("masseur", leaf)
+        staged.begin().run(3)
+        theirs = staged.stiffness != staged.owner.limits
+    else:
+        staged.begin().run(3)
+        token = staged.take("masseur", leaf)
+        staged.gate.submit(token, leaf, 0.9)
+        staged.run(4)
+        theirs = np.isclose(staged.stiffness, 0.9)
+        assert_array_equal(staged.stiffness[~theirs], staged.owner.limits[~theirs])
     assert 0 < theirs.sum() < 26
-    assert_array_equal(in_force(body)[~theirs], owner.limits[~theirs])
-    body.ledger.release(token, body.tick)
-    run(body, 2 * PERIOD)
-    assert_array_equal(in_force(body), owner.limits)
-    assert not [event for event in told if isinstance(event, Rejected)]
+    staged.release(token)
+    staged.run(2 * PERIOD)
+    assert_array_equal(staged.stiffness, staged.owner.limits)
+    assert not staged.refused()
 
 
-def test_what_was_taken_before_it_came_it_takes_when_it_is_free() -> None:
-    robot = load_robot()
-    body = RobotWithLedger(robot)
-    leaf = list(LEAVES)[1]
-    body.ledger.add_owner(Owner(name="masseur", priority=STIFFNESS_PRIORITY + 1), 0)
-    taken = body.ledger.request(
-        Request(owner="masseur", resources=(leaf,), timeout_s=0.0), 0
-    )
-    owner = StiffnessOwner(body.ledger, body.gate, robot, Counting(), PERIOD)
-    body.behaviours.add(STIFFNESS_OWNER, owner)
-    run(body, 3)
-    mine = in_force(body) == owner.limits
-    assert 0 < mine.sum() < 26
-    body.ledger.release(taken.token, body.tick)
-    run(body, 2 * PERIOD)
-    assert_array_equal(in_force(body), owner.limits)
-    body.close()
-
-
-def test_a_body_that_lacks_parts_is_limited_in_the_others(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    body, owner, told = staged(load_robot().with_body("T14"))
-    run(body, 5)
-    head = body.sim.robot.joint_index("HeadYaw")
-    assert in_force(body)[head] == owner.limits[head] == 0.52
-    assert not [event for event in told if isinstance(event, Rejected)]
+@pytest.mark.parametrize("staged", ["T14"], indirect=True)
+def test_a_body_that_lacks_parts_is_limited_in_the_others(staged: Staged) -> None:
+    staged.begin().run(5)
+    head = staged.joint("HeadYaw")
+    assert staged.stiffness[head] == staged.owner.limits[head] == 0.52
+    assert not staged.refused()
 
 
 class Shifting(ConstantStiffness):
     """Wants all set-points 0.02 rad higher."""
 
-    is_urgent = False
-
-    def __init__(self, stiffness: float = 1.0) -> None:
+    def __init__(self, stiffness: float = 1.0, *, is_urgent: bool = False) -> None:
         super().__init__(stiffness)
+        self.is_urgent = is_urgent
 
     def step(self, observation: Observation) -> Limits:
         limits = super().step(observation)
@@ -161,182 +165,124 @@ class Shifting(ConstantStiffness):
         return Limits(stiffness=limits.stiffness, shift=shift, is_urgent=self.is_urgent)
 
 
-def test_a_shift_comes_and_goes_no_faster_than_its_rate(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    posture = body.sim.read().target
-    owner.change(Shifting())
-    last = posture
+def test_a_shift_comes_and_goes_no_faster_than_its_rate(staged: Staged) -> None:
+    staged.begin(Shifting())
+    last = posture = staged.target
     reached = 0.0
     for slot in range(160):
         if slot == 80:
-            owner.change(Counting())
-        body.slot()
-        target = body.sim.read().target
+            staged.owner.change(Counting())
+        staged.run(1)
+        target = staged.target
         assert np.abs(target - last).max() <= SHIFT_RATE * PERIOD * 0.01 + 1e-12
         last, reached = target, max(reached, float((target - posture).max()))
     assert np.isclose(reached, 0.02)
     assert_array_equal(last, posture)
 
 
-def test_a_shift_that_catches_a_push_goes_at_once(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    body, owner, _ = staged(load_robot())
-    posture = body.sim.read().target
-    catching = Shifting()
-    catching.is_urgent = True
-    owner.change(catching)
-    run(body, PERIOD)
+def test_a_shift_that_catches_a_push_goes_at_once(staged: Staged) -> None:
+    posture = staged.target
+    staged.begin(Shifting(is_urgent=True)).run(PERIOD)
     assert URGENT_RATE * PERIOD * 0.01 > 0.02
-    assert np.isclose((body.sim.read().target - posture).max(), 0.02)
-    owner.change(Counting())  # whoever comes next takes it back slowly
-    run(body, PERIOD)
+    assert np.isclose((staged.target - posture).max(), 0.02)
+    staged.owner.change(Counting())  # whoever comes next takes it back slowly
+    staged.run(PERIOD)
     back = 0.02 - SHIFT_RATE * PERIOD * 0.01
-    assert np.isclose((body.sim.read().target - posture).max(), back)
+    assert np.isclose((staged.target - posture).max(), back)
 
 
-def test_joints_whose_stiffness_another_holds_keep_their_shift(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    head = next(name for name in LEAVES if "Head" in name)
-    joints = [nao.joint_index(n) for n in nao.joint_names if n.startswith("Head")]
-    body.ledger.request(Request(owner="masseur", resources=(head,)), body.tick)
-    owner.change(Shifting())
-    before = body.sim.read().target
-    for _ in range(80):
-        body.slot()
-    moved = body.sim.read().target - before
-    assert_array_equal(moved[joints], 0.0)
-    knee = nao.joint_index("LKneePitch")
-    assert np.isclose(moved[knee], 0.02)
+def test_joints_whose_stiffness_another_holds_keep_their_shift(staged: Staged) -> None:
+    staged.begin(Shifting())
+    staged.take("masseur", next(name for name in LEAVES if "Head" in name))
+    before = staged.target
+    staged.run(80)
+    moved = staged.target - before
+    assert_array_equal(moved[[staged.joint(f"Head{axis}") for axis in HEAD]], 0.0)
+    assert np.isclose(moved[staged.joint("LKneePitch")], 0.02)
 
 
 def test_set_points_of_behaviours_stay_what_they_are_under_a_shift(
-    staged: Callable[[Robot], Staged],
+    staged: Staged,
 ) -> None:
     """What holds a joint that lost its owner adds no shift a second time."""
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    owner.change(Shifting())
-    for _ in range(80):
-        body.slot()
+    staged.begin(Shifting()).run(80)
     leaf = "LElbowRoll"
-    in_force = body.gate.present[leaf]
-    body.ledger.add_owner(Owner(name="waver", priority=1), body.tick)
-    ticket = body.ledger.request(Request(owner="waver", resources=(leaf,)), body.tick)
-    assert ticket.outcome is not None
-    token = ticket.outcome.token
-    body.gate.submit(token, leaf, in_force)
-    body.slot()
-    assert token is not None
-    body.ledger.release(token, body.tick)
-    body.slot()
-    target = body.sim.read().target[nao.joint_index(leaf)]
+    in_force = staged.gate.present[leaf]
+    token = staged.take("waver", leaf)
+    staged.gate.submit(token, leaf, in_force)
+    staged.run(1)
+    staged.release(token)
+    staged.run(1)
+    target = staged.target[staged.joint(leaf)]
     assert np.isclose(target, in_force + 0.02, atol=1e-9)
 
 
-def test_joints_that_come_back_follow_no_faster(
-    staged: Callable[[Robot], Staged],
-) -> None:
+def test_joints_that_come_back_follow_no_faster(staged: Staged) -> None:
     """The shift went on without them; they come after it at the same rate."""
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    owner.change(Shifting())
-    ticket = body.ledger.request(
-        Request(owner="masseur", resources=tuple(LEAVES)), body.tick
-    )
-    assert ticket.outcome is not None
-    token = ticket.outcome.token
-    assert token is not None
+    staged.begin(Shifting())
+    token = staged.take("masseur", *LEAVES)
+    staged.run(80)
+    last = begin = staged.target
+    staged.release(token)
     for _ in range(80):
-        body.slot()
-    last = body.sim.read().target
-    body.ledger.release(token, body.tick)
-    begin = last
-    for _ in range(80):
-        body.slot()
-        target = body.sim.read().target
+        staged.run(1)
+        target = staged.target
         assert np.abs(target - last).max() <= SHIFT_RATE * PERIOD * 0.01 + 1e-12
         last = target
     assert np.isclose((last - begin).max(), 0.02)
 
 
-def test_a_shift_that_no_robot_takes_is_refused(
-    staged: Callable[[Robot], Staged],
-) -> None:
+def test_a_shift_that_no_robot_takes_is_refused(staged: Staged) -> None:
     class Short(ConstantStiffness):
         def step(self, observation: Observation) -> Limits:
             stiffness = super().step(observation).stiffness
             return Limits(stiffness=stiffness, shift=np.zeros(3))
 
-    body, owner, _ = staged(load_robot())
-    owner.change(Short(1.0))
+    staged.begin(Short(1.0))
     with pytest.raises(SlotsFailed, match=r"shift of the set-point has shape \(3,\)"):
-        run(body, PERIOD)
-    assert not body.gate.shift.any()
+        staged.run(PERIOD)
+    assert not staged.gate.shift.any()
 
 
-def test_a_shift_takes_no_joint_beyond_its_range(
-    staged: Callable[[Robot], Staged],
-) -> None:
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    owner.change(Shifting())
-    body.ledger.add_owner(Owner(name="waver", priority=1), body.tick)
-    leaf, joint = "HeadYaw", nao.joint_index("HeadYaw")
-    ticket = body.ledger.request(Request(owner="waver", resources=(leaf,)), body.tick)
-    assert ticket.outcome is not None
-    upper = float(nao.upper[joint])
-    body.gate.submit(ticket.outcome.token, leaf, upper)
-    run(body, 80)
-    assert body.sim.read().target[joint] == upper
-    assert np.isclose(body.gate.shift[joint], 0.02)
+def test_a_shift_takes_no_joint_beyond_its_range(staged: Staged) -> None:
+    staged.begin(Shifting())
+    leaf, joint = "HeadYaw", staged.joint("HeadYaw")
+    upper = float(staged.robot.upper[joint])
+    staged.gate.submit(staged.take("waver", leaf), leaf, upper)
+    staged.run(80)
+    assert staged.target[joint] == upper
+    assert np.isclose(staged.gate.shift[joint], 0.02)
 
 
-def test_limp_joints_are_followed_under_a_shift_too(
-    staged: Callable[[Robot], Staged],
-) -> None:
+def test_limp_joints_are_followed_under_a_shift_too(staged: Staged) -> None:
     """What goes out, shift included, is where the encoder is."""
-    nao = load_robot()
-    body, owner, _ = staged(nao)
-    owner.change(Shifting(0.0))
-    run(body, 80)
-    leads = [nao.joint_index(motor.joints[0]) for motor in nao.motors]
-    single = [j for j, m in zip(leads, nao.motors, strict=True) if len(m.joints) == 1]
-    q = body.sim.read().q
+    nao = staged.robot
+    staged.begin(Shifting(0.0)).run(80)
+    single = [staged.joint(m.name) for m in nao.motors if len(m.joints) == 1]
+    q = staged.body.sim.read().q
     inside = [j for j in single if nao.lower[j] + 0.03 < q[j] < nao.upper[j] - 0.03]
-    body.slot()
+    staged.run(1)
     assert len(inside) > 10
-    assert np.allclose(body.sim.read().target[inside], q[inside], atol=1e-9)
+    assert np.allclose(staged.target[inside], q[inside], atol=1e-9)
 
 
 @pytest.mark.requirement("I-14")
-def test_whoever_forbids_it_is_neither_limited_nor_shifted(
-    staged: Callable[[Robot], Staged],
-) -> None:
+def test_whoever_forbids_it_is_neither_limited_nor_shifted(staged: Staged) -> None:
     """The controller goes on with the others, and asks for nothing in vain."""
-    nao = load_robot()
-    body, owner, told = staged(nao)
-    owner.change(Shifting(0.5))
-    body.ledger.add_owner(Owner(name="waver"), 0)
-    leaf = "HeadYaw"
-    token = body.ledger.request(Request(owner="waver", resources=(leaf,)), 0).token
-    body.ledger.allow_limit(token, STIFFNESS_OWNER, 0, is_allowed=False)
-    body.ledger.allow_shift(token, STIFFNESS_OWNER, 0, is_allowed=False)
-    before, asked = body.gate.present[leaf], len(told)
-    run(body, 8)
-    head, knee = nao.joint_index(leaf), nao.joint_index("LKneePitch")
-    assert (in_force(body)[head], in_force(body)[knee]) == (1.0, 0.5)
-    assert body.sim.read().target[head] == before
-    assert body.gate.shift[knee] > 0.0
-    body.ledger.release(token, body.tick)
-    run(body, 4)
-    assert in_force(body)[head] == 0.5
-    assert body.gate.shift[head] > 0.0
-    kinds = {type(event).__name__ for event in told[asked:]}
+    staged.begin(Shifting(0.5))
+    leaf, ledger = "HeadYaw", staged.ledger
+    token = staged.take("waver", leaf)
+    ledger.allow_limit(token, STIFFNESS_OWNER, 0, is_allowed=False)
+    ledger.allow_shift(token, STIFFNESS_OWNER, 0, is_allowed=False)
+    before, asked = staged.gate.present[leaf], len(staged.told)
+    staged.run(8)
+    head, knee = staged.joint(leaf), staged.joint("LKneePitch")
+    assert (staged.stiffness[head], staged.stiffness[knee]) == (1.0, 0.5)
+    assert staged.target[head] == before
+    assert staged.gate.shift[knee] > 0.0
+    staged.release(token)
+    staged.run(4)
+    assert staged.stiffness[head] == 0.5
+    assert staged.gate.shift[head] > 0.0
+    kinds = {type(event).__name__ for event in staged.told[asked:]}
     assert not kinds & {"Requested", "Failed", "Rejected"}
