@@ -1,14 +1,18 @@
-"""A value of another type is named with file and key; nothing ends in a trace."""
+"""A value of another type is named with file and key; nothing ends in a trace.
+
+What is said stands in `test_damaged_files/`; `pytest --regen-all` writes it anew.
+"""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pytest_regressions.data_regression import DataRegressionFixture
 
 from experiments.report.run_source import read_source
 from experiments.report.write import section_of
@@ -30,206 +34,203 @@ def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
 
 
-def damage(path: Path, place: tuple[str | int, ...], value: object) -> None:
-    """Put a value at a place of a JSON file."""
+def damage(path: Path, place: str, value: object) -> None:
+    """Put a value at a place of a JSON file, its keys with dots between."""
     data: Any = json.loads(path.read_text(encoding="utf-8"))
     inside = data
-    for key in place[:-1]:
+    *outer, last = place.split(".")
+    for key in outer:
         inside = inside[key]
-    inside[place[-1]] = value
+    inside[last] = value
     path.write_text(json.dumps(data), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("seed",), "x", "seed is 'x'; give a whole number."),
-        (("rows",), [], r"rows is \[\]; give a whole number."),
-        (("command",), 3, "command is 3; give a list."),
-        (("command",), [3], "command.0 is 3; give a text."),
-        (("state",), None, "state is None; give a text."),
-        (("versions",), [], r"versions is \[\]; give keys with values."),
-        (("columns", "time_s"), 1, "columns.time_s is 1; give a text."),
-        (("config",), "x", "config is 'x'; give keys with values."),
-        (("robot_data",), 3, "robot_data is 3; give keys with values."),
-        (("robot_data", "absent"), 3, "robot_data.absent is 3; give a list."),
-        (
-            ("robot_data", "effort_limits_nm", "HeadYaw"),
-            "x",
-            "robot_data.effort_limits_nm.HeadYaw is 'x'; give a number.",
-        ),
-    ],
-)
+META: list[tuple[str, object]] = [
+    ("seed", "x"),
+    ("rows", []),
+    ("command", 3),
+    ("command", [3]),
+    ("state", None),
+    ("versions", []),
+    ("columns.time_s", 1),
+    ("config", "x"),
+    ("robot_data", 3),
+    ("robot_data.absent", 3),
+    ("robot_data.effort_limits_nm.HeadYaw", "x"),
+]
+CONFIG: list[tuple[str, object]] = [
+    ("controller", []),
+    ("simulation", 3),
+    ("simulation.world", "x"),
+    ("simulation.misalignment_deg.LHipRoll", None),
+    ("pushes", {}),
+    ("pushes", [3]),
+]
+RESULT: list[tuple[str, object]] = [
+    ("minutes", "x"),
+    ("arms.smart.sim_s", []),
+    ("arms.smart.joints.HeadYaw.end_degc", "hot"),
+    ("settings.start_degc", 3),
+]
+SCENARIO: list[dict[str, object]] = [
+    {"verdicts": 3},
+    {"verdicts": [{"holds": 1}]},
+    {"max_degc": {"HeadYaw": "x"}},
+    {"mishaps": [{"time_s": None, "what": "x"}]},
+    {"sim_s": {}},
+]
+TRIAL: list[tuple[str, object]] = [
+    ("number", "x"),
+    ("robot", 1.5),
+    ("parameters", []),
+    ("result", 3),
+    ("result.legs_power_w", "x"),
+    ("result.joints", []),
+    ("format", 7),
+]
+SWEEP: list[tuple[str, object]] = [
+    ("identity", 3),
+    ("identity.keep", []),
+    ("identity.pushes", 3),
+    ("robots", "x"),
+    ("name", None),
+    ("versions", 3),
+]
+"""Places in a file, and what is put there."""
+
+
+def told(messages: Iterable[str], folder: Path) -> str:
+    """Return messages without the folder of this test."""
+    return "\n".join(messages).replace(f"{folder}/", "")
+
+
 def test_what_is_wrong_in_a_description_is_told(
-    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+    copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
-    folder = copy_of("odd") / "smart"
-    path = folder / "meta.json"
-    damage(path, place, value)
-    with pytest.raises(BadInput, match=f"{re.escape(str(path))} is damaged: {says}"):
-        read_run(folder)
+    said = {}
+    for i, (place, value) in enumerate(META):
+        folder = copy_of(f"odd{i}") / "smart"
+        damage(folder / "meta.json", place, value)
+        with pytest.raises(BadInput) as refused:
+            read_run(folder)
+        said[f"{place}: {value!r}"] = told([str(refused.value)], folder)
+    data_regression.check(said)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("controller",), [], "config.controller is "),
-        (("simulation",), 3, "config.simulation is 3"),
-        (("simulation", "world"), "x", "config.simulation.world is 'x'"),
-        (
-            ("simulation", "misalignment_deg", "LHipRoll"),
-            None,
-            "config.simulation.misalignment_deg.LHipRoll is None; give a number",
-        ),
-        (("pushes",), {}, "config.pushes is "),
-        (("pushes",), [3], "config.pushes.0 is 3"),
-    ],
-)
 def test_what_is_wrong_in_a_configuration_is_told(
-    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+    copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
     """The robot is left out of the page; alone, it is refused."""
-    folder = copy_of("odd")
-    damage(folder / "smart" / "meta.json", ("config", *place), value)
-    source = read_source(folder)
-    told = "\n".join(source.warnings)
-    assert "smart is left out" in told
-    assert says in told
-    assert section_of(source, "run1", with_replay=False).results
-    with pytest.raises(BadInput, match=re.escape(says)):
-        read_source(folder / "smart")
+    said = {}
+    for i, (place, value) in enumerate(CONFIG):
+        folder = copy_of(f"odd{i}")
+        damage(folder / "smart" / "meta.json", f"config.{place}", value)
+        source = read_source(folder)
+        (said[f"{place}: {value!r}"],) = (
+            told([warning], folder) for warning in source.warnings if "left" in warning
+        )
+        assert section_of(source, "run1", with_replay=False).results
+        with pytest.raises(BadInput) as refused:
+            read_source(folder / "smart")
+        assert f"smart is left out: {refused.value}" in source.warnings
+    data_regression.check(said)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("minutes",), "x", "minutes is 'x'; give a number."),
-        (("arms", "smart", "sim_s"), [], "arms.smart.sim_s is []; give a number."),
-        (
-            ("arms", "smart", "joints", "HeadYaw", "end_degc"),
-            "hot",
-            "arms.smart.joints.HeadYaw.end_degc is 'hot'; give a number.",
-        ),
-        (("settings", "start_degc"), 3, "settings.start_degc is 3"),
-    ],
-)
 def test_what_is_wrong_in_a_result_is_told_and_rows_are_read(
-    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+    copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
-    folder = copy_of("odd")
-    damage(folder / "heat.json", place, value)
-    source = read_source(folder)
-    assert f"{folder / 'heat.json'} is damaged: {says}" in "\n".join(source.warnings)
-    assert section_of(source, "run1", with_replay=False).results, "of the rows"
+    said = {}
+    for i, (place, value) in enumerate(RESULT):
+        folder = copy_of(f"odd{i}")
+        damage(folder / "heat.json", place, value)
+        source = read_source(folder)
+        said[f"{place}: {value!r}"] = told(source.warnings, folder)
+        assert section_of(source, "run1", with_replay=False).results, "of the rows"
+    data_regression.check(said)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "says"),
-    [
-        ({"verdicts": 3}, "verdicts is 3; give a list."),
-        ({"verdicts": [{"holds": 1}]}, "verdicts.0.line is missing."),
-        ({"max_degc": {"HeadYaw": "x"}}, "max_degc.HeadYaw is 'x'; give a number."),
-        ({"mishaps": [{"time_s": None, "what": "x"}]}, "mishaps.0.time_s is None"),
-        ({"sim_s": {}}, "sim_s is {}; give a number."),
-    ],
-)
 def test_what_is_wrong_in_a_scenarios_result_is_told(
-    copy_of: Copy, scenario: dict[str, object], says: str
+    copy_of: Copy, data_regression: DataRegressionFixture
 ) -> None:
-    folder = copy_of("odd") / "smart"
-    damage(folder / "meta.json", ("experiment",), "scenario")
-    (folder / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
-    source = read_source(folder)
-    assert source.scenario is None
-    assert says in "\n".join(source.warnings)
-    section_of(source, "run1", with_replay=False)
+    said = {}
+    for i, scenario in enumerate(SCENARIO):
+        folder = copy_of(f"odd{i}") / "smart"
+        damage(folder / "meta.json", "experiment", "scenario")
+        (folder / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
+        source = read_source(folder)
+        assert source.scenario is None
+        said[str(scenario)] = told(source.warnings, folder)
+        section_of(source, "run1", with_replay=False)
+    data_regression.check(said)
 
 
 # -- sweeps --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("number",), "x", "number is 'x'; give a whole number."),
-        (("robot",), 1.5, "robot is 1.5; "),
-        (("parameters",), [], r"parameters is []; give keys with values."),
-        (("result",), 3, "result is 3; give keys with values."),
-        (("result", "legs_power_w"), "x", "result.legs_power_w is 'x'; give a number."),
-        (("result", "joints"), [], "result.joints is []; give keys with values."),
-        (("format",), 7, "has format 7; this version reads 1."),
-    ],
-)
 def test_a_damaged_trial_is_left_out_and_told_and_made_again(
-    tmp_path: Path, place: tuple[str, ...], value: object, says: str
+    tmp_path: Path, data_regression: DataRegressionFixture
 ) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     whole = run_sweep(spec, folder, work=heat)
     path = sorted((folder / TRIALS).glob("*.json"))[3]
-    damage(path, place, value)
-    (folder / TABLE_FILE).unlink()
-    found = read_folder(folder)
-    (problem,) = (p for p in found.problems if "left out" in p)
-    assert problem.startswith("1 trial's file cannot be read: left out, as if missing.")
-    assert str(path) in problem
-    assert says in problem
-    assert len(found.sweep.frame) == len(whole.frame) - 1
-    again: list[str] = []
+    said = {}
+    for place, value in TRIAL:
+        damage(path, place, value)
+        (folder / TABLE_FILE).unlink()
+        found = read_folder(folder)
+        (problem,) = (p for p in found.problems if "left out" in p)
+        said[f"{place}: {value!r}"] = told([problem], folder)
+        assert len(found.sweep.frame) == len(whole.frame) - 1
+        again = []
 
-    def work(trial: SweepTrial) -> TrialOutcome:
-        again.append(trial.key)
-        return heat(trial)
+        def work(trial: SweepTrial, again: list[str] = again) -> TrialOutcome:
+            again.append(trial.key)
+            return heat(trial)
 
-    mended = run_sweep(spec, folder, work=work)
-    assert again == [path.stem]
-    assert mended.frame.equals(whole.frame)
+        mended = run_sweep(spec, folder, work=work)
+        assert again == [path.stem]
+        assert mended.frame.equals(whole.frame)
+    data_regression.check(said)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("identity",), 3, "identity is 3; give keys with values."),
-        (("identity", "keep"), [], "identity.keep is []; give keys with values."),
-        (("identity", "pushes"), 3, "identity.pushes is 3; give a list."),
-        (("robots",), "x", "robots is 'x'; give a whole number."),
-        (("name",), None, "name is None; give a text."),
-        (("versions",), 3, "versions is 3; give keys with values."),
-    ],
-)
 def test_a_damaged_description_of_a_sweep_is_told(
-    tmp_path: Path, place: tuple[str, ...], value: object, says: str
+    tmp_path: Path, data_regression: DataRegressionFixture
 ) -> None:
     """Shown from its table; not gone on with."""
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     whole = run_sweep(spec, folder, work=heat)
     path = folder / SWEEP_FILE
-    damage(path, place, value)
-    found = read_folder(folder)
-    assert found.problems == (f"{path} is damaged: {says} The table is read.",)
-    assert found.sweep.frame.equals(whole.frame)
-    with pytest.raises(BadInput, match="or give another folder by --out"):
-        run_sweep(spec, folder, work=heat)
+    before, said = path.read_bytes(), {}
+    for place, value in SWEEP:
+        path.write_bytes(before)
+        damage(path, place, value)
+        found = read_folder(folder)
+        said[f"{place}: {value!r}"] = told(found.problems, folder)
+        assert found.sweep.frame.equals(whole.frame)
+        with pytest.raises(BadInput, match="or give another folder by --out"):
+            run_sweep(spec, folder, work=heat)
+    data_regression.check(said)
 
 
 def test_a_damaged_parameter_is_told_on_the_page(tmp_path: Path) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     run_sweep(spec, folder, work=heat)
     (folder / TABLE_FILE).unlink()
-    damage(folder / SWEEP_FILE, ("identity", "slope_deg"), {"uniform": {"low": "x"}})
+    damage(folder / SWEEP_FILE, "identity.slope_deg", {"uniform": {"low": "x"}})
     rows = [
         row.cells
         for row in parameter_table(read_folder(folder).sweep.meta["identity"]).rows
     ]
-    (told,) = (words for name, _, words in rows if name == "slope_deg")
-    assert told == "damaged: {'uniform': {'low': 'x'}}"
+    (words,) = (words for name, _, words in rows if name == "slope_deg")
+    assert words == "damaged: {'uniform': {'low': 'x'}}"
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
-    [(("parameters", "posture"), 3.0), (("number",), 1), (("key",), "another")],
+    [("parameters.posture", 3.0), ("number", 1), ("key", "another")],
 )
 def test_a_file_that_tells_of_another_trial_is_made_again(
-    tmp_path: Path, place: tuple[str, ...], value: object
+    tmp_path: Path, place: str, value: object
 ) -> None:
     """Its types are right; a table of both would be wrong, or none."""
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
@@ -299,8 +300,8 @@ def test_a_damaged_part_is_told_by_every_reader(
         pq.write_table(table, path)
     with pytest.raises(BadInput, match=f"{re.escape(str(path))} is damaged: {says}"):
         _ = read_run(folder / "smart").frame
-    told = "part-00000.parquet is damaged and was left out."
-    assert any(told in warning for warning in read_source(folder).warnings)
+    left_out = "part-00000.parquet is damaged and was left out."
+    assert any(left_out in warning for warning in read_source(folder).warnings)
 
 
 def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
