@@ -4,14 +4,14 @@ Each function reads one table, or a part of `robot.yaml`, and checks it against 
 joints and the links of the URDF.
 """
 
-import math
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, create_model
 
-from models.errors import RobotDataError, UnknownName
-from models.files.tables import Table, read_cells, read_table
+from models.files.tables import Table, read_table
 from models.files.yaml_forms import YamlFile
 from models.load.forms import (
     ContactRow,
@@ -22,6 +22,7 @@ from models.load.forms import (
     MotorTypeRow,
     OneNodeRow,
     RobotFile,
+    SourcedRow,
     TwoNodeRow,
     part_of,
 )
@@ -35,6 +36,7 @@ from models.robot import (
     Posture,
     TwoNodeHeating,
 )
+from models.values import Name, Real
 
 
 def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
@@ -195,8 +197,14 @@ def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
     table.need(key, "Link", link, names, urdf.path.name)
 
 
-TEXT_COLUMNS = ("name", "source", "status", "note")
-STATUSES = ("published", "derived", "estimate")
+@cache
+def _posture_form(ranges: tuple[tuple[str, float, float], ...]) -> type[SourcedRow]:
+    """Return what a row of `postures.csv` may say: an angle a joint, in its range."""
+    angles: dict[str, Any] = {
+        name: (Annotated[Real, Field(ge=lower, le=upper)], ...)
+        for name, lower, upper in ranges
+    }
+    return create_model("PostureRow", __base__=SourcedRow, name=(Name, ...), **angles)
 
 
 def load_postures(
@@ -211,22 +219,21 @@ def load_postures(
         RobotDataError: an angle is no number or outside its joint's limits, coupled
             joints differ, a joint or a posture is unknown or there twice.
     """
-    path = folder / "postures.csv"
+    form = _posture_form(tuple((row.name, row.lower, row.upper) for row in joints))
+    table = read_table(folder / "postures.csv", form, "name", "posture")
     settings = file.value.typical_postures
     postures: dict[str, Posture] = {}
-    for line, cells in read_cells(path):
-        _check_posture_columns(path, list(cells), joints)
-        name = cells["name"]
-        if not name or name in postures:
-            problem = f"posture {name!r} appears twice." if name else "name is empty."
-            raise RobotDataError(path, line, problem)
-        if cells["status"] not in STATUSES:
-            raise RobotDataError(
-                path,
-                line,
-                f"status is {cells['status']!r}; accepted: {', '.join(STATUSES)}.",
-            )
-        angles = np.array([_posture_angle(path, line, cells, row) for row in joints])
+    for name, found in table.rows.items():
+        angle = {row.name: getattr(found, row.name) for row in joints}
+        for row in joints:
+            if angle[row.name] != angle[row.motor]:
+                table.fail(
+                    name,
+                    f"posture {name!r}: {row.name} is {angle[row.name]} rad and "
+                    f"{row.motor} {angle[row.motor]} rad, but one motor drives both; "
+                    "make them equal.",
+                )
+        angles = np.array(list(angle.values()))
         angles.setflags(write=False)
         typical = settings.get(name)
         postures[name] = Posture(
@@ -235,59 +242,11 @@ def load_postures(
             effectors=typical.effectors if typical else (),
             offset=typical.offset if typical else None,
             state=typical.state if typical else None,
-            status=cells["status"],
+            status=found.status,
         )
     for name, typical in settings.items():
         place = ("typical_postures", name)
-        file.need("Posture", name, postures, path.name, *place)
+        file.need("Posture", name, postures, table.path.name, *place)
         for effector in typical.effectors:
             file.need("Effector", effector, effectors, "contacts.csv", *place)
     return postures
-
-
-def _check_posture_columns(
-    path: Path, columns: list[str], joints: Table[JointRow]
-) -> None:
-    known = [*TEXT_COLUMNS, *joints.rows]
-    if missing := [name for name in known if name not in columns]:
-        raise RobotDataError(path, 1, f"columns are missing: {', '.join(missing)}.")
-    for name in columns:
-        if name not in known:
-            unknown = UnknownName("Joint", name, joints.rows, joints.path.name)
-            raise RobotDataError(path, 1, str(unknown))
-
-
-def _posture_angle(
-    path: Path, line: int, cells: dict[str, str], row: JointRow
-) -> float:
-    name = cells["name"]
-    value = _number_or_nan(cells[row.name])
-    if not math.isfinite(value):
-        raise RobotDataError(
-            path,
-            line,
-            f"posture {name!r}: {row.name} is {cells[row.name]!r}; give a finite "
-            "number.",
-        )
-    if not row.lower <= value <= row.upper:
-        raise RobotDataError(
-            path,
-            line,
-            f"posture {name!r}: {row.name} is {value} rad, outside its range "
-            f"{row.lower} to {row.upper} rad; bring it inside.",
-        )
-    if row.motor != row.name and value != _number_or_nan(cells[row.motor]):
-        raise RobotDataError(
-            path,
-            line,
-            f"posture {name!r}: {row.name} is {value} rad and {row.motor} "
-            f"{cells[row.motor]} rad, but one motor drives both; make them equal.",
-        )
-    return value
-
-
-def _number_or_nan(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -181,7 +181,7 @@ def test_a_damaged_trial_is_left_out_and_told_and_made_again(
         (problem,) = (p for p in found.problems if "left out" in p)
         said[f"{place}: {value!r}"] = told([problem], folder)
         assert len(found.sweep.frame) == len(whole.frame) - 1
-        again = []
+        again: list[str] = []
 
         def work(trial: SweepTrial, again: list[str] = again) -> TrialOutcome:
             again.append(trial.key)
