@@ -17,11 +17,13 @@ several times that, and far below what a change of a controller does.
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
+from controllers.interface.checked import check_value
 from experiments.regression.standing_trial import StandingTrial
 from models import BadInput, UnknownName, load_robot
 from models.files import why
@@ -66,13 +68,8 @@ def tolerances_of(
         own = asked.get(column, asked.get(column.partition(".")[0]))
         usual, most = BY_UNIT.get(unit, (1e-6, np.inf))
         if own is not None:
-            is_number = isinstance(own, int | float | np.number)
-            is_number = is_number and not isinstance(own, bool)
-            if not (is_number and np.isfinite(own) and 0.0 < own <= most):
-                raise BadInput(
-                    f"tolerance of {column} is {own!r} {unit}; give a number above 0, "
-                    f"at most {most:g} {unit}: a larger one would never fail."
-                )
+            name = f"tolerance of {column} in {unit}"
+            check_value(name, own, Annotated[float, Field(gt=0.0, le=most)])
         tolerances[column] = usual if own is None else float(own)
     return tolerances
 

@@ -13,10 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import check_value
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression import verdicts
 from experiments.regression.replay import ReplayCfg, open_recording
@@ -28,28 +31,14 @@ from models import BadInput, UnknownName
 from sim.recording.run_folder import Run, read_run
 
 
-def bound(name: str, value: float, unit: str = "", most: float = np.inf) -> float:
+def bound(name: str, value: float, most: float = np.inf) -> float:
     """Return a bound that a test gave.
-
-    Args:
-        name: what a message calls it.
-        value: what was given.
-        unit: of it; empty for none.
-        most: largest value with a meaning.
 
     Raises:
         BadInput: it is no finite number from 0 to `most`.
     """
     __tracebackhide__ = True
-    is_number = isinstance(value, int | float | np.number)
-    if isinstance(value, bool) or not is_number or not 0.0 <= float(value) <= most:
-        upper = f" to {most:g}" if np.isfinite(most) else " up"
-        raise BadInput(
-            f"{name} is {value!r}; give a number from 0{upper}"
-            f"{f', in {unit}' if unit else ''}."
-        )
-    if not np.isfinite(float(value)):
-        raise BadInput(f"{name} is {value!r}, which nothing exceeds; give a number.")
+    check_value(name, value, Annotated[float, Field(ge=0.0, le=most)])
     return float(value)
 
 
@@ -65,12 +54,12 @@ def limit_of(limit: Limit, joint_names: tuple[str, ...]) -> FloatArray:
         BadInput: a limit is no number from 0 to 1, or of an unknown joint.
     """
     if not isinstance(limit, Mapping):
-        return np.full(len(joint_names), _checked(limit))
+        return np.full(len(joint_names), bound("limit", limit, 1.0))
     allowed = np.ones(len(joint_names))
     for name, value in limit.items():
         if name not in joint_names:
             raise UnknownName("Joint", name, joint_names, "the robot of the trial")
-        allowed[joint_names.index(name)] = _checked(value)
+        allowed[joint_names.index(name)] = bound("limit", value, 1.0)
     return allowed
 
 
@@ -106,14 +95,6 @@ def are_of(
         if name not in joint_names:
             raise UnknownName("Joint", name, joint_names, "the robot of the trial")
     return np.array([name in joints for name in joint_names])
-
-
-def _checked(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise BadInput(f"limit is {value!r}; give a stiffness from 0 to 1.")
-    if not 0.0 <= value <= 1.0:  # NaN too
-        raise BadInput(f"limit is {value}; give a stiffness from 0 to 1.")
-    return float(value)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -164,7 +145,7 @@ class StandingTrial:
             by: share by which at least; 0.3 asks for 30 % less.
         """
         __tracebackhide__ = True
-        by = bound("by", by, most=1.0)
+        by = bound("by", by, 1.0)
         if self.setting.key != other.setting.key:
             raise BadInput(
                 f"{self.controller} and {other.controller} stood in different "
@@ -213,7 +194,7 @@ class StandingTrial:
     def settles_within(self, seconds: float) -> None:
         """From then on the power of its legs stays near its last value."""
         __tracebackhide__ = True
-        seconds = bound("seconds", seconds, "s")
+        seconds = bound("seconds", seconds)
         self._must_have_stood()
         settled = self.result.settled_s
         if settled is None or settled > seconds:
@@ -227,7 +208,7 @@ class StandingTrial:
     def never_above(self, temperature_degc: float) -> None:
         """No motor's true temperature was ever higher, in °C."""
         __tracebackhide__ = True
-        most = bound("temperature", temperature_degc, "°C")
+        most = bound("temperature in °C", temperature_degc)
         self._must_have_stood()
         truth = self.run.channel("true_temperature")
         peaks = truth.to_numpy().max(axis=0)
@@ -260,8 +241,8 @@ class StandingTrial:
             after_s: from this time on.
         """
         __tracebackhide__ = True
-        margin = bound("margin", margin, most=1.0)
-        after_s = bound("after_s", after_s, "s", self.setting.seconds)
+        margin = bound("margin", margin, 1.0)
+        after_s = bound("after_s", after_s, self.setting.seconds)
         self._must_have_stood()
         made = self.decisions
         if of is not None and limit is None:
@@ -282,7 +263,7 @@ class StandingTrial:
     def shifts_at_most(self, degrees: float) -> None:
         """It never shifted a set-point further, in degrees."""
         __tracebackhide__ = True
-        degrees = bound("shift", degrees, "degrees", 180.0)
+        degrees = bound("shift in degrees", degrees, 180.0)
         self._must_have_stood()
         _hold(verdicts.shifts_too_far(self.controller, self.decisions, degrees))
 
@@ -303,7 +284,7 @@ class StandingTrial:
     def ticks_under(self, seconds: float) -> None:
         """Its step takes less: the median by the clock, 95 % of the computing time."""
         __tracebackhide__ = True
-        seconds = bound("tick", seconds, "s", 1.0)
+        seconds = bound("tick in s", seconds, 1.0)
         self._must_have_stood()
         if self.ticks is None:
             raise BadInput(

@@ -149,10 +149,16 @@ def test_two_golden_runs_of_a_test_need_names(
         ({"every_s": 0.0}, "every_s is 0"),
         ({"every_s": 5.0}, "every_s is 5"),
         ({"tolerances": {"motor_torqe": 1.0}}, "Did you mean 'motor_torque'"),
-        ({"tolerances": {"limits": -1.0}}, "-1.0 1; give a number above 0"),
+        (
+            {"tolerances": {"limits": -1.0}},
+            "in 1 = -1.0; give a finite number above 0 up to 0.5",
+        ),
         ({"tolerances": {"limits": float("nan")}}, "nan"),
         ({"tolerances": {"limits": True}}, "True"),
-        ({"tolerances": {"limits.left_knee": 1.0}}, "would never fail"),
+        (
+            {"tolerances": {"limits.left_knee": 1.0}},
+            "give a finite number above 0 up to 0.5",
+        ),
     ],
 )
 def test_an_argument_without_meaning_is_refused(

@@ -202,12 +202,12 @@ def test_a_bound_without_meaning_is_refused(fixed: StandingTrial, value: Any) ->
     [
         ({}, "needs a limit or `of`"),
         ({"limit": 0.5, "of": "smart"}, "one of them"),
-        ({"limit": 1.5}, "from 0 to 1"),
+        ({"limit": 1.5}, "give 0 to 1"),
         ({"limit": {"left_kne": 0.5}}, "Did you mean 'left_knee'"),
         ({"limit": 0.5, "joints": ["left_kne"]}, "Did you mean 'left_knee'"),
         ({"of": "smrt"}, "Did you mean 'smart'"),
         ({"of": "constant:"}, "has no number"),
-        ({"limit": 1.0, "after_s": 3.0}, "after_s is 3.0"),
+        ({"limit": 1.0, "after_s": 3.0}, "after_s = 3.0"),
     ],
 )
 def test_a_limit_without_meaning_is_refused(
