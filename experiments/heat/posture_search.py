@@ -10,7 +10,7 @@ A posture is a row of `postures.csv` and, where it is a typical one, an entry of
 import csv
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from controllers.heat_minimization.standing_problem import joule_loss
 from controllers.registry import check_controllers
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.drawing.page import NOTHING
 from experiments.common.drawing.plain_table import plain_table
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for
@@ -189,9 +190,6 @@ def stand_in_postures(
     return tuple(trials)
 
 
-NOTHING = "–"
-
-
 def legs_power(robot: Robot, balance: PostureBalance) -> float:
     """Return the foretold joule loss of the legs alone, in W."""
     return float(joule_loss(robot) @ balance.least.motor_effort**2)
@@ -203,12 +201,8 @@ def found_tables(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Gr
 
 
 def _motor_table(robot: Robot, found: FoundPosture) -> Table:
-    table = plain_table("\nMotors")
-    table.add_column("joint")
-    for column in ("wanted °", "found °", "change °"):
-        table.add_column(column, justify="right")
-    for column in ("wanted N·m", "found N·m", "wanted W", "found W"):
-        table.add_column(column, justify="right")
+    heads = ("wanted °", "found °", "change °", "wanted N·m", "found N·m")
+    table = plain_table("\nMotors", None, "joint", (*heads, "wanted W", "found W"))
     before, after = found.wanted, found.found
     for m in np.flatnonzero(found.motor_loss):
         lead = robot.joint_index(robot.motors[m].name)
@@ -227,51 +221,24 @@ def _motor_table(robot: Robot, found: FoundPosture) -> Table:
 
 
 def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Table:
-    table = plain_table("\nPosture")
-    table.add_column("")
-    for column in ("wanted", "found", "asked for"):
-        table.add_column(column, justify="right")
-    b, a = found.wanted, found.found
-    rows: tuple[tuple[str, str, str, str], ...] = (
-        (
-            "least joule loss, W",
-            f"{b.least.loss_w:.3f}",
-            f"{a.least.loss_w:.3f}",
-            "the least",
+    table = plain_table("\nPosture", None, " ", ("wanted", "found", "asked for"))
+    both = (found.wanted, found.found)
+    losses = (f"{one.least.loss_w:.3f}" for one in both)
+    table.add_row("least joule loss, W", *losses, "the least")
+    losses = (f"{legs_power(robot, one):.3f}" for one in both)
+    table.add_row("of it in the legs, W", *losses, "")
+    margins: dict[str, Callable[[PostureBalance | PostureSearchCfg], str]] = {
+        "centre of mass inside by, mm": lambda of: f"{1e3 * of.com_margin_m:.1f}",
+        "nearest stop of a moved joint, °": lambda of: (
+            f"{np.rad2deg(of.joint_margin_rad):.1f}"
         ),
-        (
-            "of it in the legs, W",
-            f"{legs_power(robot, b):.3f}",
-            f"{legs_power(robot, a):.3f}",
-            "",
+        "largest share of a torque limit": lambda of: f"{of.torque_share:.3f}",
+        "nearest links apart by, mm": lambda of: (
+            NOTHING if of.clearance_m is None else f"{1e3 * of.clearance_m:.1f}"
         ),
-        (
-            "centre of mass inside by, mm",
-            f"{1e3 * b.com_margin_m:.1f}",
-            f"{1e3 * a.com_margin_m:.1f}",
-            f"{1e3 * cfg.com_margin_m:.1f}",
-        ),
-        (
-            "nearest stop of a moved joint, °",
-            f"{np.rad2deg(b.joint_margin_rad):.1f}",
-            f"{np.rad2deg(a.joint_margin_rad):.1f}",
-            f"{np.rad2deg(cfg.joint_margin_rad):.1f}",
-        ),
-        (
-            "largest share of a torque limit",
-            f"{b.torque_share:.3f}",
-            f"{a.torque_share:.3f}",
-            f"{cfg.torque_share:.3f}",
-        ),
-        (
-            "nearest links apart by, mm",
-            _millimetres(b.clearance_m),
-            _millimetres(a.clearance_m),
-            _millimetres(cfg.clearance_m),
-        ),
-    )
-    for row in rows:
-        table.add_row(*row)
+    }
+    for label, told in margins.items():
+        table.add_row(label, *(told(of) for of in (*both, cfg)))
     return table
 
 
@@ -284,10 +251,8 @@ def trial_table(
         trials: one row each.
         foretold: by posture, the least joule loss of the legs in W.
     """
-    table = plain_table(
-        "\nIn the simulation",
-        "Gear friction bears a part of the load there; foretold is without it.",
-    )
+    note = "Gear friction bears a part of the load there; foretold is without it."
+    table = plain_table("\nIn the simulation", note)
     table.add_column("posture")
     table.add_column("controller")
     for column in ("foretold W", "least there W", "legs W"):
@@ -349,10 +314,6 @@ def _judged(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
 
 def _watts(power: float | None) -> str:
     return NOTHING if power is None else f"{power:.3f}"
-
-
-def _millimetres(length: float | None) -> str:
-    return NOTHING if length is None else f"{1e3 * length:.1f}"
 
 
 SAME, SAME_W = 1.02, 0.01

@@ -57,9 +57,8 @@ def replay_tables(result: ReplayResult) -> list[Table]:
 
 
 def _controllers(result: ReplayResult) -> Table:
-    table = plain_table(
-        f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result))
-    )
+    title, notes = f"Controllers on {_text(result.run)}", "\n".join(_notes(result))
+    table = plain_table(title, notes)
     table.add_column("controller", no_wrap=True)
     table.add_column(f"as {result.reference}?", justify="right", no_wrap=True)
     shift = ("shift by",) if result.has_shift else ()
@@ -85,14 +84,10 @@ def _joints(
     reference: ControllerAnswers, other: ControllerAnswers | None = None
 ) -> Table:
     """Return the stiffness by joint: those that differ most, or are stiffest."""
-    table = plain_table("Stiffness by joint")
-    table.add_column("joint", no_wrap=True)
     shown = [reference] if other is None else [reference, other]
-    for one in shown:
-        table.add_column(f"{one.controller}, mean", justify="right")
-        table.add_column("largest", justify="right")
-    if other is not None:
-        table.add_column("rms difference", justify="right")
+    heads = [head for one in shown for head in (f"{one.controller}, mean", "largest")]
+    heads += [] if other is None else ["rms difference"]
+    table = plain_table("Stiffness by joint", None, "joint", heads)
     newest = reference if other is None else other
     rows = sorted(
         newest.joints,
@@ -117,12 +112,11 @@ def _shifts(
     name: str, reference_name: str, other: ShiftAnswers, reference: ShiftAnswers
 ) -> Table:
     """Return the shifts by joint in degrees, of those that differ most."""
-    table = plain_table("Shift of set-points by joint, in °")
-    table.add_column("joint", no_wrap=True)
-    for of in (reference_name, name):
-        table.add_column(f"{of}, mean", justify="right")
-        table.add_column("largest", justify="right")
-    table.add_column("largest difference", justify="right")
+    heads = [
+        head for of in (reference_name, name) for head in (f"{of}, mean", "largest")
+    ]
+    title = "Shift of set-points by joint, in °"
+    table = plain_table(title, None, "joint", [*heads, "largest difference"])
     differ = [n for n, j in other.joints.items() if j.largest_difference_deg > 0.0]
     differ.sort(key=lambda n: other.joints[n].largest_difference_deg, reverse=True)
     if len(differ) > MOST_ROWS:

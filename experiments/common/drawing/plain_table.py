@@ -23,14 +23,18 @@ MOST_TURNED = 12
 """Rows that may become columns."""
 
 
-def plain_table(title: str, caption: str | None = None) -> "PlainTable":
-    """Return a table without columns: one line below the heads, texts at the left.
+def plain_table(
+    title: str, caption: str | None = None, texts: str = "", numbers: Sequence[str] = ()
+) -> "PlainTable":
+    """Return a table without rows: one line below the heads, texts at the left.
 
     Args:
         title: above it, bold; brackets in it are no markup, but text. Empty: none.
         caption: below it; None or empty: none.
+        texts: head of a first column, which is not wrapped, if there are `numbers`.
+        numbers: heads of the others, whose cells stand at the right.
     """
-    return PlainTable(
+    table = PlainTable(
         title=Text(title, style="bold") if title else None,
         caption=caption or None,
         title_justify="left",
@@ -40,6 +44,11 @@ def plain_table(title: str, caption: str | None = None) -> "PlainTable":
         pad_edge=False,
         show_edge=False,
     )
+    if numbers:
+        table.add_column(texts, no_wrap=True)
+    for head in numbers:
+        table.add_column(head, justify="right")
+    return table
 
 
 class PlainTable(Table):
