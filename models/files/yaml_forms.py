@@ -8,11 +8,12 @@ A value of a wrong form is left out, so that the rest of the file is still check
 that the form accepts there (`accepted_keys`).
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin
+from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedSeq
@@ -32,33 +33,36 @@ def accepted_keys(form: type[BaseModel], place: tuple[str | int, ...]) -> list[s
     models = _models(form)
     for part in place:
         models = [model for above in models for model in _below(above, part)]
-    keys = [
-        field.alias or name
-        for model in models
-        if isinstance(model, type) and issubclass(model, BaseModel)
-        for name, field in model.model_fields.items()
-    ]
-    return list(dict.fromkeys(keys))
+    return list(dict.fromkeys(key for model in models for key in _fields(model)))
+
+
+def _is_form(kind: Any) -> bool:
+    return isinstance(kind, type) and (
+        issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)
+    )
+
+
+def _fields(form: Any) -> dict[str, Any]:
+    """Return the keys of a model or dataclass, and what may stand there."""
+    if not _is_form(form):
+        return {}
+    if dataclasses.is_dataclass(form):
+        return get_type_hints(form)
+    return {f.alias or name: f.annotation for name, f in form.model_fields.items()}
 
 
 def _below(model: Any, part: str | int) -> list[Any]:
     """Return what may stand under a key of a form or container."""
-    if isinstance(model, type) and issubclass(model, BaseModel):
+    if _is_form(model):
         if model.__name__ == part:  # pydantic names the members of a union
             return [model]
-        fields = model.model_fields.items()
-        return [
-            inner
-            for name, field in fields
-            if part in {name, field.alias}
-            for inner in _models(field.annotation)
-        ]
+        return _models(_fields(model).get(str(part)))
     return [inner for inside in get_args(model)[-1:] for inner in _models(inside)]
 
 
 def _models(annotation: Any) -> list[Any]:
     """Return the forms and containers that an annotation allows."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if _is_form(annotation):
         return [annotation]
     origin, inside = get_origin(annotation), get_args(annotation)
     if origin in {dict, list}:
@@ -113,8 +117,11 @@ def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:
     try:
         value = model.model_validate({} if tree is None else tree)
     except ValidationError as error:
-        place, problem = _first_problem(error)
-        raise RobotDataError(path, yaml_line(tree, place), problem) from error
+        problems = list(_problems(error, model, tree))
+        # An unknown key explains a missing one.
+        first = next((p for p in problems if "unknown key" in p.message), problems[0])
+        line = yaml_line(tree, first.place)
+        raise RobotDataError(path, line, first.message) from error
     return YamlFile(path=path, value=value, tree=tree)
 
 
@@ -227,22 +234,6 @@ _UNKNOWN_KEY = {"extra_forbidden", "unexpected_keyword_argument"}
 """Of models, and of dataclasses."""
 
 
-def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
-    """Return place and words; unknown keys first, they explain the missing ones."""
-    problems = error.errors()
-    missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
-    first = min(problems, key=lambda p: p["type"] not in _UNKNOWN_KEY)
-    place = tuple(first["loc"])
-    where = ".".join(str(part) for part in place)
-    if first["type"] in _UNKNOWN_KEY:
-        close = get_close_matches(str(place[-1]), missing, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
-        return place, f"unknown key {where!r}.{hint}"
-    if first["type"] == "missing":
-        return place, f"key {where!r} is missing."
-    return place, f"{where} is {first['input']!r}: {message_of(first)}."
-
-
 def _problems(
     error: ValidationError, form: type[BaseModel], tree: Any
 ) -> Iterator[Problem]:
@@ -253,7 +244,7 @@ def _problems(
             continue  # it is short because of what is wrong inside
         place = _in_file(tree, found["loc"], found["type"] == "missing")
         where = ".".join(str(part) for part in place) or "the file"
-        if found["type"] == "extra_forbidden":
+        if found["type"] in _UNKNOWN_KEY:
             known = accepted_keys(form, found["loc"][:-1])
             close = get_close_matches(str(place[-1]), known, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
