@@ -9,22 +9,12 @@ import numpy as np
 import pytest
 
 from controllers import Observation
-from models import Robot, default_robot_folder, load_robot
+from models import Robot
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
 
 TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
 UP = (0.0, 0.0, 1.0)
-
-
-@pytest.fixture(scope="session")
-def nao() -> Robot:
-    return load_robot(default_robot_folder())
-
-
-@pytest.fixture(scope="session")
-def two_leg() -> Robot:
-    return load_robot(TWO_LEG)
 
 
 def make_observation(

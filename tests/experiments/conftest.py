@@ -17,7 +17,6 @@ from experiments.closed_loop.trial_result import (
     leg_rise,
 )
 from experiments.heat.published import HeatResult, load_preset
-from models import Robot, load_robot
 from tests.experiments.common.browser import browser  # noqa: F401  # a fixture
 from tests.experiments.common.recorded_runs import RecordedRuns
 
@@ -168,11 +167,6 @@ def make_frame() -> Callable[[TrialResult], pd.DataFrame]:
         return pd.DataFrame(columns, index=pd.Index(time_s, name="time_s"))
 
     return make
-
-
-@pytest.fixture(scope="session")
-def two_leg() -> Robot:
-    return load_robot(ROOT / "tests" / "data" / "two_leg")
 
 
 @pytest.fixture

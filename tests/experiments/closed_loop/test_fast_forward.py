@@ -14,7 +14,7 @@ from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.heat.side_by_side import run_side_by_side
-from models import Robot, default_robot_folder, load_robot
+from models import Robot
 from sim.recording.run_folder import Event, Run, create_run_folder, read_run
 from sim.thermal import HeatingCfg, make_heating
 
@@ -96,11 +96,6 @@ def test_jumps_grow_while_nothing_changes_and_begin_anew() -> None:
 
 
 # -- against full physics ---------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot(default_robot_folder())
 
 
 def plan(*, full: bool, **asked: object) -> list[TrialCfg]:

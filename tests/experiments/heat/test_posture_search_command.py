@@ -13,12 +13,7 @@ from experiments.heat.posture_search import (
     hotter_than_wanted,
     posture_angles,
 )
-from models import Robot, default_robot_folder, load_robot
-
-
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot(default_robot_folder())
+from models import Robot, load_robot
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

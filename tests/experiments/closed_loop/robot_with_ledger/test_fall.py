@@ -6,14 +6,9 @@ from controllers.arbitration.events import Executed, Granted, Revoked, StateChan
 from controllers.arbitration.invariants import check, trace_hash
 from controllers.arbitration.tokens import LossCause, Refusal
 from examples.stories.fall import FallStory, FallStoryCfg, run_fall_story
-from models import Robot, load_robot
+from models import Robot
 
 pytestmark = pytest.mark.scenario
-
-
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot()
 
 
 @pytest.fixture(scope="module", params=[("Back", -60.0), ("Belly", 60.0)])

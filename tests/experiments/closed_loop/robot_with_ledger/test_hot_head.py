@@ -18,16 +18,11 @@ from controllers.arbitration.invariants import check
 from controllers.arbitration.tokens import LossCause, Refusal
 from examples.stories.hot_head import HeadStory, HeadStoryCfg, run_head_story
 from examples.stories.trace_lines import story_lines
-from models import Robot, load_robot
+from models import Robot
 
 pytestmark = pytest.mark.scenario
 
 SHOWN = (Requested, Granted, Revoked, Frozen, Rejected, MadeSafe, Thawed)
-
-
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot()
 
 
 @pytest.fixture(scope="module")

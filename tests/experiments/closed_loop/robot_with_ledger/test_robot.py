@@ -25,11 +25,6 @@ SHOULDER = "LShoulderPitch"
 Couple = Callable[..., RobotWithLedger]
 
 
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot()
-
-
 @pytest.fixture
 def events() -> list[Event]:
     """The trace of the robots that `couple` makes."""

@@ -12,7 +12,7 @@ from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.heat.identification.heat_log import heat_log_of_run
 from experiments.heat.identification.identify import IdentifyCfg, identify
-from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from models import BadInput, Robot, UnknownName, default_robot_folder
 from sim import SimulationCfg
 from sim.thermal.identification import fit_one_node
 from tests.experiments.common.recorded_runs import RecordedRuns
@@ -20,11 +20,6 @@ from tests.experiments.common.recorded_runs import RecordedRuns
 ROOT = Path(__file__).resolve().parents[4]
 SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"
 PITCH = tuple(s + j for s in "LR" for j in ("HipPitch", "KneePitch", "AnklePitch"))
-
-
-@pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot()
 
 
 @pytest.fixture(scope="module")

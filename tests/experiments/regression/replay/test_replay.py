@@ -77,11 +77,6 @@ def record(
 
 
 @pytest.fixture(scope="module")
-def nao() -> Robot:
-    return load_robot()
-
-
-@pytest.fixture(scope="module")
 def standing(two_leg: Robot, recorded: RecordedRuns) -> Path:
     """Two seconds of the small robot under `smart`."""
 
