@@ -12,9 +12,7 @@ from typing import Any
 
 from controllers.arbitration.tokens import Preemption
 from controllers.schemas.library.common import resources_of_joints
-from controllers.schemas.registry import schema_class
 from controllers.schemas.runtime.instances import check_waking
-from controllers.schemas.waking import make_parameters
 from controllers.transmitter.commands.admission import find_way
 from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
@@ -87,7 +85,9 @@ MOST_PARTS = 10
 """Of a group whose sums are looked at; whoever sends more of them is believed."""
 
 
-def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
+def group_ids(
+    library: Library, behaviours: Iterable[Behaviour], lookup: Lookup
+) -> Iterator[str]:
     """Yield every text that may be the id of a synchronous group.
 
     A group has the name of its command, unless who starts it gives another id; that is
@@ -96,9 +96,10 @@ def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str
     Args:
         library: of the robot, with what the file brings.
         behaviours: of the top level.
+        lookup: knows their parameters.
     """
     yield from (name for name, order in library.orders.items() if order.is_synchronous)
-    yield from parameter_texts(behaviours)
+    yield from parameter_texts(behaviours, lookup)
 
 
 def joined_commands(form: ScenarioFile) -> frozenset[str]:
@@ -136,23 +137,21 @@ def _sent(forms: Iterable[BehaviourForm]) -> Iterator[Mapping[str, Any]]:
         yield from _sent(form.children)
 
 
-def spoken_texts(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
+def spoken_texts(
+    library: Library, behaviours: Iterable[Behaviour], lookup: Lookup
+) -> Iterator[str]:
     """Yield every text that behaviours may say; arguments as of `group_ids`."""
     for sound in library.sounds.values():
         yield from filter(None, (sound.text, sound.name))
-    yield from parameter_texts(behaviours)
+    yield from parameter_texts(behaviours, lookup)
 
 
-def parameter_texts(behaviours: Iterable[Behaviour]) -> Iterator[str]:
+def parameter_texts(behaviours: Iterable[Behaviour], lookup: Lookup) -> Iterator[str]:
     """Yield every text in the parameters of behaviours of the top level and below."""
-    for top in behaviours:
-        for behaviour in top.walk():
-            yield from _texts(behaviour.parameters)
-            try:
-                info = schema_class(behaviour.schema).info
-                made = make_parameters(info, behaviour.parameters)
-            except BadInput:
-                continue  # it is told elsewhere
+    for behaviour in (one for top in behaviours for one in top.walk()):
+        made = lookup.roles[behaviour.path].made
+        yield from _texts(behaviour.parameters)
+        if made is not None:
             yield from _texts([getattr(made, one.name) for one in fields(made)])
 
 
@@ -188,7 +187,7 @@ def _check_way(
 ) -> None:
     for i, child in enumerate(behaviour.children):
         _check_way(child, (*place, "children", i), posture, lookup)
-    order = lookup.robot.library.orders.get(_command(behaviour))
+    order = lookup.robot.library.orders.get(_command(lookup.roles[behaviour.path].made))
     if order is None:
         return
     motion = lookup.robot.library.motions.get(order.outputs.get(Unit.MOTION, ""))
@@ -237,14 +236,9 @@ def _note_needs(
     )
 
 
-def _command(behaviour: Behaviour) -> str:
-    """Return the command that its schema plays; empty where it has none."""
-    try:
-        info = schema_class(behaviour.schema).info
-        made: Any = make_parameters(info, behaviour.parameters)
-    except BadInput:
-        return ""  # it is told elsewhere
-    command = getattr(made, "command", "")
+def _command(parameters: Any) -> str:
+    """Return the command that a schema plays; empty where it has none."""
+    command = getattr(parameters, "command", "")
     return command if isinstance(command, str) else ""
 
 
@@ -256,11 +250,10 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
         lookup: knows their schemas.
     """
     for place, behaviour in _walk_with_places(behaviours):
-        schema = lookup.roles[behaviour.path].schema
-        if schema is None or not lookup.is_library_right:
+        schema, made = (role := lookup.roles[behaviour.path]).schema, role.made
+        if schema is None or made is None or not lookup.is_library_right:
             continue
         try:
-            made = make_parameters(schema.info, behaviour.parameters)
             behaviour.check()
         except BadInput:
             continue  # it is told elsewhere

@@ -339,6 +339,7 @@ class _Reader:
             is_top=is_top,
             schema=schema,
             parameters=plain(form.with_),
+            made=parameters,
         )
         self._lookup.paths[path] = path
         self._lookup.paths.setdefault(form.name, path)

@@ -22,6 +22,7 @@ from controllers.arbitration.faults.virtual_owners import (
     ROBOT_MODEL,
 )
 from controllers.arbitration.resource_tree import ResourceTree
+from controllers.registry import check_controller
 from controllers.speech import make_voice
 from experiments.closed_loop.behaviours import STIFFNESS_OWNER
 from experiments.common.builtin_files import BuiltinFiles
@@ -59,7 +60,7 @@ from experiments.scenarios.vocabulary.events import (
     read_event,
 )
 from experiments.scenarios.vocabulary.judge import Expected, read_expectation
-from experiments.scenarios.vocabulary.lookup import Lookup, read_controller
+from experiments.scenarios.vocabulary.lookup import Lookup
 from experiments.scenarios.vocabulary.setup import DIRECTOR
 from models import Robot
 from models.files.tables import read_text_of
@@ -196,7 +197,7 @@ class _Loader:
         lookup.ticks(("duration_s",), form.duration_s)
         check_reservations(form, lookup)
         notes.attempt(("posture",), self._robot.posture, form.posture)
-        read_controller(("controller",), form.controller, self._robot, notes)
+        notes.attempt(("controller",), check_controller, form.controller, self._robot)
         notes.attempt(("voice",), make_voice, form.voice)
         setting = read_setting(form, self._robot, notes)
         simulation = setting.simulation()
@@ -209,10 +210,10 @@ class _Loader:
         if not self._file.left_out:
             check_ways(behaviours, form.posture, lookup)
         check_activation(behaviours, lookup)
-        groups = (*form.commands, *group_ids(library, behaviours))
+        groups = (*form.commands, *group_ids(library, behaviours, lookup))
         lookup.groups = frozenset(groups)
         said = (event.say for event in form.events if isinstance(event, SayEvent))
-        lookup.spoken = frozenset((*spoken_texts(library, behaviours), *said))
+        lookup.spoken = frozenset((*spoken_texts(library, behaviours, lookup), *said))
         lookup.events = event_names(form.events, lookup)
         events = self._events()
         expectations = self._expectations()

@@ -85,12 +85,19 @@ class Condition(Part):
 
 
 class OfBehaviour(Condition):
-    """Something happens to a behaviour, which is all that it says."""
+    """Something happens to a behaviour, which is all that it says.
+
+    Facts have a set of behaviours under the same word.
+    """
 
     @property
     def path(self) -> str:
         """The behaviour."""
         return str(getattr(self, self.key))
+
+    def is_true(self, facts: Facts) -> bool:
+        """It happens in this slot."""
+        return self.path in getattr(facts, self.key)
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
         """Look the behaviour up."""
@@ -107,20 +114,15 @@ class StartedForm(OfBehaviour):
     started: BehaviourPath
     """A behaviour."""
 
-    def is_true(self, facts: Facts) -> bool:
-        """For the first time since it slept."""
-        return self.started in facts.started
-
 
 class StoppedForm(OfBehaviour):
-    """A behaviour that had started may not act any more."""
+    """A behaviour that had started may not act any more.
+
+    It lost, finished, was put to sleep, failed, or lost its token.
+    """
 
     stopped: BehaviourPath
     """A behaviour."""
-
-    def is_true(self, facts: Facts) -> bool:
-        """It lost, finished, was put to sleep, failed, or lost its token."""
-        return self.stopped in facts.stopped
 
 
 class FailedForm(OfBehaviour):
@@ -131,10 +133,6 @@ class FailedForm(OfBehaviour):
 
     def check(self, place: Place, first: int, last: int, lookup: Lookup) -> None:
         """Nothing: whoever expects a failure knows why."""
-
-    def is_true(self, facts: Facts) -> bool:
-        """It sleeps since."""
-        return self.failed in facts.failed
 
 
 class OfOwner(OfBehaviour):
@@ -193,10 +191,6 @@ class RevokedForm(OfOwner):
     revoked: BehaviourPath
     """An owner: a behaviour with needs."""
 
-    def is_true(self, facts: Facts) -> bool:
-        """By whom or what ever."""
-        return self.revoked in facts.revoked
-
 
 class HoldsForm(Condition):
     """Owners hold resources."""
@@ -237,32 +231,47 @@ class StateForm(Condition):
         return self.state in facts.states.values()
 
 
-class OfTemperature(Condition):
-    """All these motors are reported to be hotter, or colder, than a limit."""
+class AllBeyond(Condition):
+    """All these quantities are above, or below, a limit of their own.
+
+    The one field is a name to a limit in the quantity's unit.
+    """
 
     lasts = True
     beyond: ClassVar[Callable[[Any, Any], bool]] = operator.gt
+    quantity: ClassVar[str]
+    """Field of `Facts` that has it, by name."""
+    wants: ClassVar[str]
+    """Field of `Wanted` that asks for it."""
+    known: ClassVar[Callable[[Lookup, Place, str], bool]]
+    """Look a name up, and note one that is unknown."""
 
     @property
     def limits(self) -> dict[str, float]:
-        """Joint to limit in °C."""
+        """Name to limit."""
         limits: dict[str, float] = getattr(self, self.key)
         return limits
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the joints up."""
-        here = (*place, self.key)
-        known = [lookup.joint((*here, joint), joint) for joint in self.limits]
-        return self if all(known) else None
+        """Look the names up."""
+        known = type(self).known
+        found = [known(lookup, (*place, self.key, one), one) for one in self.limits]
+        return self if all(found) else None
 
     def asks_for(self, wanted: Wanted) -> None:
-        """Ask for the temperatures of its joints."""
-        wanted.joints.update(self.limits)
+        """Ask for the quantities."""
+        getattr(wanted, self.wants).update(self.limits)
 
     def is_true(self, facts: Facts) -> bool:
         """All of them at once."""
-        beyond = type(self).beyond
-        return all(beyond(facts.degc[j], limit) for j, limit in self.limits.items())
+        values, beyond = getattr(facts, self.quantity), type(self).beyond
+        return all(beyond(values[name], limit) for name, limit in self.limits.items())
+
+
+class OfTemperature(AllBeyond):
+    """The temperatures that motors report, in °C, by joint."""
+
+    quantity, wants, known = "degc", "joints", Lookup.joint
 
 
 class DegcAboveForm(OfTemperature):
@@ -280,32 +289,10 @@ class DegcBelowForm(OfTemperature):
     """Joint to temperature in °C; all of them must be below."""
 
 
-class OfForce(Condition):
-    """The robot presses against all these obstacles with more, or less, than said."""
+class OfForce(AllBeyond):
+    """The forces on obstacles, in N, by obstacle."""
 
-    lasts = True
-    beyond: ClassVar[Callable[[Any, Any], bool]] = operator.gt
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """Obstacle to limit in N."""
-        limits: dict[str, float] = getattr(self, self.key)
-        return limits
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the obstacles up."""
-        here = (*place, self.key)
-        known = [lookup.obstacle((*here, name), name) for name in self.limits]
-        return self if all(known) else None
-
-    def asks_for(self, wanted: Wanted) -> None:
-        """Ask for the forces on its obstacles."""
-        wanted.obstacles.update(self.limits)
-
-    def is_true(self, facts: Facts) -> bool:
-        """All of them at once."""
-        beyond = type(self).beyond
-        return all(beyond(facts.force_n[o], limit) for o, limit in self.limits.items())
+    quantity, wants, known = "force_n", "obstacles", Lookup.obstacle
 
 
 Force = Annotated[FiniteFloat, Field(ge=0.0)]

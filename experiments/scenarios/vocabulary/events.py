@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from controllers.registry import check_controller
 from experiments.common.yaml_forms import (
     BehaviourPath,
     Name,
@@ -29,7 +30,6 @@ from experiments.common.yaml_forms import (
 from experiments.scenarios.vocabulary.conditions import AnyCondition, Condition
 from experiments.scenarios.vocabulary.lookup import (
     Lookup,
-    read_controller,
     read_parameters,
 )
 from experiments.scenarios.vocabulary.setup import Setup
@@ -405,10 +405,9 @@ class ControllerEvent(Action):
     """As `nao-testbed heat --controllers` names it."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Try to make it."""
-        read_controller(
-            (*place, "controller"), self.controller, lookup.robot, lookup.notes
-        )
+        """Note one that cannot be made, or is of another robot."""
+        here = (*place, "controller")
+        lookup.notes.attempt(here, check_controller, self.controller, lookup.robot)
         return self
 
     def act(self, setup: Setup) -> None:

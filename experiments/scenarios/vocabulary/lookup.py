@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.registry import check_controller
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import SchemaClass
 from controllers.schemas.waking import make_parameters
@@ -42,6 +41,8 @@ class Role:
     """None: it is not known, or is woken by another behaviour itself."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """As the file gives them."""
+    made: Any = None
+    """Parameters of the schema that they make; None: they are wrong."""
 
 
 @dataclass(kw_only=True)
@@ -294,10 +295,3 @@ def _problem(info: SchemaInfo, values: Mapping[str, Any]) -> str | None:
     except BadInput as error:
         return str(error)
     return None
-
-
-def read_controller(
-    place: tuple[str | int, ...], spec: str, robot: Robot, notes: Notes
-) -> None:
-    """Note a stiffness controller that cannot be made, or is of another robot."""
-    notes.attempt(place, check_controller, spec, robot)
