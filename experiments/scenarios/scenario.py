@@ -11,7 +11,7 @@ from controllers.transmitter.buses.bus import TransmitterCfg
 from controllers.transmitter.commands.issuing import CommandControllerCfg
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.scenarios.vocabulary.events import ScenarioEvent
-from experiments.scenarios.vocabulary.judge import Expected
+from experiments.scenarios.vocabulary.judge import Expectation
 from experiments.scenarios.vocabulary.setup import Setup
 from models import Robot
 from models.library import Library, Unit
@@ -80,7 +80,7 @@ class Scenario:
     """Of the top level, in the order of acting."""
     events: tuple[ScenarioEvent, ...]
     """In the order of the file; of one slot, they take place in this order."""
-    expectations: tuple[Expected, ...]
+    expectations: tuple[Expectation, ...]
 
     @property
     def tick_s(self) -> float:

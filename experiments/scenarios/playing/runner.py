@@ -251,11 +251,11 @@ class ScenarioRunner:
         self.happened.append((tick, event))
         if event.name is not None:
             self._facts.note_event(event.name)
-        is_heat = isinstance(event.action, HeatEvent)
+        is_heat = isinstance(event, HeatEvent)
         if is_heat:
             self._sample()
         try:
-            event.action.act(self._setup)
+            event.act(self._setup)
         except TestbedError as error:
             self.fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
         if is_heat:
@@ -303,8 +303,7 @@ class ScenarioRunner:
         """
         self._sample()
         plan, setup = self._plan, self._setup
-        judged = zip(plan.expectations, self._judges, strict=True)
-        verdicts = [one.verdict(judge) for one, judge in judged]
+        verdicts = [judge.judged() for judge in self._judges]
         if self._proof is not None:
             verdicts.append(self._proof.verdict())
         motor_of = plan.robot.motor_of_joint
@@ -361,7 +360,7 @@ def open_recording(
     command: Sequence[str] = (),
 ) -> tuple[Scenario, RunRecording]:
     """Return the scenario as it is run, and its recording; arguments as of a run."""
-    counts = any(one.means.counts_commands for one in scenario.expectations)
+    counts = any(one.counts_commands for one in scenario.expectations)
     ledger = replace(scenario.ledger, tells_commands=proves or counts)
     plan = replace(scenario, ledger=ledger)
     return plan, RunRecording.open(

@@ -13,7 +13,7 @@ from controllers.arbitration.manager.front import take_snapshot
 from controllers.schemas.declaration import State
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch
-from experiments.scenarios.vocabulary.events import AtTick, ScenarioEvent, WhenTrue
+from experiments.scenarios.vocabulary.events import ScenarioEvent
 from experiments.scenarios.vocabulary.facts import Facts, Wanted
 from experiments.scenarios.vocabulary.setup import Setup
 from models import UnknownName
@@ -72,10 +72,10 @@ class FactFinder:
 def conditions_of(plan: Scenario) -> Iterator[Condition]:
     """Yield every condition that the events and expectations of a scenario name."""
     for event in plan.events:
-        if isinstance(event.trigger, WhenTrue):
-            yield event.trigger.condition
+        if event.when is not None:
+            yield event.when
     for expected in plan.expectations:
-        yield from expected.means.conditions()
+        yield from expected.conditions()
 
 
 class Triggers:
@@ -93,12 +93,11 @@ class Triggers:
         self._watches: list[tuple[int, int, ConditionWatch]] = []
         """Place in the file, delay in ticks, condition."""
         for place, event in enumerate(self._events):
-            trigger = event.trigger
-            if isinstance(trigger, AtTick):
-                heapq.heappush(self._timed, (trigger.tick, place))
+            if event.when is not None:
+                watch = ConditionWatch(event.when)
+                self._watches.append((place, event.after_ticks, watch))
             else:
-                watch = ConditionWatch(trigger.condition)
-                self._watches.append((place, trigger.after_ticks, watch))
+                heapq.heappush(self._timed, (event.earliest, place))
 
     def due(self, tick: int) -> list[ScenarioEvent]:
         """Return the events that take place at the beginning of a slot."""

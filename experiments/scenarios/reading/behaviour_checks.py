@@ -18,7 +18,7 @@ from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.reading.scenario_file import ScenarioFile
 from experiments.scenarios.scenario import Behaviour
-from experiments.scenarios.vocabulary.judge import Expected
+from experiments.scenarios.vocabulary.judge import Expectation
 from experiments.scenarios.vocabulary.lookup import Lookup
 from models import BadInput
 from models.files.yaml_forms import Place
@@ -263,7 +263,7 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
 
 def check_grants(
     behaviours: Iterable[Behaviour],
-    expectations: Iterable[Expected],
+    expectations: Iterable[Expectation],
     preemption: Preemption,
     lookup: Lookup,
     *,
@@ -278,7 +278,7 @@ def check_grants(
         lookup: knows what they ask for.
         changes_body: whether an event gives the robot another body.
     """
-    expected = {w for one in expectations for w in one.means.waiters_in_vain()}
+    expected = {w for one in expectations for w in one.waiters_in_vain()}
     absent = frozenset() if changes_body else lookup.leaves(lookup.robot.absent)
     priorities: dict[str, int] = {}
     for place, behaviour in _walk_with_places(behaviours):

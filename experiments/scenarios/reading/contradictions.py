@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.yaml_forms import Notes
 from experiments.scenarios.vocabulary.conditions import EventForm
-from experiments.scenarios.vocabulary.events import ScenarioEvent, WhenTrue
-from experiments.scenarios.vocabulary.judge import Claim, Expected
+from experiments.scenarios.vocabulary.events import ScenarioEvent
+from experiments.scenarios.vocabulary.judge import Claim, Expectation
 from experiments.scenarios.vocabulary.lookup import Lookup
 from models.files.yaml_forms import Place
 
 
 def check_together(
-    expectations: Iterable[tuple[Place, Expected]], tree: ResourceTree, notes: Notes
+    expectations: Iterable[tuple[Place, Expectation]], tree: ResourceTree, notes: Notes
 ) -> None:
     """Note two holders of one leaf in one slot, two states of a set, and such.
 
@@ -28,8 +28,8 @@ def check_together(
     """
     said: dict[tuple[int, tuple[str, str]], tuple[int, Claim]] = {}
     for place, item in expectations:
-        for claim in item.means.claims(tree):
-            key = (item.window.first, claim.about)
+        for claim in item.claims(tree):
+            key = (item.slots.first, claim.about)
             line, before = said.setdefault(key, (item.line, claim))
             if before.value != claim.value and line != item.line:
                 notes.add(
@@ -48,11 +48,11 @@ def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> No
     """
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
-        if event is None or not isinstance(event.trigger, WhenTrue):
+        if event is None or event.when is None:
             continue
-        condition = event.trigger.condition
+        condition = event.when
         condition.check(("events", i, "when"), 0, lookup.duration_ticks - 1, lookup)
-        if event.trigger.after_ticks >= lookup.duration_ticks:
+        if event.after_ticks >= lookup.duration_ticks:
             lookup.notes.add(
                 ("events", i, "after_s"),
                 "after_s is longer than the scenario; give a shorter time.",
@@ -83,4 +83,4 @@ def check_actions(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> Non
     right = [event for event in events if event is not None]
     for i, event in enumerate(events):
         if event is not None:
-            event.action.check(("events", i), event.latest, right, lookup)
+            event.check(("events", i), event.latest, right, lookup)

@@ -59,7 +59,7 @@ from experiments.scenarios.vocabulary.events import (
     event_names,
     read_event,
 )
-from experiments.scenarios.vocabulary.judge import Expected, read_expectation
+from experiments.scenarios.vocabulary.judge import Expectation, read_expectation
 from experiments.scenarios.vocabulary.lookup import Lookup
 from experiments.scenarios.vocabulary.setup import DIRECTOR
 from models import Robot
@@ -223,7 +223,7 @@ class _Loader:
                 expectations,
                 self._ledger.preemption,
                 lookup,
-                changes_body=any(isinstance(e.action, BodyEvent) for e in events),
+                changes_body=any(isinstance(e, BodyEvent) for e in events),
             )
         transmitter, commands, delays = read_transmitter(form.transmitter, lookup)
         return Scenario(
@@ -276,14 +276,9 @@ class _Loader:
         return found
 
     def _events(self) -> tuple[ScenarioEvent, ...]:
+        tree, lookup = self._file.tree, self._lookup
         read = [
-            read_event(
-                form,
-                ("events", i),
-                self._lookup,
-                self._file.tree["events"][i],
-                self._line(("events", i)),
-            )
+            read_event(form, ("events", i), lookup, tree["events"][i])
             for i, form in enumerate(self._form.events)
         ]
         if not self._file.left_out:
@@ -291,18 +286,17 @@ class _Loader:
             check_triggers(read, self._lookup)
         return tuple(event for event in read if event is not None)
 
-    def _expectations(self) -> tuple[Expected, ...]:
-        found: list[tuple[Place, Expected]] = []
+    def _expectations(self) -> tuple[Expectation, ...]:
+        found: list[tuple[Place, Expectation]] = []
         for i, form in enumerate(self._form.expect):
             place: Place = ("expect", i)
             tree = self._file.tree["expect"][i]
-            line = self._line(place)
-            item = read_expectation(form, place, self._lookup, tree, line)
+            item = read_expectation(form, place, self._lookup, tree)
             if item is not None:
                 found.append((place, item))
         check_together(found, self._lookup.tree, self._notes)
         for place, item in found:
-            item.means.check(place, item.window, self._lookup)
+            item.check(place, item.slots, self._lookup)
         return tuple(item for _, item in found)
 
     def _line(self, place: Place) -> int:

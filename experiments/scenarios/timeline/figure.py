@@ -260,10 +260,9 @@ def _draw_temperatures(
 
 
 def _expected_limits(scenario: Scenario, joints: Iterable[str]) -> list[float]:
-    expected = (one.means for one in scenario.expectations)
     limits = {
         limit
-        for one in expected
+        for one in scenario.expectations
         if isinstance(one, TemperatureExpectation) and set(one.joints) & set(joints)
         for limit in (one.degc_below, one.degc_above)
         if limit is not None
@@ -404,7 +403,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         BadInput: a file cannot be written.
     """
     marks = [
-        Mark(time_s=tick * scenario.tick_s, text=event.action.in_words())
+        Mark(time_s=tick * scenario.tick_s, text=event.in_words())
         for tick, event in run.happened
     ]
     marks += [

@@ -31,6 +31,7 @@ from experiments.common.yaml_forms import (
     Name,
     Part,
     kinds_of,
+    one_line,
     plain,
     tagged_union,
 )
@@ -39,6 +40,34 @@ from experiments.scenarios.vocabulary.lookup import Lookup, Role
 from models.files.yaml_forms import Place
 from models.library import Unit
 from models.values import Celsius
+
+
+class Entry(Part):
+    """An event or an expectation: as a file says it, then with its names looked up."""
+
+    _text: str = ""
+    _line: int = 0
+
+    @property
+    def text(self) -> str:
+        """As in the file, on one line."""
+        return self._text
+
+    @property
+    def line(self) -> int:
+        """Of the file."""
+        return self._line
+
+    def said(self, tree: Any, line: int) -> Self:
+        """Return it with its text, as it was read, and its line."""
+        entry = self.model_copy()
+        entry._text, entry._line = one_line(tree), line
+        return entry
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Return it with paths and leaves; None, and a note, where a name is wrong."""
+        del place, lookup
+        return self
 
 
 class Condition(Part):

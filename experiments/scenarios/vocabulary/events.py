@@ -10,7 +10,6 @@ event is one more class here.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -27,7 +26,7 @@ from experiments.common.yaml_forms import (
     plain,
     tagged_union,
 )
-from experiments.scenarios.vocabulary.conditions import AnyCondition, Condition
+from experiments.scenarios.vocabulary.conditions import AnyCondition, Entry
 from experiments.scenarios.vocabulary.lookup import (
     Lookup,
     read_parameters,
@@ -44,26 +43,7 @@ from models.values import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AtTick:
-    """At a time."""
-
-    tick: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class WhenTrue:
-    """After a condition came true for the first time."""
-
-    condition: Condition
-    after_ticks: int = 0
-    """More slots to wait."""
-
-
-Trigger = AtTick | WhenTrue
-
-
-class Action(Part):
+class ScenarioEvent(Entry):
     """What happens at `at_s`, or after `when` came true, perhaps `after_s` later."""
 
     name: Name | None = None
@@ -74,6 +54,8 @@ class Action(Part):
     """It happens once, in the slot after that in which this first comes true."""
     after_s: Seconds | None = None
     """With `when`: later by this time, in s."""
+    _tick: int | None = None
+    _after_ticks: int = 0
 
     @model_validator(mode="after")
     def _has_one_trigger(self) -> Self:
@@ -83,10 +65,34 @@ class Action(Part):
             raise ValueError("after_s goes with when; add it to at_s here")
         return self
 
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return it with paths for names; None, and a note, where one is wrong."""
-        del place, lookup
-        return self
+    @property
+    def tick(self) -> int | None:
+        """Slot in which it happens; None: that is not known beforehand."""
+        return self._tick
+
+    @property
+    def after_ticks(self) -> int:
+        """Slots to wait after `when` came true."""
+        return self._after_ticks
+
+    @property
+    def earliest(self) -> int:
+        """Slot before which it cannot take place."""
+        return 0 if self.tick is None else self.tick
+
+    @property
+    def latest(self) -> float:
+        """Slot after which it cannot take place."""
+        return inf if self.tick is None else self.tick
+
+    def triggered(self, place: Place, lookup: Lookup) -> Self | None:
+        """Return it with its slot, or its condition resolved; as of `resolved`."""
+        if self.when is None:
+            self._tick = lookup.moment((*place, "at_s"), self.at_s or 0.0)
+            return self
+        when = self.when.resolved((*place, "when"), lookup)
+        self._after_ticks = lookup.ticks((*place, "after_s"), self.after_s or 0.0)
+        return None if when is None else self.model_copy(update={"when": when})
 
     def check(
         self,
@@ -109,43 +115,8 @@ class Action(Part):
         """Return it as a label of a figure has room for it."""
         raise NotImplementedError
 
-    def trigger(self, place: Place, lookup: Lookup) -> Trigger | None:
-        """Return when it happens; None, and a note, where that is wrong."""
-        if self.when is None:
-            return AtTick(tick=lookup.moment((*place, "at_s"), self.at_s or 0.0))
-        condition = self.when.resolved((*place, "when"), lookup)
-        after = lookup.ticks((*place, "after_s"), self.after_s or 0.0)
-        if condition is None:
-            return None
-        return WhenTrue(condition=condition, after_ticks=after)
 
-
-@dataclass(frozen=True, kw_only=True)
-class ScenarioEvent:
-    """An action and its trigger."""
-
-    trigger: Trigger
-    action: Action
-    """With paths for names."""
-    name: str | None
-    """By which conditions speak of it."""
-    text: str
-    """As in the file, on one line."""
-    line: int
-    """Of the file."""
-
-    @property
-    def earliest(self) -> int:
-        """Slot before which it cannot take place."""
-        return self.trigger.tick if isinstance(self.trigger, AtTick) else 0
-
-    @property
-    def latest(self) -> float:
-        """Slot after which it cannot take place."""
-        return self.trigger.tick if isinstance(self.trigger, AtTick) else inf
-
-
-class StartEvent(Action):
+class StartEvent(ScenarioEvent):
     """Wake a behaviour."""
 
     start: BehaviourPath
@@ -165,7 +136,7 @@ class StartEvent(Action):
         return f"start {self.start}"
 
 
-class StopEvent(Action):
+class StopEvent(ScenarioEvent):
     """Put a behaviour to sleep, with all below it."""
 
     stop: BehaviourPath
@@ -185,7 +156,7 @@ class StopEvent(Action):
         return f"stop {self.stop}"
 
 
-class SayEvent(Action):
+class SayEvent(ScenarioEvent):
     """Say something."""
 
     say: Annotated[Name, Field(max_length=LONGEST_TEXT)]
@@ -224,7 +195,7 @@ class PushForm(Part):
     """How long, in s."""
 
 
-class PushEvent(Action):
+class PushEvent(ScenarioEvent):
     """Push the robot."""
 
     push: PushForm
@@ -260,7 +231,7 @@ class HeatForm(Part):
     """In °C; it goes on from there."""
 
 
-class HeatEvent(Action):
+class HeatEvent(ScenarioEvent):
     """Give a motor a temperature."""
 
     heat: HeatForm
@@ -281,7 +252,7 @@ class HeatEvent(Action):
         return f"{self.heat.joint} set to {self.heat.degc:g} °C"
 
 
-class BreakEvent(Action):
+class BreakEvent(ScenarioEvent):
     """Let parts fail: no torque, and nobody's."""
 
     break_: Annotated[list[Name], Field(min_length=1, alias="break")]
@@ -300,7 +271,7 @@ class BreakEvent(Action):
         return f"break {', '.join(self.break_)}"
 
 
-class RepairEvent(Action):
+class RepairEvent(ScenarioEvent):
     """Repair parts that an event broke."""
 
     repair: Annotated[list[Name], Field(min_length=1)]
@@ -320,8 +291,8 @@ class RepairEvent(Action):
         """Note parts that are never broken, or only later."""
         broken: dict[str, int] = {}
         for event in events:
-            if isinstance(event.action, BreakEvent):
-                for part in event.action.break_:
+            if isinstance(event, BreakEvent):
+                for part in event.break_:
                     broken[part] = min(broken.get(part, event.earliest), event.earliest)
         for i, part in enumerate(self.repair):
             here = (*place, "repair", i)
@@ -344,7 +315,7 @@ class RepairEvent(Action):
         return f"repair {', '.join(self.repair)}"
 
 
-class BodyEvent(Action):
+class BodyEvent(ScenarioEvent):
     """Make it another model of the robot."""
 
     body: Name
@@ -381,7 +352,7 @@ class GroundForm(Part):
         return self
 
 
-class GroundEvent(Action):
+class GroundEvent(ScenarioEvent):
     """Set the ground."""
 
     ground: GroundForm
@@ -398,7 +369,7 @@ class GroundEvent(Action):
         return f"ground {', '.join(words)}"
 
 
-class ControllerEvent(Action):
+class ControllerEvent(ScenarioEvent):
     """Use another stiffness controller."""
 
     controller: Name
@@ -419,7 +390,7 @@ class ControllerEvent(Action):
         return f"controller {self.controller}"
 
 
-class DeleteGroupEvent(Action):
+class DeleteGroupEvent(ScenarioEvent):
     """Delete a synchronous group."""
 
     delete_group: Name
@@ -448,7 +419,7 @@ class ModulateForm(Part):
     """Name to value; the others stay."""
 
 
-class ModulateEvent(Action):
+class ModulateEvent(ScenarioEvent):
     """Change parameters of a behaviour that is awake."""
 
     modulate: ModulateForm
@@ -476,17 +447,17 @@ class ModulateEvent(Action):
         return f"modulate {self.modulate.behaviour}: {one_line(self.modulate.with_)}"
 
 
-ACTIONS = kinds_of(Action)
+ACTIONS = kinds_of(ScenarioEvent)
 """Key to kind."""
 
 if TYPE_CHECKING:
-    AnyEvent = Action
+    AnyEvent = ScenarioEvent
 else:
     AnyEvent = tagged_union("an event", ACTIONS)
 
 
 def read_event(
-    form: Action, place: Place, lookup: Lookup, tree: Any, line: int
+    form: ScenarioEvent, place: Place, lookup: Lookup, tree: Any
 ) -> ScenarioEvent | None:
     """Return an event; None, and notes, where something in it is wrong.
 
@@ -495,19 +466,16 @@ def read_event(
         place: of the event in the file.
         lookup: what it may name.
         tree: the event as it was read.
-        line: of the event in the file.
     """
-    trigger = form.trigger(place, lookup)
-    action = form.resolved(place, lookup)
-    if trigger is None or action is None:
-        return None
-    text = one_line(tree)
-    return ScenarioEvent(
-        trigger=trigger, action=action, name=form.name, text=text, line=line
-    )
+    event = form.said(tree, lookup.line_of(place))
+    triggered = event.triggered(place, lookup)
+    resolved = (triggered or event).resolved(place, lookup)
+    return None if triggered is None else resolved
 
 
-def event_names(forms: Iterable[Action], lookup: Lookup) -> dict[str, float | None]:
+def event_names(
+    forms: Iterable[ScenarioEvent], lookup: Lookup
+) -> dict[str, float | None]:
     """Return name to time in s, None of one on a condition; note names of two."""
     names: dict[str, float | None] = {}
     for i, form in enumerate(forms):

@@ -1,18 +1,17 @@
 """What every expectation of a scenario file has, and how it is judged.
 
-An `Expectation` is what the file says, its names looked up; `Expected` is one of a
-file, with its line and the slots that it is about; for each run it gets a `Judge`, who
-looks on and at the end says what the run showed: a `Verdict`.
+An `Expectation` is what the file says, its names looked up, with the slots that it is
+about; for each run it gets a `Judge`, who looks on and at the end says what the run
+showed: a `Verdict`.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from controllers.arbitration.events import Event
 from controllers.arbitration.resource_tree import ResourceTree
-from experiments.common.yaml_forms import Part, one_line
-from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch
+from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch, Entry
 from experiments.scenarios.vocabulary.facts import Facts
 from experiments.scenarios.vocabulary.lookup import Lookup
 from experiments.scenarios.vocabulary.setup import Setup
@@ -55,20 +54,22 @@ class Verdict:
         return f"{place}: not as expected: {self.expectation}. Seen: {self.seen}."
 
 
-class Expectation(Part):
+class Expectation(Entry):
     """What a file expects; its key is the first field."""
 
     judged_by: "ClassVar[type[Judge[Any]]]"
     """The subclass of `Judge` of this kind."""
+    _slots: Window = Window(0, 0)
+
+    @property
+    def slots(self) -> Window:
+        """Those that it is about."""
+        return self._slots
 
     @property
     def counts_commands(self) -> bool:
         """Whether it can be judged only if the trace has every command."""
         return False
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return it with paths and leaves; None, and a note, where a name is wrong."""
-        raise NotImplementedError
 
     def window(self, place: Place, lookup: Lookup) -> Window:
         """Return the slots that it is about; note times that are none."""
@@ -89,6 +90,10 @@ class Expectation(Part):
     def waiters_in_vain(self) -> Iterator[str]:
         """Yield owners of whom it is expected that they wait, or get nothing."""
         yield from ()
+
+    def judge(self, tick_s: float) -> "Judge[Any]":
+        """Return who judges it in one run."""
+        return self.judged_by(self, self.slots, tick_s)
 
 
 ExpectationT = TypeVar("ExpectationT", bound=Expectation)
@@ -130,6 +135,12 @@ class Judge(Generic[ExpectationT]):
         """Return whether it holds, and what was seen until now."""
         raise NotImplementedError
 
+    def judged(self) -> Verdict:
+        """Return what the run showed until now."""
+        holds, seen = self.verdict()
+        text, line = self.want.text, self.want.line
+        return Verdict(expectation=text, holds=holds, seen=seen, line=line)
+
     def time(self, tick: int) -> str:
         """Return the time of a slot for people, in s."""
         return f"{tick * self._tick_s:.2f} s"
@@ -144,31 +155,9 @@ class Judge(Generic[ExpectationT]):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expected:
-    """An expectation of a file, with paths and leaves for its names."""
-
-    means: Expectation
-    window: Window
-    """Slots that it is about."""
-    text: str
-    """As in the file, on one line."""
-    line: int
-    """Of the file."""
-
-    def judge(self, tick_s: float) -> Judge[Any]:
-        """Return who judges it in one run."""
-        return self.means.judged_by(self.means, self.window, tick_s)
-
-    def verdict(self, judge: Judge[Any]) -> Verdict:
-        """Return what its judge says of the run until now."""
-        holds, seen = judge.verdict()
-        return Verdict(expectation=self.text, holds=holds, seen=seen, line=self.line)
-
-
 def read_expectation(
-    form: Expectation, place: Place, lookup: Lookup, tree: Any, line: int
-) -> Expected | None:
+    form: Expectation, place: Place, lookup: Lookup, tree: Any
+) -> Expectation | None:
     """Return an expectation; None, and notes, where something in it is wrong.
 
     Args:
@@ -176,13 +165,10 @@ def read_expectation(
         place: of the expectation in the file.
         lookup: what it may name.
         tree: the expectation as it was read.
-        line: of the expectation in the file.
     """
-    means = form.resolved(place, lookup)
-    window = form.window(place, lookup)
-    if means is None:
-        return None
-    return Expected(means=means, window=window, text=one_line(tree), line=line)
+    expectation = form.said(tree, lookup.line_of(place))
+    expectation._slots = form.window(place, lookup)
+    return expectation.resolved(place, lookup)
 
 
 def slots_between(

@@ -191,9 +191,8 @@ def test_each_event_has_its_key(
     event = scenario.events[0]
     given = meant or YAML(typ="safe").load(f"{{{text}}}")
     kind = e.ACTIONS[text.partition(":")[0]]
-    assert event.action == kind.model_validate({"at_s": 2.5, **given})
-    assert event.action.in_words() == words
-    assert event.trigger == e.AtTick(tick=250)
+    assert dict(event) == dict(kind.model_validate({"at_s": 2.5, **given}))
+    assert (event.in_words(), event.tick) == (words, 250)
     assert event.text == f"at_s: 2.5, {text}"
     assert event.line == 12
 
@@ -203,7 +202,7 @@ def test_a_push_is_over_after_its_time(load: Load) -> None:
     text = "push: {link: torso, newton: [30, 0, 0], for_s: 0.2}"
     (event,) = load(f"{EVENTS}      - {{at_s: 2.5, {text}}}\n").events
     setup = Mock(tick=250, tick_s=0.01)
-    event.action.act(setup)
+    event.act(setup)
     setup.disturbance.push.assert_called_once_with("torso", [30.0, 0.0, 0.0], 270)
 
 
@@ -255,11 +254,11 @@ def test_events_and_expectations_share_conditions(
     )
     given = meant or YAML(typ="safe").load(f"{{{text}}}")
     condition = c.CONDITIONS[text.partition(":")[0]].model_validate(given)
-    trigger = scenario.events[1].trigger
-    assert trigger == e.WhenTrue(condition=condition, after_ticks=50)
+    event = scenario.events[1]
+    assert (event.when, event.after_ticks) == (condition, 50)
     happens, never = scenario.expectations
-    assert list(happens.means.conditions()) == [condition]
-    assert list(never.means.conditions()) == [condition]
+    assert list(happens.conditions()) == [condition]
+    assert list(never.conditions()) == [condition]
 
 
 @pytest.mark.parametrize("word", ["timed_out", "denied"])
@@ -286,8 +285,7 @@ def test_who_is_never_woken_may_be_expected_to_fail(load: Load) -> None:
 
 def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> None:
     scenario = load(f"{EVENTS}      - {{when: {{started: a/nod}}, say: Ah}}\n")
-    trigger = scenario.events[0].trigger
-    assert trigger == e.WhenTrue(condition=c.StartedForm(started="a/nod"))
+    assert scenario.events[0].when == c.StartedForm(started="a/nod")
 
 
 KID = """
@@ -313,10 +311,10 @@ def test_windows_are_in_slots_and_end_with_the_run(load: Load) -> None:
       - {never: {fallen: true}, after: {started: kid}}
     """
     )
-    windows = [tuple(one.window) for one in scenario.expectations]
+    windows = [tuple(one.slots) for one in scenario.expectations]
     assert windows == [(610, 630), (975, 999), (200, 999), (0, 999), (0, 999)]
     started = c.StartedForm(started="b/kid")
-    assert list(scenario.expectations[-1].means.conditions())[1] == started
+    assert list(scenario.expectations[-1].conditions())[1] == started
 
 
 def test_every_kind_of_expectation_is_read(load: Load) -> None:
@@ -329,7 +327,7 @@ def test_every_kind_of_expectation_is_read(load: Load) -> None:
       - {group: hello, starts_after: initial motion, empty_slots: 0}
     """
     )
-    at, order, warm, group = (one.means for one in scenario.expectations)
+    at, order, warm, group = scenario.expectations
     assert isinstance(at, x.AtTimeExpectation)
     assert at.holds == {"TTS": None, "Microphone": None}
     ended = c.GroupEndedForm(group_ended="hello", reason="done")
@@ -337,7 +335,7 @@ def test_every_kind_of_expectation_is_read(load: Load) -> None:
     assert isinstance(warm, x.TemperatureExpectation)
     assert warm.joints == ["HeadYaw", "HeadPitch", "LKneePitch"]
     assert isinstance(group, x.GroupExpectation)
-    windows = [tuple(one.window) for one in scenario.expectations]
+    windows = [tuple(one.slots) for one in scenario.expectations]
     assert windows == [(100, 100), (0, 999), (100, 999), (0, 999)]
 
 
@@ -348,7 +346,7 @@ def test_counts_are_a_number_or_a_range(load: Load) -> None:
         expect: [{owner: a, executed: [1, 9], refused: 0}, {owner: a, refused: 0}]
         """
     )
-    counts, refused = (one.means for one in scenario.expectations)
+    counts, refused = scenario.expectations
     assert isinstance(counts, x.CountsExpectation)
     assert counts.ranges() == {"executed": (1, 9), "refused": (0, 0)}
     assert (counts.counts_commands, refused.counts_commands) == (True, False)
@@ -371,8 +369,8 @@ def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.robot.name != "nao"
     (warm,) = scenario.expectations
-    assert isinstance(warm.means, x.TemperatureExpectation)
-    assert warm.means.joints == ["right_knee"]
+    assert isinstance(warm, x.TemperatureExpectation)
+    assert warm.joints == ["right_knee"]
 
 
 def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:

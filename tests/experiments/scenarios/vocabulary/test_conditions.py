@@ -1,5 +1,8 @@
 """Conditions come true once while they last, and each time when they happen."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from controllers.arbitration.events import Failed, Granted, Revoked, StateChanged
@@ -10,14 +13,9 @@ from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.triggers import Triggers
 from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary.conditions import ConditionWatch
-from experiments.scenarios.vocabulary.events import (
-    AtTick,
-    BreakEvent,
-    ScenarioEvent,
-    Trigger,
-    WhenTrue,
-)
+from experiments.scenarios.vocabulary.events import BreakEvent, ScenarioEvent
 from experiments.scenarios.vocabulary.facts import Facts
+from experiments.scenarios.vocabulary.lookup import Lookup
 from models import default_robot_folder, load_robot
 from models.library import Unit
 from tests.controllers.transmitter.commands.command_world import Line
@@ -264,18 +262,22 @@ def test_all_of_the_obstacles_have_to_be_pressed_or_left(
     assert watch.ticks == expected
 
 
-def event(trigger: Trigger, line: int) -> ScenarioEvent:
-    action = BreakEvent.model_validate({"at_s": 0, "break": ["Head"]})
-    return ScenarioEvent(
-        trigger=trigger, action=action, name=None, text="break: [Head]", line=line
-    )
+def event(line: int, **when: object) -> ScenarioEvent:
+    """An event of this line, in slots of 10 ms."""
+    said = BreakEvent.model_validate({**when, "break": ["Head"]}).said({}, line)
+
+    def ticks(place: object, seconds: float) -> int:
+        return round(seconds / 0.01)
+
+    lookup = cast(Lookup, SimpleNamespace(ticks=ticks, moment=ticks))
+    triggered = said.triggered((), lookup)
+    assert triggered is not None
+    return triggered
 
 
 def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
-    hot = WhenTrue(condition=c.FallenForm(fallen=True), after_ticks=2)
-    triggers = Triggers(
-        [event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)]
-    )
+    hot = event(2, when={"fallen": True}, after_s=0.02)
+    triggers = Triggers([event(1, at_s=0.03), hot, event(3, at_s=0.03)])
     facts = Facts()
     seen: list[tuple[int, list[int]]] = []
     for tick in range(8):
@@ -290,12 +292,7 @@ def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
 
 
 def test_events_that_never_came_are_known() -> None:
-    triggers = Triggers(
-        [
-            event(WhenTrue(condition=c.FallenForm(fallen=True)), 7),
-            event(AtTick(tick=99), 8),
-        ]
-    )
+    triggers = Triggers([event(7, when={"fallen": True}), event(8, at_s=0.99)])
     triggers.look(Facts())
     assert [one.line for one in triggers.left] == [7, 8]
 
