@@ -44,9 +44,8 @@ from sim.recording.channels import (
     OBSERVED,
     SHIFT,
     Channel,
+    channel_of,
     observation_channels,
-    replay_channels,
-    shift_channel,
 )
 from sim.recording.run_folder import Run
 
@@ -112,8 +111,9 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
         channel.name: channel
         for channel in (
             *observation_channels(robot),
-            *replay_channels(robot, exact=False),
-            shift_channel(robot, exact=False),
+            OBSERVED,
+            channel_of(robot, LIMITS),
+            channel_of(robot, SHIFT),
         )
     }
     _check_columns(run, robot, channels)
@@ -132,7 +132,7 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     was_asked = ~np.all(np.isnan(limits), axis=1)
     has_controller = bool(was_asked.any())
     kept = was_asked if has_controller else np.ones_like(was_asked)
-    time_s = block(OBSERVED)[kept, 0]
+    time_s = block(OBSERVED.name)[kept, 0]
     steps = np.diff(time_s)
     if (steps <= 0.0).any():
         i = int(np.argmax(steps <= 0.0))
@@ -200,12 +200,12 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
         BadInput: it was recorded without what a replay needs, or on another robot.
     """
     there = run.meta.columns
-    if OBSERVED not in there:
+    if OBSERVED.name not in there:
         raise BadInput(
             f"{run.folder} was recorded without the times of its observations (format "
             f"{run.meta.format}), so it cannot be replayed. Record the run again."
         )
-    needed = [OBSERVED, LIMITS, *_observed(run)]
+    needed = [OBSERVED.name, LIMITS, *_observed(run)]
     if any(column.startswith(f"{SHIFT}.") for column in there):
         needed.append(SHIFT)
     missing = [c for name in needed for c in channels[name].columns if c not in there]

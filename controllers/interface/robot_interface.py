@@ -9,6 +9,7 @@ any of it is obeyed. Ground truth (the engine's state) is no part of the interfa
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from math import inf, pi
+from operator import attrgetter
 from typing import Annotated, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
@@ -156,6 +157,7 @@ DEVICE_SLOT_S = 0.01
 
 
 AXES = ("x", "y", "z")
+Members = Callable[[Robot], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -164,34 +166,24 @@ class Reading:
 
     unit: str
     """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
-    members: Callable[[Robot], tuple[str, ...]]
+    members: Members
     """Names of its elements: joints, motors, force sensors or axes."""
     about: str
     """A sentence for who opens a recording."""
 
 
-def _joints(robot: Robot) -> tuple[str, ...]:
-    return robot.joint_names
+joints: Members = attrgetter("joint_names")
+motors: Members = attrgetter("motor_names")
 
 
-def _motors(robot: Robot) -> tuple[str, ...]:
-    return robot.motor_names
-
-
-def _force_sensors(robot: Robot) -> tuple[str, ...]:
-    return tuple(sensor.name for sensor in robot.force_sensors)
-
-
-def _sonars(robot: Robot) -> tuple[str, ...]:
-    return tuple(sonar.name for sonar in robot.sonars)
-
-
-def _battery(_robot: Robot) -> tuple[str, ...]:
-    return ("charge",)
-
-
-def _axes(_robot: Robot) -> tuple[str, ...]:
+def axes(_robot: Robot) -> tuple[str, ...]:
+    """Return x, y and z."""
     return AXES
+
+
+def _names_of(part: str) -> Members:
+    """Return what names all of a robot's `force_sensors`, or `sonars`."""
+    return lambda robot: tuple(one.name for one in getattr(robot, part))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,47 +202,54 @@ class Observation:
     time_s: float
     """Time since the start, in s."""
     q: Annotated[
-        FloatArray, Reading("rad", _joints, "Joint angles as the encoders read them.")
+        FloatArray, Reading("rad", joints, "Joint angles as the encoders read them.")
     ]
     v: Annotated[
         FloatArray,
-        Reading("rad/s", _joints, "Joint velocities derived from the encoders."),
+        Reading("rad/s", joints, "Joint velocities derived from the encoders."),
     ]
     target: Annotated[
         FloatArray,
-        Reading("rad", _joints, "Set-points in force, any shift of them included."),
+        Reading("rad", joints, "Set-points in force, any shift of them included."),
     ]
     """What others ask for, with the shift on top that the controller decided last
     (`Limits.shift`)."""
     stiffness: Annotated[
         FloatArray,
-        Reading("1", _joints, "Part of the torque limit that is in force."),
+        Reading("1", joints, "Part of the torque limit that is in force."),
     ]
     """In [0, 1]."""
     temperature: Annotated[
-        FloatArray, Reading("degC", _motors, "Temperature that the robot reports.")
+        FloatArray, Reading("degC", motors, "Temperature that the robot reports.")
     ]
     current: Annotated[
-        FloatArray, Reading("A", _motors, "Motor current, signed as the torque.")
+        FloatArray, Reading("A", motors, "Motor current, signed as the torque.")
     ]
     fsr: Annotated[
         FloatArray,
-        Reading("N", _force_sensors, "Normal force on the sensors of the feet."),
+        Reading(
+            "N", _names_of("force_sensors"), "Normal force on the sensors of the feet."
+        ),
     ]
     gyro: Annotated[
         FloatArray,
-        Reading("rad/s", _axes, "Angular velocity in the frame of the IMU."),
+        Reading("rad/s", axes, "Angular velocity in the frame of the IMU."),
     ]
     accelerometer: Annotated[
         FloatArray,
-        Reading("m/s²", _axes, "Specific force in that frame; +g up at rest."),
+        Reading("m/s²", axes, "Specific force in that frame; +g up at rest."),
     ]
     sonar: Annotated[
         FloatArray,
-        Reading("m", _sonars, "Distance to what the sonars hear, largest: nothing."),
+        Reading(
+            "m",
+            _names_of("sonars"),
+            "Distance to what the sonars hear, largest: nothing.",
+        ),
     ] = field(default_factory=lambda: np.zeros(0))
     battery: Annotated[
-        FloatArray, Reading("1", _battery, "Charge that is left, full at the start.")
+        FloatArray,
+        Reading("1", lambda _: ("charge",), "Charge that is left, full at the start."),
     ] = field(default_factory=lambda: np.zeros(0))
     """(1,) in [0, 1]: a model, `models.robot.Battery.charge`."""
 

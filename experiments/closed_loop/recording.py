@@ -22,14 +22,16 @@ from models import Robot
 from sim.effectors import colour_names
 from sim.recording.channels import (
     AXES,
+    CURRENT_LIMIT,
     EFFORT,
+    LIMITS,
+    OBSERVED,
     RECORDED,
+    SHIFT,
     Channel,
-    current_limit_channel,
+    channel_of,
     observation_channels,
     obstacle_channel,
-    replay_channels,
-    shift_channel,
 )
 from sim.recording.recorder import Recorder
 from sim.recording.run_meta import describe_run, robot_data
@@ -74,7 +76,8 @@ def channels(
     )
     return (
         *observation_channels(robot, exact=exact),
-        *replay_channels(robot, exact=exact),
+        OBSERVED,
+        channel_of(robot, LIMITS, exact=exact),
         Channel(
             name=BASE_POSITION,
             unit="m",
@@ -183,7 +186,7 @@ class RunRecording:
             len(robot.joints),
             with_leds=with_leds,
             signals=signals,
-            shift=shift_channel(robot, exact=exact),
+            shift=channel_of(robot, SHIFT, exact=exact),
         )
 
     def row(
@@ -215,7 +218,7 @@ class RunRecording:
             self._recorder.add(self._shift)
             self._has_shift = True
         if not self._has_current and sim.limits_current:
-            self._recorder.add(current_limit_channel(sim.robot))
+            self._recorder.add(channel_of(sim.robot, CURRENT_LIMIT))
             self._has_current = True
             self._is_current_first = not self._has_shift
         later = [self._none if shift is None else shift] if self._has_shift else []

@@ -31,7 +31,7 @@ from experiments.regression.replay_answers import (
 from experiments.regression.replay_tables import replay_tables
 from models import BadInput, TestbedError
 from models.files import write_text
-from sim.recording.channels import LIMITS, replay_channels, shift_channel
+from sim.recording.channels import LIMITS, SHIFT, channel_of
 from sim.recording.recorder import Recorder
 from sim.recording.run_folder import Run, create_run_folder, plain_name, read_run
 from sim.recording.run_meta import describe_run, recorded_robot, robot_data
@@ -211,7 +211,7 @@ def write_answers(
     from experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
     robot, time_s = recording.observations.robot, recording.observations.time_s
-    channels = [c for c in replay_channels(robot, exact=True) if c.name == LIMITS]
+    channels = [channel_of(robot, LIMITS, exact=True)]
     for one in answers:
         if one.folder is None:  # the recorded one
             continue
@@ -225,7 +225,7 @@ def write_answers(
         said, also = [one.stiffness], []
         if one.shift is not None and one.shift.any():
             said.append(one.shift)
-            also.append(shift_channel(robot, exact=True))
+            also.append(channel_of(robot, SHIFT, exact=True))
         with Recorder(one.folder, [*channels, *also], meta) as recorder:
             for time, *values in zip(time_s.tolist(), *said, strict=False):
                 recorder.append(time, *values)

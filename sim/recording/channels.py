@@ -7,7 +7,7 @@ when each was read, and what the controller decided on it. Which channels a run 
 `experiments/closed_loop/recording.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,18 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import AXES as AXES  # noqa: PLC0414  # handed on
-from controllers.interface.robot_interface import READINGS
+from controllers.interface.robot_interface import READINGS, Reading, joints
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 StoredType = Literal["float32", "float64"]
 
 TIME_COLUMN = "time_s"
-EFFORT = "effort"
-"""Torque of the motors on each joint in N·m, which the simulator knows."""
-_BEFORE_EFFORT = tuple(READINGS).index("target") + 1
-RECORDED = (*list(READINGS)[:_BEFORE_EFFORT], EFFORT, *list(READINGS)[_BEFORE_EFFORT:])
-"""Channels of every run, in the order of their columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,36 +57,6 @@ class Channel:
         if self.members is None:
             return (self.name,)
         return tuple(f"{self.name}.{member}" for member in self.members)
-
-
-def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
-    """Return the channels that every run of a robot records, in this order.
-
-    They are the fields of an `Observation`, and behind the set-points `effort`, the
-    motors' torque by joint, which no controller sees.
-
-    Args:
-        robot: whose joints, motors and sensors name the columns.
-        exact: keep what a controller sees with all its digits, so that a replay gives
-            it the same numbers bit for bit.
-    """
-    effort = Channel(
-        name=EFFORT,
-        unit="N·m",
-        members=robot.joint_names,
-        about="Torque of the motors, friction of gears taken off.",
-    )
-    seen = {
-        name: Channel(
-            name=name,
-            unit=reading.unit,
-            members=reading.members(robot),
-            stored=_stored(exact),
-            about=reading.about,
-        )
-        for name, reading in READINGS.items()
-    }
-    return tuple(effort if name == EFFORT else seen[name] for name in RECORDED)
 
 
 class Layout:
@@ -140,82 +105,83 @@ class Layout:
             row[place] = value
 
 
-OBSERVED = "observed_s"
-"""When the observation of a row was read, in s of the run's clock. The row itself bears
-the time at the end of its period."""
-LIMITS = "limits"
-"""What the stiffness controller answered, by joint; NaN where it was not asked."""
-SHIFT = "shift"
-"""How far it answered to shift set-points, by joint in rad; NaN where it decided none.
-Only in runs whose controller ever did."""
-
-
-def replay_channels(robot: Robot, *, exact: bool) -> tuple[Channel, ...]:
-    """Return `observed_s` and `limits`.
-
-    Args:
-        robot: whose joints name the columns.
-        exact: keep every digit of the limits.
-    """
-    return (
-        Channel(
-            name=OBSERVED,
-            unit="s",
-            stored="float64",
-            about="When the sensor values of this row were read; the row bears the end "
-            "of the period that followed.",
-        ),
-        Channel(
-            name=LIMITS,
-            unit="1",
-            members=robot.joint_names,
-            stored=_stored(exact),
-            about="Stiffness that the controller decided on these sensor values, "
-            "before anything cut it; NaN where it was not asked.",
-        ),
-    )
-
-
-def shift_channel(robot: Robot, *, exact: bool) -> Channel:
-    """Return `shift`, for a run whose controller shifts set-points.
-
-    Args:
-        robot: whose joints name the columns.
-        exact: keep every digit.
-    """
-    return Channel(
-        name=SHIFT,
-        unit="rad",
-        members=robot.joint_names,
-        stored=_stored(exact),
-        about="Shift that the controller decided on these sensor values, to be put on "
+OBSERVED = Channel(
+    name="observed_s",
+    unit="s",
+    stored="float64",
+    about="When the sensor values of this row were read; the row bears the end "
+    "of the period that followed.",
+)
+"""In s of the run's clock."""
+EFFORT, LIMITS, SHIFT, CURRENT_LIMIT = "effort", "limits", "shift", "current_limit"
+BESIDE: Mapping[str, Reading] = {
+    EFFORT: Reading(
+        "N·m", joints, "Torque of the motors, friction of gears taken off."
+    ),
+    LIMITS: Reading(
+        "1",
+        joints,
+        "Stiffness that the controller decided on these sensor values, "
+        "before anything cut it; NaN where it was not asked.",
+    ),
+    SHIFT: Reading(
+        "rad",
+        joints,
+        "Shift that the controller decided on these sensor values, to be put on "
         "top of the posture's set-points; NaN where it decided none. The target of the "
         "next row holds it, as far as nothing bounds its rate or the joint's range.",
+    ),
+    CURRENT_LIMIT: Reading(
+        "A",
+        joints,
+        "Largest current of the joint's motor in force at the end of the period, "
+        "beside the stiffness; the motor's range where nothing less is.",
+    ),
+}
+"""What stands beside an observation: the motors' torque, which the simulator knows, and
+what the controller answered. The last two only in runs whose controller shifted
+set-points, or in which a current was limited."""
+_BEFORE_EFFORT = tuple(READINGS).index("target") + 1
+RECORDED = (*list(READINGS)[:_BEFORE_EFFORT], EFFORT, *list(READINGS)[_BEFORE_EFFORT:])
+"""Channels of every run, in the order of their columns."""
+
+
+def channel_of(robot: Robot, name: str, *, exact: bool = False) -> Channel:
+    """Return the channel of a field of `Observation`, or of what stands beside it.
+
+    Args:
+        robot: whose joints, motors and sensors name the columns.
+        name: of `READINGS` or `BESIDE`.
+        exact: keep all digits.
+    """
+    reading = READINGS[name] if name in READINGS else BESIDE[name]
+    return Channel(
+        name=name,
+        unit=reading.unit,
+        members=reading.members(robot),
+        stored="float64" if exact else "float32",
+        about=reading.about,
     )
 
 
-def current_limit_channel(robot: Robot) -> Channel:
-    """Return `current_limit`, for a run in which a current was limited.
+def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
+    """Return the channels that every run of a robot records, in this order.
+
+    They are the fields of an `Observation`, and behind the set-points `effort`, the
+    motors' torque by joint, which no controller sees.
 
     Args:
-        robot: whose joints name the columns.
+        robot: whose joints, motors and sensors name the columns.
+        exact: keep what a controller sees with all its digits, so that a replay gives
+            it the same numbers bit for bit.
     """
-    return Channel(
-        name="current_limit",
-        unit="A",
-        members=robot.joint_names,
-        about="Largest current of the joint's motor in force at the end of the period, "
-        "beside the stiffness; the motor's range where nothing less is.",
+    return tuple(
+        channel_of(robot, name, exact=exact and name in READINGS) for name in RECORDED
     )
 
 
 def obstacle_channel(robot: Robot, obstacles: Sequence[str]) -> Channel:
-    """Return `obstacle_force`, for a run with obstacles.
-
-    Args:
-        robot: whose links meet them.
-        obstacles: their names.
-    """
+    """Return `obstacle_force`, for a run with obstacles of these names."""
     return Channel(
         name="obstacle_force",
         unit="N",
@@ -225,7 +191,3 @@ def obstacle_channel(robot: Robot, obstacles: Sequence[str]) -> Channel:
         about="Force with which a link presses against an obstacle, at the end of the "
         "period; in fast-forward that of the last physics.",
     )
-
-
-def _stored(exact: bool) -> StoredType:
-    return "float64" if exact else "float32"
