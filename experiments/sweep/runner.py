@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
-from experiments.sweep.engines import SerialEngine, SweepEngine, Work
+from experiments.sweep.engines import Engine, SerialEngine, Work
 from experiments.sweep.settled import run_from_settled
 from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
 from experiments.sweep.sweep_table import (
@@ -143,7 +143,7 @@ def _tell_nobody(_tally: Tally) -> None:
 def run_sweep(
     spec: SweepSpec,
     out: Path,
-    engine: SweepEngine | None = None,
+    engine: Engine | None = None,
     on_tally: OnTally = _tell_nobody,
     work: Work = run_sweep_trial,
 ) -> Sweep:
@@ -178,7 +178,7 @@ def run_sweep(
 def _run_stages(
     spec: SweepSpec,
     store: TrialStore,
-    engine: SweepEngine,
+    engine: Engine,
     on_tally: OnTally,
     work: Work,
 ) -> None:

@@ -11,8 +11,10 @@ Every engine keeps the same laws, under one shared suite of tests:
 `SerialEngine`, without processes, is for debuggers, notebooks and tests.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
 
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
@@ -25,13 +27,26 @@ OnResult = Callable[[SweepTrial, TrialOutcome], None]
 """Told of each trial that has ended, in the process that runs the sweep."""
 
 
-class SweepEngine(Protocol):
-    """Runs trials; `with engine:` once, `run` as often as there are stages."""
+@dataclass(kw_only=True)
+class Task:
+    """A trial that was given to a worker."""
+
+    trial: SweepTrial
+    deaths: int = 0
+    """Of workers, under this trial."""
+
+
+class SweepEngine(ABC):
+    """Runs trials; `with engine:` once, `run` as often as there are stages.
+
+    A subclass hands them to executors of its own (`_submit`) and says what came of
+    their futures.
+    """
 
     @property
+    @abstractmethod
     def workers(self) -> int:
         """Trials that run at the same time, for an estimate of what is left."""
-        ...
 
     def run(
         self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
@@ -41,15 +56,62 @@ class SweepEngine(Protocol):
         Raises:
             KeyboardInterrupt: after the workers were told to end.
         """
-        ...
+        at_work: dict[Any, Task] = {}
+        left = (Task(trial=trial) for trial in trials)
+        try:
+            self._give(left, work, at_work)
+            while at_work:
+                for future in self._ended(at_work):
+                    if self._runs_again(future):
+                        continue
+                    outcome = self._outcome(future, at_work[future])
+                    task = at_work.pop(future)
+                    if outcome is None:
+                        at_work[self._submit(task, work)] = task
+                        continue
+                    # The worker goes on before the disc is waited for.
+                    self._give(left, work, at_work)
+                    on_result(task.trial, outcome)
+                self._give(left, work, at_work)  # to workers that came
+        except BaseException:
+            self._stop(at_work)
+            raise
+
+    def _give(self, left: Iterator[Task], work: Work, at_work: dict[Any, Task]) -> None:
+        """Give every free worker a trial."""
+        free = max(1, self.workers) - len(at_work)
+        while free > 0 and (task := next(left, None)) is not None:
+            at_work[self._submit(task, work)] = task
+            free -= 1
+
+    @abstractmethod
+    def _submit(self, task: Task, work: Work) -> Any:
+        """Give a free worker a trial; return the future of its outcome."""
+
+    @abstractmethod
+    def _ended(self, at_work: Collection[Any]) -> Iterable[Any]:
+        """Wait a while, and return the futures that are done."""
+
+    @abstractmethod
+    def _outcome(self, future: Any, task: Task) -> TrialOutcome | None:
+        """Return what came of a trial; None where its worker died: try again."""
+
+    def _runs_again(self, future: Any) -> bool:
+        """Tell whether a future that was done is not any more."""
+        del future
+        return False
+
+    @abstractmethod
+    def _stop(self, at_work: Collection[Any]) -> None:
+        """Begin no more trials, as something was raised."""
 
     def __enter__(self) -> Self:
         """Get ready; workers may start now or with the first trial."""
-        ...
+        return self
 
+    @abstractmethod
     def __exit__(self, *error: object) -> None:
         """End the workers."""
-        ...
 
 
 def lost_worker(deaths: int) -> TrialOutcome:
@@ -61,20 +123,16 @@ def lost_worker(deaths: int) -> TrialOutcome:
 
 
 class SerialEngine:
-    """Runs one trial after the other in this process."""
+    """Runs one trial after the other in this process; see `SweepEngine`."""
 
     workers = 1
 
     def run(
         self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
     ) -> None:
-        """See `SweepEngine.run`."""
+        """Run all trials, each told before the next one begins."""
         for trial in trials:
             on_result(trial, work(trial))
 
-    def __enter__(self) -> Self:
-        """Return itself; nothing to start."""
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        """Nothing to end."""
+Engine = SweepEngine | SerialEngine

@@ -6,13 +6,18 @@ process, which stores them: workers need no common disc.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from experiments.sweep.engines import MOST_DEATHS, OnResult, Work, lost_worker
+from experiments.sweep.engines import (
+    MOST_DEATHS,
+    SweepEngine,
+    Task,
+    Work,
+    lost_worker,
+)
 from experiments.sweep.engines.dask_cluster import (
     Installation,
     check_workers,
@@ -53,22 +58,6 @@ def run_there(work: Work, trial: SweepTrial, wanted: Installation) -> TrialOutco
     return work(trial)
 
 
-@dataclass(kw_only=True)
-class Task:
-    """A trial that is given to the cluster."""
-
-    trial: SweepTrial
-    deaths: int = 0
-    """Of workers, under this trial."""
-    run: str = field(default_factory=lambda: uuid4().hex[:8])
-    """Tells it from the same trial of another sweep on the same cluster."""
-
-    @property
-    def key(self) -> str:
-        """Return what dask calls it; another one after each death."""
-        return f"nao-testbed-{self.trial.key}-{self.run}-{self.deaths}"
-
-
 def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
     """Return what came of a trial; None where its workers died: try again.
 
@@ -98,8 +87,12 @@ CLOSE_S = 5.0
 """How long it may take to disconnect, in s."""
 
 
-class DaskEngine:
-    """Runs trials on a cluster; `with` it, a client is connected until its end."""
+class DaskEngine(SweepEngine):
+    """Runs trials on a cluster; `with` it, a client is connected until its end.
+
+    `run` also raises `BadInput` where a worker that joined is not fit, and
+    `TestbedError` where the scheduler went away.
+    """
 
     def __init__(self, address: str) -> None:
         """Remember where.
@@ -156,33 +149,6 @@ class DaskEngine:
                 self._workers = len(self._connected.nthreads())
         return self._workers
 
-    def run(
-        self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
-    ) -> None:
-        """See `SweepEngine.run`.
-
-        Raises:
-            BadInput: a worker that joined is not fit.
-            TestbedError: the scheduler went away.
-        """
-        at_work: dict[Future[Any], Task] = {}
-        left = (Task(trial=trial) for trial in trials)
-        try:
-            while self._give(left, work, at_work):
-                for future in self._ended(at_work):
-                    with self._loss_told():  # a result is fetched only now
-                        if future.status in _RUN_AGAIN:
-                            continue
-                        outcome = outcome_of(future, at_work[future])
-                    task = at_work.pop(future)
-                    future.release()  # else dask would run it again with its worker
-                    if outcome is None:
-                        at_work[self._submit(task, work)] = task
-                    else:
-                        on_result(task.trial, outcome)
-        finally:
-            self._forget(at_work)
-
     @contextlib.contextmanager
     def _loss_told(self) -> Iterator[None]:
         """Say it when the scheduler is lost, and not when a disc is full.
@@ -204,25 +170,16 @@ class DaskEngine:
                 "is kept, and the same command goes on with the rest."
             ) from error
 
-    def _give(
-        self, left: Iterator[Task], work: Work, at_work: "dict[Future[Any], Task]"
-    ) -> bool:
-        """Give every free worker a trial; False where none runs or is left."""
-        free = max(1, self.workers) - len(at_work)
-        while free > 0 and (task := next(left, None)) is not None:
-            at_work[self._submit(task, work)] = task
-            free -= 1
-        return bool(at_work)
-
     def _submit(self, task: Task, work: Work) -> "Future[Any]":
+        # Its own name, as the same trial may run in another sweep on this cluster.
+        key = f"nao-testbed-{task.trial.key}-{uuid4().hex[:8]}"
         wanted = own_installation()
         with self._loss_told():
             return self._client.submit(
-                run_there, work, task.trial, wanted, key=task.key, pure=False
+                run_there, work, task.trial, wanted, key=key, pure=False
             )
 
-    def _ended(self, at_work: "dict[Future[Any], Task]") -> "list[Future[Any]]":
-        """Wait a while, and return those that have ended."""
+    def _ended(self, at_work: "Collection[Future[Any]]") -> "Iterable[Future[Any]]":
         from distributed import wait  # noqa: PLC0415  # optional and heavy
 
         with self._loss_told(), self._client.as_current():
@@ -232,11 +189,18 @@ class DaskEngine:
                 return []
         return list(done.done)
 
-    def _forget(self, at_work: "dict[Future[Any], Task]") -> None:
-        """Let no worker begin a trial that nobody waits for.
+    def _runs_again(self, future: "Future[Any]") -> bool:
+        with self._loss_told():
+            return future.status in _RUN_AGAIN
 
-        It is called on every way out, and hides no error on its way.
-        """
+    def _outcome(self, future: "Future[Any]", task: Task) -> TrialOutcome | None:
+        with self._loss_told():  # a result is fetched only now
+            outcome = outcome_of(future, task)
+        future.release()  # else dask would run it again with its worker
+        return outcome
+
+    def _stop(self, at_work: "Collection[Future[Any]]") -> None:
+        """Let no worker begin a trial that nobody waits for; hide no error."""
         from distributed.client import ClosedClientError  # noqa: PLC0415  # as above
 
         if at_work and self._client.status == "running":

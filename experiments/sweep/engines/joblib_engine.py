@@ -8,10 +8,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
-from typing import Self
 
 from joblib.externals.loky.process_executor import (
     BrokenProcessPool,
@@ -19,7 +18,13 @@ from joblib.externals.loky.process_executor import (
 )
 
 from experiments.heat.side_by_side import start_workers
-from experiments.sweep.engines import MOST_DEATHS, OnResult, Work, lost_worker
+from experiments.sweep.engines import (
+    MOST_DEATHS,
+    SweepEngine,
+    Task,
+    Work,
+    lost_worker,
+)
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
 
@@ -29,8 +34,11 @@ SENDING_S = 1.0
 """What is waited for a trial to reach its worker's queue at most, in s."""
 
 
-class JoblibEngine:
+class JoblibEngine(SweepEngine):
     """Runs trials in processes of this machine; `with` it, they live until its end."""
+
+    workers = 0
+    """How many processes."""
 
     def __init__(self, workers: int | None = None) -> None:
         """Choose how many.
@@ -44,74 +52,56 @@ class JoblibEngine:
         if workers is not None and workers < 1:
             raise BadInput(f"jobs is {workers}; give 1 or more.")
         self.workers = workers or len(os.sched_getaffinity(0))
-        self._slots: list[_Slot] = []
+        self._free = [_Slot() for _ in range(self.workers)]
+        self._busy: dict[Future[TrialOutcome], _Slot] = {}
 
-    def __enter__(self) -> Self:
-        """Return itself; processes start with their first trial."""
-        return self
+    def _submit(self, task: Task, work: Work) -> "Future[TrialOutcome]":
+        slot = self._free.pop()
+        future = slot.start(task.trial, work)
+        self._busy[future] = slot
+        return future
+
+    def _ended(
+        self, at_work: "Collection[Future[TrialOutcome]]"
+    ) -> "Iterable[Future[TrialOutcome]]":
+        return wait(at_work, return_when=FIRST_COMPLETED).done
+
+    def _outcome(
+        self, future: "Future[TrialOutcome]", task: Task
+    ) -> TrialOutcome | None:
+        slot = self._busy.pop(future)
+        self._free.append(slot)
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            slot.close(at_once=True)
+            task.deaths += 1
+            return lost_worker(task.deaths) if task.deaths >= MOST_DEATHS else None
+
+    def _stop(self, at_work: "Collection[Future[TrialOutcome]]") -> None:
+        del at_work  # all processes end
+        self._close(at_once=True)
 
     def __exit__(self, *error: object) -> None:
         """End the processes, at once if something was raised."""
-        for slot in self._slots:
-            slot.close(at_once=error != (None, None, None))
-        self._slots = []
+        self._close(at_once=error != (None, None, None))
 
-    def run(
-        self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
-    ) -> None:
-        """See `SweepEngine.run`."""
-        left = iter(trials)
-        while len(self._slots) < self.workers:
-            self._slots.append(_Slot())
-        at_work: dict[Future[TrialOutcome], _Slot] = {}
-        try:
-            for slot in self._slots:
-                _give_next(slot, left, work, at_work)
-            while at_work:
-                for future in wait(at_work, return_when=FIRST_COMPLETED).done:
-                    slot = at_work.pop(future)
-                    trial = slot.trial
-                    outcome = slot.outcome_of(future)
-                    if outcome is None:
-                        at_work[slot.start(trial, work)] = slot
-                        continue
-                    # The worker goes on before the disc is waited for.
-                    _give_next(slot, left, work, at_work)
-                    on_result(trial, outcome)
-        except BaseException:
-            for slot in self._slots:
-                slot.close(at_once=True)
-            self._slots = []
-            raise
-
-
-def _give_next(
-    slot: "_Slot",
-    left: Iterator[SweepTrial],
-    work: Work,
-    at_work: "dict[Future[TrialOutcome], _Slot]",
-) -> None:
-    trial = next(left, None)
-    if trial is not None:
-        slot.deaths = 0
-        at_work[slot.start(trial, work)] = slot
+    def _close(self, *, at_once: bool) -> None:
+        self._free += self._busy.values()
+        self._busy = {}
+        for slot in self._free:
+            slot.close(at_once=at_once)
 
 
 class _Slot:
     """One worker: a pool with one process, made anew when that died."""
 
-    trial: SweepTrial
-    """That it is at, or was at last."""
-
     def __init__(self) -> None:
-        self.deaths = 0
-        """Of workers, under the present trial."""
         self._pool: ProcessPoolExecutor | None = None
         self._future: Future[TrialOutcome] | None = None
 
     def start(self, trial: SweepTrial, work: Work) -> "Future[TrialOutcome]":
         """Give the worker a trial."""
-        self.trial = trial
         if self._pool is not None:
             try:
                 return self._submit(self._pool, trial, work)
@@ -131,15 +121,6 @@ class _Slot:
         future: Future[TrialOutcome] = pool.submit(work, trial)
         self._future = future
         return future
-
-    def outcome_of(self, future: "Future[TrialOutcome]") -> TrialOutcome | None:
-        """Return what came of the trial; None where the worker died: try again."""
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            self.close(at_once=True)
-            self.deaths += 1
-            return lost_worker(self.deaths) if self.deaths >= MOST_DEATHS else None
 
     def close(self, *, at_once: bool) -> None:
         """End the process."""

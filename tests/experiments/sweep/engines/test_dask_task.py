@@ -12,13 +12,9 @@ from typing import Any
 
 import pytest
 
-from experiments.sweep.engines import dask_engine
+from experiments.sweep.engines import Task, dask_engine
 from experiments.sweep.engines.dask_cluster import quiet_logs
-from experiments.sweep.engines.dask_engine import (
-    DaskEngine,
-    Task,
-    outcome_of,
-)
+from experiments.sweep.engines.dask_engine import DaskEngine, outcome_of
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import TestbedError
 from tests.experiments.sweep.engines.fake_work import fake_work, trial

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.engines import MOST_DEATHS, SerialEngine, SweepEngine
+from experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
@@ -33,7 +33,7 @@ def two_workers() -> Iterator[JoblibEngine]:
     scope="module",
     params=["serial", pytest.param("joblib", marks=pytest.mark.slow(covers=True))],
 )
-def engine(request: pytest.FixtureRequest) -> SweepEngine:
+def engine(request: pytest.FixtureRequest) -> Engine:
     """One for all tests of this file: `run` may be called again and again."""
     if request.param == "serial":
         return SerialEngine()
@@ -41,13 +41,13 @@ def engine(request: pytest.FixtureRequest) -> SweepEngine:
     return workers
 
 
-def run(engine: SweepEngine, trials: Iterator[SweepTrial]) -> Told:
+def run(engine: Engine, trials: Iterator[SweepTrial]) -> Told:
     told: Told = []
     engine.run(trials, fake_work, lambda *pair: told.append(pair))
     return told
 
 
-def test_every_trial_is_told_once(engine: SweepEngine) -> None:
+def test_every_trial_is_told_once(engine: Engine) -> None:
     told = run(engine, (trial(number) for number in range(20)))
     assert sorted(ran.number for ran, _ in told) == list(range(20))
     for ran, outcome in told:
@@ -55,7 +55,7 @@ def test_every_trial_is_told_once(engine: SweepEngine) -> None:
         assert outcome.result["number"] == ran.number
 
 
-def test_results_are_told_in_the_thread_that_called(engine: SweepEngine) -> None:
+def test_results_are_told_in_the_thread_that_called(engine: Engine) -> None:
     threads: list[threading.Thread] = []
     engine.run(
         (trial(number) for number in range(4)),
@@ -65,7 +65,7 @@ def test_results_are_told_in_the_thread_that_called(engine: SweepEngine) -> None
     assert set(threads) == {threading.current_thread()}
 
 
-def test_trials_are_taken_as_they_are_needed(engine: SweepEngine) -> None:
+def test_trials_are_taken_as_they_are_needed(engine: Engine) -> None:
     taken = told = most = 0
 
     def many() -> Iterator[SweepTrial]:
@@ -84,11 +84,11 @@ def test_trials_are_taken_as_they_are_needed(engine: SweepEngine) -> None:
     assert most <= 4 * engine.workers
 
 
-def test_nothing_to_do_is_done(engine: SweepEngine) -> None:
+def test_nothing_to_do_is_done(engine: Engine) -> None:
     assert run(engine, iter(())) == []
 
 
-def test_a_failed_trial_is_an_outcome(engine: SweepEngine) -> None:
+def test_a_failed_trial_is_an_outcome(engine: Engine) -> None:
     told = run(engine, iter([trial(0, "fail"), trial(1)]))
     assert {outcome.error for _, outcome in told} == {"it was told to fail", None}
 
@@ -136,7 +136,7 @@ def test_a_trial_that_kills_every_worker_is_given_up(
     assert all(told[n].error is None for n in range(1, 5))
 
 
-def test_what_a_listener_raises_ends_the_run(engine: SweepEngine) -> None:
+def test_what_a_listener_raises_ends_the_run(engine: Engine) -> None:
     def on_result(*_: object) -> None:
         raise KeyboardInterrupt
 
