@@ -17,7 +17,6 @@ from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import schema_class, schema_names
 from experiments.common.drawing.page import (
     NOTHING,
-    Column,
     DataTable,
     Row,
     duration,
@@ -189,14 +188,7 @@ def _outcome_table(result: Mapping[str, Any]) -> DataTable:
         },
         "trace (SHA-256)": str(result.get("trace_hash", NOTHING)),
     }
-    return DataTable(
-        caption="What came of it",
-        columns=(
-            Column(label="", is_number=False),
-            Column(label="value", is_number=False),
-        ),
-        rows=tuple(Row(cells=cells) for cells in values.items()),
-    )
+    return DataTable.of("What came of it", ("", "value"), values.items(), texts=(0, 1))
 
 
 def _verdict_rows(result: Mapping[str, Any]) -> DataTable:
@@ -212,24 +204,16 @@ def _verdict_rows(result: Mapping[str, Any]) -> DataTable:
         )
         for verdict in result.get("verdicts") or []
     ]
-    return DataTable(
-        caption="Expectations",
-        columns=(
-            Column(label="line"),
-            Column(label="expectation", is_number=False),
-            Column(label="verdict", is_number=False),
-            Column(label="seen", is_number=False),
-        ),
-        rows=tuple(rows),
-    )
+    heads = ("line", "expectation", "verdict", "seen")
+    return DataTable.of("Expectations", heads, rows, texts=(1, 2, 3))
 
 
 def _hottest(result: Mapping[str, Any]) -> DataTable:
     degc: Mapping[str, float] = result.get("max_degc") or {}
     names = sorted(degc, key=lambda name: -degc[name])[:MOST_JOINTS]
-    return DataTable(
-        caption="Highest temperatures",
-        columns=(Column(label="joint", is_number=False), Column(label="highest, °C")),
-        rows=tuple(Row(cells=(name, number(degc[name]))) for name in names),
-        note="The hottest joints." if len(degc) > len(names) else "",
+    return DataTable.of(
+        "Highest temperatures",
+        ("joint", "highest, °C"),
+        ((name, number(degc[name])) for name in names),
+        "The hottest joints." if len(degc) > len(names) else "",
     )

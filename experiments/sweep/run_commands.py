@@ -20,7 +20,7 @@ from rich.table import Column as ProgressColumn
 from rich.text import Text
 
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.drawing.page import Column, DataTable, Row
+from experiments.common.drawing.page import DataTable
 from experiments.common.options import STDOUT, check_json_file, json_text, write_json
 from experiments.common.signals import exit_status
 from experiments.sweep.engines import SweepEngine
@@ -55,21 +55,17 @@ def trial_table(spec: SweepSpec) -> DataTable:
     caption = f"First trials of {spec.n_trials:,}".replace(",", " ")
     if more > 0:
         caption += f", without {more} more columns that are drawn"
-    return DataTable(
-        caption=caption,
-        columns=(
-            Column(label="robot"),
-            *(Column(label=n.replace(".", "\n"), is_number=False) for n in shown),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    str(trial.robot),
-                    *(value_text(trial.parameters[name]) for name in shown),
-                )
+    return DataTable.of(
+        caption,
+        ("robot", *(name.replace(".", "\n") for name in shown)),
+        (
+            (
+                str(trial.robot),
+                *(value_text(trial.parameters[name]) for name in shown),
             )
             for trial in islice(spec.trials(), FIRST_TRIALS)
         ),
+        texts=range(1, 1 + len(shown)),
     )
 
 

@@ -13,7 +13,7 @@ one page. A figure that cannot be drawn is told and takes no other along.
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -154,6 +154,42 @@ class DataTable:
     """Whether a click on a head sorts the rows."""
     is_folded: bool = False
     """Whether it is closed until the reader opens it."""
+
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        heads: Iterable[str | Column],
+        rows: Iterable[Row | Sequence[str]],
+        note: str = "",
+        *,
+        texts: Collection[int] = (0,),
+        **more: bool,
+    ) -> "DataTable":
+        """Return a table of labels and cells.
+
+        Args:
+            caption: of the table.
+            heads: labels, or whole columns.
+            rows: cells, or whole rows.
+            note: below it.
+            texts: places of the labels whose columns hold no numbers.
+            more: how it is shown.
+        """
+        columns = (
+            head
+            if isinstance(head, Column)
+            else Column(label=head, is_number=place not in texts)
+            for place, head in enumerate(heads)
+        )
+        whole = (r if isinstance(r, Row) else Row(cells=tuple(r)) for r in rows)
+        return cls(
+            caption=caption,
+            columns=tuple(columns),
+            rows=tuple(whole),
+            note=note,
+            **more,
+        )
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, signed
+from experiments.common.drawing.page import NOTHING, DataTable, signed
 from experiments.sweep.summary import (
     compared,
     controllers_of,
@@ -208,51 +208,37 @@ def fall_tables(sweep: Sweep) -> tuple[DataTable, ...]:
 def _fall_table(rows: list[dict[Any, Any]]) -> DataTable:
     before = sum(row["before"] for row in rows)
     fell_before = f" {before} of them fell before the push." if before else ""
-    return DataTable(
-        caption="Who fell, of robots that were pushed",
-        columns=(
-            *_place_columns(),
-            Column(label="fell"),
-            Column(label="%"),
-            Column(label="95 %"),
-            Column(label="robots that fell"),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    *cells,
-                    f"{row['fell']} of {row['trials']}",
-                    f"{100.0 * row['share']:.1f}",
-                    f"{100.0 * row['low']:.1f} to {100.0 * row['high']:.1f}",
-                    f"{row['robots_fell']} of {row['robots']}",
-                )
+    return DataTable.of(
+        "Who fell, of robots that were pushed",
+        (*PLACE, "fell", "%", "95 %", "robots that fell"),
+        (
+            (
+                *cells,
+                f"{row['fell']} of {row['trials']}",
+                f"{100.0 * row['share']:.1f}",
+                f"{100.0 * row['low']:.1f} to {100.0 * row['high']:.1f}",
+                f"{row['robots_fell']} of {row['robots']}",
             )
             for cells, row in _placed(rows)
         ),
-        note="All directions together; a robot fell if it did in any. 95 %: robots "
+        "All directions together; a robot fell if it did in any. 95 %: robots "
         "drawn anew with all their pushes (those of one robot are not independent), at "
         f"least Wilson's interval.{fell_before}",
+        texts=(0, 2),
     )
 
 
 def _beside_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
     told = [row for row in rows if row["controller"] != reference]
-    return DataTable(
-        caption=f"Beside {reference}: the same robots and pushes",
-        columns=(
-            *_place_columns(),
-            Column(label="fell alone"),
-            Column(label=f"{reference} fell alone"),
-            Column(label="difference, % of pairs (95 %)"),
-            Column(label="robots: more, fewer falls"),
-            Column(label="p"),
-        ),
-        rows=tuple(
-            Row(cells=(*cells, *_beside_cells(row))) for cells, row in _placed(told)
-        ),
-        note=f"Alone: of two trials that differ by the controller alone, one fell. p: "
+    alone = ("fell alone", f"{reference} fell alone", "difference, % of pairs (95 %)")
+    return DataTable.of(
+        f"Beside {reference}: the same robots and pushes",
+        (*PLACE, *alone, "robots: more, fewer falls", "p"),
+        ((*cells, *_beside_cells(row)) for cells, row in _placed(told)),
+        f"Alone: of two trials that differ by the controller alone, one fell. p: "
         f"sign test over robots that fell more or less often than with {reference}; "
         f"below {FEWEST_ROBOTS} robots no interval is told.",
+        texts=(0, 2),
     )
 
 
@@ -273,12 +259,8 @@ def _beside_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     )
 
 
-def _place_columns() -> tuple[Column, ...]:
-    return (
-        Column(label="", is_number=False),
-        Column(label="push, N"),
-        Column(label="controller", is_number=False),
-    )
+PLACE = ("", "push, N", "controller")
+"""Labels of the cells of `_placed`."""
 
 
 def _placed(

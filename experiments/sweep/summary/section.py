@@ -12,11 +12,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from experiments.common.drawing.page import (
-    Column,
     DataTable,
     PageFigure,
     PlannedFigure,
-    Row,
     Section,
     TextBlock,
     draw_figures,
@@ -56,14 +54,13 @@ def parameter_table(identity: Mapping[str, Any]) -> DataTable:
     Args:
         identity: of the sweep (`experiments.sweep.trial_store.identity`).
     """
-    rows = [Row(cells=line) for line in _lines(identity)]
-    labels = ("parameter", "of", "values")
-    return DataTable(
-        caption="What was asked",
-        columns=tuple(Column(label=label, is_number=False) for label in labels),
-        rows=tuple(rows),
-        note="A list is a grid, which every robot meets; a distribution is drawn once "
+    return DataTable.of(
+        "What was asked",
+        ("parameter", "of", "values"),
+        _lines(identity),
+        "A list is a grid, which every robot meets; a distribution is drawn once "
         "for each robot, from the seed, its number and the parameter's name alone.",
+        texts=(0, 1, 2),
     )
 
 
@@ -85,14 +82,8 @@ def origin_table(sweep: Sweep) -> DataTable:
             for name, version in meta["versions"].items()
         },
     }
-    return DataTable(
-        caption="Where it comes from",
-        columns=(
-            Column(label="", is_number=False),
-            Column(label="value", is_number=False),
-        ),
-        rows=tuple(Row(cells=(name, str(value))) for name, value in facts.items()),
-    )
+    rows = ((name, str(value)) for name, value in facts.items())
+    return DataTable.of("Where it comes from", ("", "value"), rows, texts=(0, 1))
 
 
 _KINDS: Mapping[object, TypeAdapter[Any]] = {

@@ -11,7 +11,6 @@ from typing import Any
 
 from experiments.common.drawing.page import (
     NOTHING,
-    Column,
     DataTable,
     Quantity,
     Row,
@@ -80,23 +79,16 @@ def count_table(found: SweepFolder) -> DataTable:
     if len(rows) > 1:
         sums = [_sum(column) for column in zip(*rows, strict=True)]
         shown.append(Row(cells=("all", *sums), is_sum=True))
-    labels = ("asked for", "stood to the end", "fell or ended early", "no result")
-    columns = [
-        Column(label="controller", is_number=False),
-        *(Column(label=label) for label in (*labels, "missing")),
-    ]
+    labels = ["controller", "asked for", "stood to the end", "fell or ended early"]
+    labels += ["no result", "missing"]
     if asked is None:
-        del columns[5], columns[1]
+        del labels[5], labels[1]
         shown = [
             Row(cells=(row.cells[0], *row.cells[2:5]), is_sum=row.is_sum)
             for row in shown
         ]
-    return DataTable(
-        caption="Trials",
-        columns=tuple(columns),
-        rows=tuple(shown),
-        note=_kept_words(found.sweep) if keeps else "",
-    )
+    note = _kept_words(found.sweep) if keeps else ""
+    return DataTable.of("Trials", labels, shown, note)
 
 
 def _sum(column: tuple[int | None, ...]) -> str:
@@ -159,17 +151,14 @@ def summary_table(sweep: Sweep) -> DataTable:
     told += (_HOT,) if summary["hot"].any() else ()
     is_told = summary["caught"].any() and not is_pushed(sweep)
     told += (_CAUGHT,) if is_told else ()
-    return DataTable(
-        caption="Controllers compared on the same robots",
-        columns=(
-            Column(label="controller", is_number=False),
-            *(Column(label=quantity.label) for quantity in told),
-        ),
-        rows=tuple(
-            Row(cells=(str(name), *(quantity.text(row) for quantity in told)))
+    return DataTable.of(
+        "Controllers compared on the same robots",
+        ("controller", *(quantity.label for quantity in told)),
+        (
+            (str(name), *(quantity.text(row) for quantity in told))
             for name, row in summary.to_dict("index").items()
         ),
-        note="Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
+        "Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
         f"whole run, over that of {reference} on the same robot, of as many pairs as "
         "both stood. Power is that at the end; the least is what the best contact "
         "forces allow in the posture reached, with gears running free, and with stuck "
@@ -214,16 +203,13 @@ def hotter_table(sweep: Sweep) -> DataTable:
             else f"{count} of {(pairs[name].notna() & pairs[other].notna()).sum()}"
             for other, count in row.items()
         ]
-        rows.append(Row(cells=(str(name), *cells)))
+        rows.append((str(name), *cells))
     points = "Robots" if pairs.index.nlevels == 1 else "Robots and grid points"
-    return DataTable(
-        caption="Compared one by one",
-        columns=(
-            Column(label="loses more than", is_number=False),
-            *(Column(label=str(other)) for other in counts.columns),
-        ),
-        rows=tuple(rows),
-        note=f"{points} on which the controller of the row loses at least 0.1 % more "
+    return DataTable.of(
+        "Compared one by one",
+        ("loses more than", *map(str, counts.columns)),
+        rows,
+        f"{points} on which the controller of the row loses at least 0.1 % more "
         "heat than that of the column, of those where both stood.",
     )
 
@@ -258,19 +244,16 @@ def band_table(sweep: Sweep) -> DataTable:
             published,
             below if below == NOTHING else f"{below} %",
         )
-        rows.append(Row(cells=cells))
+        rows.append(cells)
         before = measure
-    labels = ("robots", "median", "5 to 95 %", "published", "robots below it")
-    return DataTable(
-        caption="Robots near the published one without the method",
-        columns=(
-            Column(label="outcome", is_number=False),
-            Column(label="controller", is_number=False),
-            *(Column(label=label) for label in labels),
-        ),
-        rows=tuple(rows),
-        note="The hotter leg is the published left one; a joint is the hottest of its "
+    labels = ("outcome", "controller", "robots", "median", "5 to 95 %", "published")
+    return DataTable.of(
+        "Robots near the published one without the method",
+        (*labels, "robots below it"),
+        rows,
+        "The hotter leg is the published left one; a joint is the hottest of its "
         "leg under fixed [ES2659053T3, fig. 4a to 5b].",
+        texts=(0, 1),
     )
 
 
@@ -315,30 +298,24 @@ def _reasons(
 ) -> DataTable:
     """Return trials with a text that says why; the first `MOST_REASONS` of them."""
     rows = [
-        Row(
-            cells=(
-                str(trial["robot"]),
-                *(_value(trial[name]) for name in grid),
-                str(trial["controller"]),
-                str(trial[column]),
-                str(trial["trial"]),
-            )
+        (
+            str(trial["robot"]),
+            *(_value(trial[name]) for name in grid),
+            str(trial["controller"]),
+            str(trial[column]),
+            str(trial["trial"]),
         )
         for trial in frame.head(MOST_REASONS).to_dict("records")
     ]
     if (more := len(frame) - len(rows)) > 0:
         note = f"And {more} more: column “{column}” of the sweep's table. {note}"
-    return DataTable(
-        caption=f"{caption}: {len(frame)}",
-        columns=(
-            Column(label="robot"),
-            *(Column(label=label) for label in grid.values()),
-            Column(label="controller", is_number=False),
-            Column(label="reason", is_number=False),
-            Column(label="trial", is_number=False),
-        ),
-        rows=tuple(rows),
-        note=note.strip(),
+    n = len(grid)
+    return DataTable.of(
+        f"{caption}: {len(frame)}",
+        ("robot", *grid.values(), "controller", "reason", "trial"),
+        rows,
+        note.strip(),
+        texts=(n + 1, n + 2, n + 3),
         is_sortable=True,
         is_folded=len(rows) > MOST_UNFOLDED,
     )
@@ -380,15 +357,13 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
         if name in frame and frame[name].notna().any()
     }
     rows = [
-        Row(
-            cells=(
-                str(trial["robot"]),
-                *(_value(trial[name]) for name in grid),
-                str(trial["controller"]),
-                _end(trial),
-                *(quantity.bare(trial) for quantity in told.values()),
-                _text(trial.get("hottest_joint")),
-            )
+        (
+            str(trial["robot"]),
+            *(_value(trial[name]) for name in grid),
+            str(trial["controller"]),
+            _end(trial),
+            *(quantity.bare(trial) for quantity in told.values()),
+            _text(trial.get("hottest_joint")),
         )
         for trial in frame.head(MOST_TRIALS).to_dict("records")
     ]
@@ -400,18 +375,14 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
     notes += [f"And {more} more: the sweep's table has them all."] if more else []
     if dropped:
         notes.append(f"Without {dropped} of robots that were not kept.")
-    return DataTable(
-        caption=f"All {len(frame)} trials",
-        columns=(
-            Column(label="robot"),
-            *(Column(label=label) for label in grid.values()),
-            Column(label="controller", is_number=False),
-            Column(label="end", is_number=False),
-            *(quantity.column() for quantity in told.values()),
-            Column(label="hottest joint", is_number=False),
-        ),
-        rows=tuple(rows),
-        note=" ".join(notes),
+    n = len(grid)
+    quantities = (quantity.column() for quantity in told.values())
+    return DataTable.of(
+        f"All {len(frame)} trials",
+        ("robot", *grid.values(), "controller", "end", *quantities, "hottest joint"),
+        rows,
+        " ".join(notes),
+        texts=(n + 1, n + 2, n + 3 + len(told)),
         is_sortable=True,
         is_folded=True,
     )
