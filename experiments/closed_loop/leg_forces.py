@@ -106,21 +106,18 @@ class StandingLoss:
         least = solve_least_loss(problem)
         return (problem, least) if least.is_balanced else None
 
-    def useless_w(self, mean_square: FloatArray) -> FloatArray:
-        """Return what each motor of the legs loses above the least, and need not.
-
-        Args:
-            mean_square: (n_motors,) mean squared torques, in N²m².
+    def least_w(self) -> FloatArray:
+        """Return what each motor loses where all legs together lose the least.
 
         Returns:
-            (n_motors,) max(0, c (τ² - τ*²)) in W, τ* the torques of the least loss of
-            all legs together; 0 for other motors, and where nothing balances it.
+            (n_motors,) c τ*² in W, τ* the torques of the least loss; 0 for motors that
+            are not of the legs, NaN where no forces at the soles balance the robot.
         """
         found = self.solve()
         if found is None:
-            return np.zeros_like(self.loss)
-        useless = self.loss * (mean_square - found[1].motor_effort ** 2)
-        return np.maximum(useless, 0.0)
+            return np.full_like(self.loss, np.nan)
+        least: FloatArray = self.loss * found[1].motor_effort ** 2
+        return least
 
 
 def least_powers(

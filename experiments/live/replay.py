@@ -202,7 +202,9 @@ class Recording:
                     position=motion.position[i],
                     quaternion=Rotation.from_matrix(motion.rotation[i]).as_quat(),
                     degc=motion.degc[i],
-                    useless_w=np.zeros_like(motion.degc[i]),
+                    error_deg=np.full_like(motion.degc[i], np.nan),
+                    loss_w=np.full_like(motion.degc[i], np.nan),
+                    least_w=np.full_like(motion.degc[i], np.nan),
                     seen=Observation(
                         time_s=time_s, **{n: part.seen[n][i] for n in part.seen}
                     ),

@@ -235,7 +235,9 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
         "has_fallen": moment.has_fallen,
         "angle_deg": _rounded(np.rad2deg(moment.q), 2),
         "degc": _rounded(moment.degc, 1),
-        "useless_w": _rounded(moment.useless_w, 2),
+        "error_deg": _rounded(moment.error_deg, 2),
+        "loss_w": _rounded(moment.loss_w, 2),
+        "least_w": _rounded(moment.least_w, 2),
         "seen": {name: _rounded(getattr(moment.seen, name), 4) for name in READINGS},
         "picture": None
         if picture is None
@@ -303,6 +305,7 @@ def _forecast(i: int, forecast: Forecast) -> Mapping[str, Any]:
     return {
         "robot": i,
         "label": forecast.label,
+        "is_change": forecast.is_change,
         "time_s": round(forecast.time_s, 1),
         "physics_s": forecast.physics_s,
         "is_steady": forecast.is_steady,

@@ -49,8 +49,13 @@ LARGEST_MESSAGE = 256 * 1024
 """Of a browser, in bytes."""
 LARGEST_WISH = 4096
 """Body of a request, in bytes."""
-SCRIPTS = ("panels.js", "who.js", "forecast.js", "page.js")
-"""In this order; the last one begins."""
+SCRIPTS = (
+    "common.js",
+    *("steer.js", "sensors.js", "schemas.js", "who.js", "forecast.js", "panels.js"),
+    "replay.js",
+    "page.js",
+)
+"""What all tabs use, a script for each tab, the recording, and the one that begins."""
 VIEW_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
@@ -325,7 +330,7 @@ async def _pass_on(outside: WebSocket, inside: Any) -> None:
 
 def _read_page() -> str:
     """Return the page with style and scripts in it; a nonce is still to come."""
-    folder = files("experiments.live.page")
+    folder = files("experiments.live.page").joinpath("static")
 
     def text(name: str) -> str:
         return folder.joinpath(name).read_text("utf-8")

@@ -176,7 +176,8 @@ class LiveRobot:
         self._picture: Picture | None = None
         robot = self.setup.robot
         self._loss = StandingLoss(self.body.sim) if robot.feet else None
-        self._useless_w = np.zeros(len(robot.joints))
+        self._loss_w = np.full(len(robot.motors), np.nan)
+        self._least_w = np.full(len(robot.motors), np.nan)
 
     def slot(self) -> None:
         """Run one device slot.
@@ -215,15 +216,20 @@ class LiveRobot:
         """
         sim = self.body.sim
         robot = sim.robot
-        truth = sim.truth()
+        truth, motors = sim.truth(), list(robot.motor_of_joint)
         picture, self._picture = self._picture, None
         reservations = None
         if self.body.tick >= self._panels_at + PANEL_SLOTS:
             self._panels_at = self.body.tick
             self._shown = self._panels.look()
-            if self._loss is not None and not truth.has_fallen:
-                useless_w = self._loss.useless_w(sim.mean_square)
-                self._useless_w = useless_w[list(robot.motor_of_joint)]
+            if self._loss is not None:
+                per_square = np.where(self._loss.loss > 0.0, self._loss.loss, np.nan)
+                self._loss_w = per_square * sim.mean_square
+                self._least_w = (
+                    np.full_like(self._loss_w, np.nan)
+                    if truth.has_fallen
+                    else self._loss.least_w()
+                )
             reservations = self._new_reservations()
         return Moment(
             time_s=sim.time_s,
@@ -233,8 +239,10 @@ class LiveRobot:
             q=truth.q,
             position=truth.base_position,
             quaternion=truth.base_quaternion,
-            degc=truth.temperature[list(robot.motor_of_joint)],
-            useless_w=self._useless_w,
+            degc=truth.temperature[motors],
+            error_deg=np.rad2deg(sim.misalignment),
+            loss_w=self._loss_w[motors],
+            least_w=self._least_w[motors],
             seen=sim.read(),
             lights=sim.leds.means(),
             says=sim.speaker.says(sim.time_s),

@@ -127,8 +127,12 @@ class Moment:
     """Of the base, x y z w."""
     degc: FloatArray
     """(n_joints,) true temperature of the joints' motors in °C."""
-    useless_w: FloatArray
-    """(n_joints,) what the joints' motors lose that they need not; 0 unless known."""
+    error_deg: FloatArray
+    """(n_joints,) true angle minus encoder angle; NaN unless known."""
+    loss_w: FloatArray
+    """(n_joints,) joule loss of the legs' motors in the last slot; NaN of others."""
+    least_w: FloatArray
+    """(n_joints,) likewise where the legs together lose the least; NaN unless known."""
     seen: Observation
     """What the sensors say."""
     lights: FloatArray
@@ -150,3 +154,8 @@ class Moment:
     """Length of a slot in s."""
     said: tuple[str, ...]
     """What became of the operator's wishes, the newest last."""
+
+    @property
+    def useless_w(self) -> FloatArray:
+        """Return (n_joints,) what the motors lose above the least; 0 unless known."""
+        return np.maximum(np.nan_to_num(self.loss_w - self.least_w), 0.0)

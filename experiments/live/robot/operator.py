@@ -35,7 +35,7 @@ from experiments.live.robot.operation import (
     TurnHead,
 )
 from experiments.scenarios.vocabulary.setup import Setup
-from models import Robot, UnknownName
+from models import Robot, TestbedError, UnknownName
 from models.library import LightPattern, LightStep, Sound
 from models.resources import DeviceKind
 
@@ -101,11 +101,11 @@ class Operator:
     # -- reservations ------------------------------------------------------------------
 
     def take(self, wish: Take) -> str:
-        """Ask for a resource; say who gave way, or who is in the way.
+        """Ask for a resource; say who gave way, or who is in the way until when.
 
         Raises:
             UnknownName: there is no such resource.
-            NotGranted: it is not to be had.
+            TestbedError: it is not to be had.
         """
         leaves = leaves_under(self._robot, [wish.resource])
         self._be_known()
@@ -125,7 +125,13 @@ class Operator:
                 f"waits for {wish.resource} for up to {wish.timeout_s:g} s; in the "
                 f"way: {'; '.join(self._described(leaves)) or 'nobody'}"
             )
-        return self._taken(wish.resource, ticket, before)
+        try:
+            return self._taken(wish.resource, ticket, before)
+        except NotGranted as error:
+            holders = "; ".join(self._described(leaves))
+            raise TestbedError(
+                f"{error}{f' Now with {holders}.' if holders else ''}"
+            ) from error
 
     def give(self, wish: GiveBack) -> str:
         """Release a resource, or give up waiting for it."""
@@ -327,11 +333,14 @@ class Operator:
         }
 
     def _described(self, leaves: Iterable[str]) -> list[str]:
-        """Say who else has some leaves, at what priority, and since when."""
+        """Say who else has some leaves, at what priority, since and until when.
+
+        A reservation has no end of its own: its owner gives it back, or loses it.
+        """
         wanted, tick_s = set(leaves), self._ledger.cfg.tick_s
         said = {
             hold.owner: f"{hold.owner} (priority {hold.priority}, "
-            f"since {hold.since_tick * tick_s:.1f} s)"
+            f"since {hold.since_tick * tick_s:.1f} s, until it gives it back)"
             for row in take_snapshot(self._ledger).resources
             if row.name in wanted
             for hold in row.holders

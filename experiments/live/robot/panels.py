@@ -24,6 +24,8 @@ MOST_S, MOST_WAITING_S = 0.005, 0.05
 busy machine also the innocent do."""
 MOST_SLOW = 3
 """Times that a panel may be slow."""
+BLOCKED_S = 2.0
+"""One that takes so long is not asked a second time."""
 
 
 class Panels:
@@ -92,12 +94,12 @@ class Panels:
         computed = time.thread_time() - computed
         took = time.perf_counter() - begin
         if computed > MOST_S or took > MOST_WAITING_S:
-            self._slow[id(source)] = self._slow.get(id(source), 0) + 1
-            if self._slow[id(source)] >= MOST_SLOW:
+            times = self._slow[id(source)] = self._slow.get(id(source), 0) + 1
+            if times >= MOST_SLOW or took > BLOCKED_S:
                 panel = None
                 fault = (
-                    f"its panel computes for {1e3 * computed:.0f} ms and takes "
-                    f"{1e3 * took:.0f} ms, and such {MOST_SLOW} times; at most "
+                    f"its panel computed for {1e3 * computed:.0f} ms and took "
+                    f"{1e3 * took:.0f} ms, slow {times} of {MOST_SLOW} times; at most "
                     f"{1e3 * MOST_S:.0f} and {1e3 * MOST_WAITING_S:.0f} ms."
                 )
         if fault:

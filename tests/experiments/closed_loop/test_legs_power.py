@@ -121,7 +121,7 @@ def test_gears_help_by_the_friction_that_they_have() -> None:
     assert 0.005 < helps[1] < 0.05  # 0.26 W at full friction
 
 
-def test_what_a_motor_need_not_lose_is_what_it_loses_above_the_least() -> None:
+def test_of_each_motor_the_least_is_that_of_all_legs_together() -> None:
     """An ankle that is off by 2° heats itself and its knee; the head never counts."""
     cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 2.0})
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
@@ -134,20 +134,18 @@ def test_what_a_motor_need_not_lose_is_what_it_loses_above_the_least() -> None:
         found = standing.solve()
         assert found is not None
         _, least = found
-        useless_w = standing.useless_w(square)
+        least_w = standing.least_w()
         ankle = NAO.motor_index("LAnklePitch")
         lost_w = standing.loss * square
-        least_w = standing.loss * least.motor_effort**2
-        assert_allclose(useless_w[ankle], lost_w[ankle] - least_w[ankle])
-        assert useless_w[ankle] > 0.5 * lost_w[ankle]
-        assert (useless_w >= 0.0).all()
-        assert useless_w.sum() >= lost_w.sum() - least.loss_w
-        assert useless_w[NAO.motor_index("HeadYaw")] == 0.0
-        assert_allclose(standing.useless_w(least.motor_effort**2), 0.0, atol=1e-12)
+        assert_allclose(least_w.sum(), least.loss_w)
+        assert least_w[ankle] < 0.5 * lost_w[ankle]
+        assert least_w.sum() < lost_w.sum()
+        assert least_w[NAO.motor_index("HeadYaw")] == 0.0
         sim.set_misalignment("LAnklePitch", 0.0)  # the same solver, asked again
         for _ in range(200):
             loop.cycle()
-        assert standing.useless_w(sim.mean_square)[ankle] < 0.2 * useless_w[ankle]
+        above_w = standing.loss * sim.mean_square - standing.least_w()
+        assert above_w[ankle] < 0.2 * (lost_w - least_w)[ankle]
     finally:
         sim.close()
 

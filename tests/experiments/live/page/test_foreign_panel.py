@@ -22,13 +22,16 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 ROOT = Path(__file__).resolve().parents[4]
 OURS = ROOT / "examples" / "third_party_controller" / "src"
+NAME = "<img src=x onerror=alert(1)>"
 SCHEMA = """
 from controllers.interface.panel import Line, Panel, Plot, Row
 from controllers.schemas import NoParameters, PerceptiveSchema, SchemaInfo
 
 
 class Watch(PerceptiveSchema[NoParameters]):
-    info = SchemaInfo(name="sole watch", about="Watches.", period_s=0.1)
+    info = SchemaInfo(
+        name="<img src=x onerror=alert(1)>", about="Watches.", period_s=0.1
+    )
 
     def perceive(self) -> None:
         pass
@@ -54,7 +57,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (about / "METADATA").write_text("Name: cool-ankles\nVersion: 1.0.0\n")
     (about / "entry_points.txt").write_text(
         "[nao_testbed.controllers]\ncool_ankles = cool_ankles:make_controller\n"
-        "[nao_testbed.schemas]\nsole watch = sole_watch:Watch\n"
+        f"[nao_testbed.schemas]\n{NAME} = sole_watch:Watch\n"
     )
     (site / "sole_watch.py").write_text(SCHEMA)
     path = [str(site), str(OURS), os.environ.get("PYTHONPATH", "")]
@@ -95,16 +98,18 @@ def test_a_controller_and_a_schema_of_others_show_panels(
         page.get_by_text("least of controller cool_ankles is 0.7").wait_for()
 
         page.locator("#tab-schemas").click()
-        page.locator("#schema").select_option("sole watch")
+        page.locator("#schema").select_option(NAME)
         page.locator("#wake").click()
+        page.locator(".schema b").filter(has_text=NAME).wait_for()
         page.locator("#tab-panels").click()
-        own = page.locator(".own", has_text="schema sole watch")
+        own = page.locator(".own", has_text=f"schema {NAME}")
         own.locator("tbody tr").wait_for()
         name, newton, said = own.locator("td").all_inner_texts()
         assert (name, said) == ("<img src=x>", "<script>1</script>")
         assert 40.0 < float(newton) < 65.0
         assert own.locator("img, script, b").count() == 0
         own.get_by_text("both soles in N").wait_for()
+        assert page.locator("img[src=x]").count() == 0
 
         page.locator("#controller").select_option("fixed")
         card.wait_for(state="detached")

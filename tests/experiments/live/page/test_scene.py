@@ -76,9 +76,11 @@ def test_a_ring_grows_with_the_heat_that_is_made_for_nothing(
         )
         (figure,) = scene._figures
         for watts in (0.0, 1.0, 4.0, 0.0):
-            useless_w = np.zeros(len(robot.joints))
-            useless_w[knee] = watts
-            scene.show([dataclasses.replace(moment, useless_w=useless_w)])
+            least_w = np.full(len(robot.joints), 0.5)
+            least_w[:3] = np.nan
+            loss_w = np.full(len(robot.joints), 0.4)
+            loss_w[knee] = 0.5 + watts
+            scene.show([dataclasses.replace(moment, loss_w=loss_w, least_w=least_w)])
             ring = figure._rings.get(knee)
             is_seen = ring is not None and ring.visible
             sizes.append(float(np.max(ring.scale)) if ring and is_seen else 0.0)

@@ -11,6 +11,7 @@ from controllers.interface.controller import FixedStiffness
 from controllers.interface.panel import Line, Panel, Plot, Setting, SettingValue
 from controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
 from controllers.schemas import registry as schema_registry
+from experiments.live.robot import panels
 from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
 from experiments.live.robot.moment import PanelView
 from experiments.live.robot.operation import ChangeController, ChangeSetting, WakeSchema
@@ -122,8 +123,8 @@ def compute() -> Panel:
         (fail_twice, 1, "Unspeakable: "),
         (lambda: 3, 1, "its panel() returned 3"),
         (lambda: Panel(rows=(3,)), 1, "rows.0 of its panel is 3"),  # type: ignore[arg-type]
-        (sleep, 3, "its panel computes for 0 ms and takes "),
-        (compute, 3, "its panel computes for "),
+        (sleep, 3, "its panel computed for 0 ms and took "),
+        (compute, 3, "slow 3 of 3 times"),
     ],
 )
 def test_a_bad_panel_is_told_and_asked_no_more(
@@ -141,6 +142,20 @@ def test_a_bad_panel_is_told_and_asked_no_more(
     assert shown.panel is None
     assert fault in shown.fault
     assert not live.moment().has_fallen
+
+
+@pytest.mark.requirement("JD-25")
+def test_one_that_blocks_is_not_asked_a_second_time(
+    make_live: MakeLive,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(panels, "BLOCKED_S", 0.055)
+    live, controller = make_live(), Foreign(sleep)
+    live.stiffness.change(controller)
+    for _ in range(2):
+        shown = look(live)["controller foreign"]
+    assert controller.asked == 1
+    assert "slow 1 of 3 times" in shown.fault
 
 
 @pytest.mark.requirement("JD-25")

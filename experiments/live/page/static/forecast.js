@@ -7,6 +7,7 @@ let drawnForecast = "";
 function keepForecast(word, data) {
   const mine = forecasts[data.robot] = forecasts[data.robot] || {};
   mine[word] = data;
+  keepRight(word, data);
   if (word === "forecast" && mine.whatif && mine.whatif.time_s < data.time_s - 60) delete mine.whatif;
   draw();
 }
@@ -15,10 +16,14 @@ function buildForecast() {
   options("if-controller", ["controller as it is", ...names], ["", ...names]);
   const joints = about.joints.map(j => j.name);
   options("if-joint", ["no other error", ...joints], ["", ...joints]);
-  const showError = () => { $("if-error-of").hidden = !$("if-joint").value; };
+  const showError = () => {
+    $("if-error-of").hidden = !$("if-joint").value;
+    $("if-error-now").textContent = errorNow($("if-joint").value);
+  };
   $("if-joint").onchange = showError;
   showError();
   $("foresee").onclick = () => want("Foresee");
+  $("put-right").onclick = () => { if (rights && rights.left.length) endRights("stopped"); else beginRights(); };
   $("whatif").onclick = () => {
     const fields = {};
     if ($("if-controller").value) fields.controller = $("if-controller").value;
@@ -72,6 +77,7 @@ function told15(word, one) {
   const name = one.label === "as it is" ? "As it is" : "What if, " + one.label;
   if (one.falls) return name + ": it falls.";
   return name + ": " + one.watts.toFixed(1) + " W in all motors"
+    + (one.is_change && forecasts[one.robot].forecast ? coolest(forecasts[one.robot].forecast, one) : "")
     + (one.is_steady ? "" : one.is_final ? " (not steady after " + one.physics_s + " s)" : " (not steady yet)") + ".";
 }
 // By limbs, legs first; in each, left and right of one name side by side.
@@ -86,7 +92,74 @@ function order() {
   });
   return [...limbs].sort(([a], [b]) => /Leg/.test(b) - /Leg/.test(a));
 }
+// The joint that ends cooler by most, of two forecasts.
+function coolest(before, after) {
+  const [was, is] = [before, after].map(one => one.degc[1].at(-1));
+  const j = was.map((degc, k) => degc - is[k]).reduce((best, less, k, all) => less > all[best] ? k : best, 0);
+  return was[j] - is[j] < 0.5 ? "" : ", " + about.joints[j].name + " ends at " + is[j].toFixed(0) + " °C instead of " + was[j].toFixed(0);
+}
+
+// -- each joint put right, one at a time: which error is worth most ----------------------
+const LEAST_DEG = 0.05;    // an error below is none
+const ANSWER_S = 60;
+let rights = null;         // {robot, left: [joints still to ask], rows: [[j, forecast]], timer}; j null: as it is
+function beginRights() {
+  const robot = shownRobot(), s = states[robot];
+  if (!s) return;
+  const wrong = about.joints.map((_, j) => j).filter(j => Math.abs(s.error_deg[j]) >= LEAST_DEG);
+  if (!wrong.length) { refused("no joint of " + about.robots[robot] + " is off"); return; }
+  rights = {robot, left: [null, ...wrong], rows: [], errors: s.error_deg};
+  $("rights").hidden = false;
+  $("put-right").textContent = "Stop";
+  askRight();
+}
+function askRight() {
+  const j = rights.left[0], all = rights.left.length + rights.rows.length;
+  $("rights-at").textContent = about.robots[rights.robot] + ": " + (rights.rows.length + 1) + " of " + all + " …";
+  clearTimeout(rights.timer);
+  rights.timer = setTimeout(() => endRights("no answer; what was said below tells why"), ANSWER_S * 1000);
+  want("Foresee", {robot: rights.robot, ...(j === null ? {} : {joint: about.joints[j].name, error_deg: 0})})
+    .then(ok => { if (!ok) endRights("not taken"); });
+}
+function keepRight(word, data) {
+  if (!rights || !rights.left.length || data.robot !== rights.robot) return;
+  const j = rights.left[0];
+  if (data.label !== (j === null ? "as it is" : "error of " + about.joints[j].name + " 0°")) return;
+  if (!data.falls && !data.is_steady && !data.is_final) return;
+  rights.rows.push([rights.left.shift(), data]);
+  drawRights();
+  if (rights.left.length) askRight();
+  else endRights("");
+}
+function endRights(why) {
+  clearTimeout(rights.timer);
+  rights.left = [];
+  $("put-right").textContent = "Each joint put right, one at a time";
+  $("rights-at").textContent = about.robots[rights.robot] + (why ? ": " + why : ": the one that saves most first; click a line to see it");
+}
+function drawRights() {
+  const [[, asItIs]] = rights.rows, end = one => one.degc[1].at(-1);
+  const rest = rights.rows.slice(1).sort(([, a], [, b]) => a.falls - b.falls || a.watts - b.watts);
+  $("rights").querySelector("tbody").replaceChildren(...[rights.rows[0], ...rest].map(([j, one]) => {
+    const row = make("tr"), hot = end(one).indexOf(Math.max(...end(one)));
+    const cells = one.falls ? ["it falls", "", ""] : [
+      j === null ? "" : end(one)[j].toFixed(0) + " instead of " + end(asItIs)[j].toFixed(0),
+      about.joints[hot].name + " " + end(one)[hot].toFixed(0), one.watts.toFixed(1)];
+    row.append(...[j === null ? "nothing" : about.joints[j].name, j === null ? "" : rights.errors[j].toFixed(2), ...cells]
+      .map(text => make("td", "", text)));
+    if (j !== null) row.onclick = () => {
+      $("whom").value = String(rights.robot);
+      $("if-controller").value = "";
+      $("if-joint").value = about.joints[j].name;
+      $("if-joint").onchange();
+      $("if-error").value = 0;
+      $("whatif").click();
+    };
+    return row;
+  }));
+}
 function drawForecast() {
+  $("rights").hidden = !rights || rights.robot !== shownRobot();
   const mine = forecasts[shownRobot()] || {}, shown = Object.entries(mine).sort(([a], [b]) => a < b ? -1 : 1);
   const key = shownRobot() + JSON.stringify(shown.map(([word, one]) => [word, one.time_s, one.physics_s]));
   if (key === drawnForecast) return;

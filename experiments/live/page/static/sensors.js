@@ -1,0 +1,84 @@
+// -- sensors: what the robot interface describes, and what only the simulator knows ------
+const SHORT = {target: "set-point", q: "angle", current: "current", temperature: "temp.", stiffness: "stiffness"};
+const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI, 1], "degC": ["°C", 1, 1],
+  "A": ["A", 1, 3], "N": ["N", 1, 1], "m": ["m", 1, 2], "m/s²": ["m/s²", 1, 2], "1": ["", 1, 2]};
+// Truths of the simulator, one value a joint: not there of a recording.
+const TRUTHS = [
+  {short: "error °", about: "True angle minus what the encoder reads.", digits: 2, of: (s, j) => s.error_deg[j]},
+  {short: "useless W", about: "Heat above the least that contact forces in this posture allow.", digits: 2, of: uselessW},
+];
+let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "";
+function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }
+function sized(reading, value) {
+  const [unit, factor, digits] = UNITS[reading.unit] || [reading.unit, 1, 3];
+  return [value === null || value === undefined ? "–" : (value * factor).toFixed(digits), unit];
+}
+// The element of a reading that is of a joint: its own, or its motor's.
+function ofJoint(reading, joint) {
+  const i = reading.members.indexOf(joint.name);
+  return i >= 0 ? i : reading.members.indexOf(joint.motor);
+}
+function isOfJoints(reading) { return about.joints.every(joint => ofJoint(reading, joint) >= 0); }
+function buildSensors() {
+  readings = about.readings.filter(isOfJoints);
+  const columns = readings.filter(r => r.name in SHORT)
+    .sort((a, b) => Object.keys(SHORT).indexOf(a.name) - Object.keys(SHORT).indexOf(b.name));
+  const truths = about.replay ? [] : TRUTHS;
+  const titled = (text, title) => { const node = make("th", "", text); node.title = title; return node; };
+  const head = make("tr");
+  head.append(make("th", "", "joint"), ...columns.map(r => titled(SHORT[r.name] + " " + sized(r, 0)[1], r.about)),
+    ...truths.map(one => titled(one.short, one.about)));
+  $("columns").replaceChildren(head);
+  $("rows").replaceChildren(...about.joints.map((joint, j) => {
+    const row = make("tr");
+    row.dataset.joint = joint.name;
+    row.tabIndex = 0;
+    row.onclick = () => { chosen = j; draw(); };
+    row.onkeydown = event => { if (event.key === "Enter") row.onclick(); };
+    const cell = (key, name) => { const node = make("td"); node.dataset[key] = name; return node; };
+    row.append(make("td", "", joint.name), ...columns.map(r => cell("reading", r.name)), ...truths.map(one => cell("truth", one.short)));
+    return row;
+  }));
+  $("truths").hidden = !truths.length;
+  $("others").replaceChildren(...about.readings.filter(r => r.members.length && !isOfJoints(r)).flatMap(r => {
+    const list = make("dl");
+    list.dataset.reading = r.name;
+    return [make("h2", "", r.about), list];
+  }));
+  $("cameras").replaceChildren(...about.cameras.map(name =>
+    button("Picture of " + name, () => want("TakePicture", {camera: name}))));
+}
+function drawSensors(s) {
+  if (chosen === null) chosen = s.degc.indexOf(Math.max(...s.degc));
+  $("chosen").textContent = about.joints[chosen].name;
+  const truths = about.replay ? [] : [
+    ["Joule loss of its motor, where it is of a leg.", fixedTo(s.loss_w[chosen], 2) + " W"],
+    ["The least it could be in this posture.", fixedTo(s.least_w[chosen], 2) + " W"],
+    [TRUTHS[0].about, fixedTo(s.error_deg[chosen], 2) + " °"]];
+  pairs($("card"), [...readings.map(r =>
+    [r.about, sized(r, s.seen[r.name][ofJoint(r, about.joints[chosen])]).join(" ")]),
+    ["True temperature, which only the simulator knows.", s.degc[chosen].toFixed(1) + " °C"], ...truths]);
+  const byName = new Map(about.readings.map(r => [r.name, r]));
+  [...$("rows").children].forEach((row, j) => {
+    row.classList.toggle("chosen", j === chosen);
+    for (const cell of row.querySelectorAll("[data-reading]")) {
+      const r = byName.get(cell.dataset.reading);
+      cell.textContent = sized(r, s.seen[r.name][ofJoint(r, about.joints[j])])[0];
+    }
+    for (const cell of row.querySelectorAll("[data-truth]")) {
+      const one = TRUTHS.find(truth => truth.short === cell.dataset.truth);
+      cell.textContent = fixedTo(one.of(s, j), one.digits);
+    }
+  });
+  for (const list of $("others").querySelectorAll("dl")) {
+    const r = byName.get(list.dataset.reading);
+    pairs(list, r.members.map((name, i) => [name, sized(r, s.seen[r.name][i]).join(" ")]));
+  }
+  $("picture").hidden = s.picture === null;
+  const key = JSON.stringify([shownRobot(), s.picture]);
+  if (s.picture !== null && key !== drawnPicture) {
+    drawnPicture = key;
+    $("picture").firstElementChild.src = "/picture?robot=" + shownRobot() + "&t=" + s.picture.time_s;
+    $("picture").lastElementChild.textContent = s.picture.camera + " at " + s.picture.time_s.toFixed(1) + " s";
+  }
+}
