@@ -30,7 +30,7 @@ def live_command(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENARIO]",
+            metavar="SCENARIO",
             help="Play one, a file or a name of `scenario list`; else robots stand.",
         ),
     ] = None,

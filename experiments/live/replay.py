@@ -31,15 +31,11 @@ from experiments.live.resume import plan_resumed
 from experiments.live.robot.moment import Moment
 from experiments.live.robot.operation import Wish
 from experiments.live.run_live import LivePlan, run_live_command
+from experiments.live.video import VideoMaker, recorded_arms
 from experiments.report.replay.motion import Motion, dress, pose_robot, slope_deg
 from experiments.report.replay.scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
 from experiments.report.run_contents import events_of
-from experiments.report.run_source import (
-    RecordedTrial,
-    check_one_run,
-    read_source,
-    runs_in,
-)
+from experiments.report.run_source import RecordedTrial, check_one_run
 from models import BadInput, Robot
 from sim.body import FALL_TILT
 from sim.effectors import colour_names
@@ -79,7 +75,12 @@ class LiveFromHere(Wish):
     """End the recording; live robots begin as the recorded ones are now."""
 
 
-PlayerWish = Seek | GoOn | Pause | LiveFromHere
+@dataclass(frozen=True, kw_only=True)
+class MakeVideo(Wish):
+    """Write an MP4 of the run into its folder."""
+
+
+PlayerWish = Seek | GoOn | Pause | LiveFromHere | MakeVideo
 PLAYER_WISHES = {one.__name__: one for one in get_args(PlayerWish)}
 
 
@@ -103,6 +104,8 @@ class Player:
                         self._time_s = 0.0
                 case Pause() | LiveFromHere():
                     self._speed = 0.0
+                case MakeVideo():
+                    pass  # it needs no time
 
     def step(self, wall_s: float) -> tuple[float, float]:
         """Let time pass on the wall; return time in s and speed, 0 in a pause."""
@@ -226,7 +229,7 @@ def read_recording(folder: Path) -> Recording:
     Raises:
         BadInput: it is no run, several runs, or has no rows.
     """
-    arms = [arm for run in runs_in(folder) for arm in read_source(run).arms]
+    arms = list(recorded_arms(folder))
     check_one_run(folder, arms)
     arms = [arm for arm in arms if len(arm.frame)]
     if not arms:
@@ -310,6 +313,7 @@ class Show:
         self.folder = folder
         self.recording = recording = read_recording(folder)
         self._player = Player(recording.end_s)
+        self._video = VideoMaker(folder)
         self.plan: LivePlan | None = None
         """What is to be live now; None: nobody asked for that."""
         self.api = PageApi(
@@ -325,9 +329,8 @@ class Show:
         """Take a wish; all robots of a run have one time.
 
         Raises:
-            BadInput: there is no live robot from here.
+            BadInput: there is no live robot from here, or no video.
         """
-        del number
         if isinstance(wish, LiveFromHere) and self.plan is None:
             time_s, _ = self._player.step(0.0)
             for moment in self.recording.moments(time_s):
@@ -337,6 +340,8 @@ class Show:
                         "earlier moment."
                     )
             self.plan = plan_resumed(self.recording.arms, time_s)
+        if isinstance(wish, MakeVideo) and number == 0:
+            self._video.ask()
         self._player.act(wish)
         return True
 
@@ -355,7 +360,14 @@ class Show:
                 moments = self.recording.moments(where[0])
                 scene.show(moments)
                 self.api.put(moments, speed=where[1])
+            told = self._video.look()
+            if told is not None:
+                self.api.tell(told)
             time.sleep(FRAME_S)
+
+    def close(self) -> None:
+        """End what is being made of it."""
+        self._video.close()
 
 
 def run_replay_command(
@@ -364,7 +376,7 @@ def run_replay_command(
     """Show a recorded run until Ctrl-C; return the exit status.
 
     Args:
-        folder: of the run; nothing is written into it.
+        folder: of the run; nothing but a video that was asked for is written into it.
         out: run folder of what is live from a moment of it.
         port: of the page; 0 takes a free one.
         seconds: of wall time until it ends by itself; None: never.
@@ -399,6 +411,8 @@ def run_replay_command(
     except KeyboardInterrupt as stop:
         print(f"{why_stopped(stop)}.", file=sys.stderr)
         return exit_status(stop)
+    finally:
+        show.close()
     if show.plan is None:
         return 0
     return run_live_command(show.plan, out, page.address, seconds, opens=False)

@@ -112,6 +112,10 @@ class PageApi:
         """Tell the pages which joint was clicked in the 3-D view."""
         self._put(robot, "chosen", {"robot": robot, "joint": joint})
 
+    def tell(self, text: str) -> None:
+        """Tell the pages of a recording what became of its video."""
+        self._put(0, "told", {"text": text})
+
     def _put(self, i: int, word: str, data: Mapping[str, Any]) -> None:
         number, _ = self._newest[i].get(word, (0, ""))
         self._newest[i][word] = number + 1, json.dumps(data)
@@ -222,7 +226,10 @@ def _describe(
             }
             for name, reading in READINGS.items()
         ],
-        "cameras": [camera.name for camera in robot.cameras],
+        "cameras": [
+            {"name": camera.name, "tan_up": float(np.tan(0.5 * camera.vertical_fov))}
+            for camera in robot.cameras
+        ],
     }
 
 

@@ -122,7 +122,8 @@ class ScenarioPlay:
         """Say what holds: on the terminal, on the page, in `scenario.json`."""
         wall_s = time.perf_counter() - self._begin
         result = self._runner.judge(self._folder, wall_s).result
-        Console(file=sys.stderr, width=100).print(verdict_table(result))
+        width = None if sys.stderr.isatty() else 100
+        Console(file=sys.stderr, width=width).print(verdict_table(result))
         broken = [one for one in result.verdicts if not one.holds]
         n = len(result.verdicts)
         self.news.append(

@@ -2,6 +2,8 @@
 
 import sys
 import threading
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
@@ -11,6 +13,7 @@ from pandas.testing import assert_frame_equal
 from sim.recording.run_folder import Run, read_run
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.experiments.live.page.test_door import PROTOCOL
@@ -18,50 +21,48 @@ from tests.experiments.live.page.test_page import run_live
 
 LEAST_ROWS = 100
 """Rows of 20 ms that both must have: two seconds of a robot."""
-LATEST_S = 120.0
+LATEST_S = 180.0
 
 
-def look(url: str, until: threading.Event) -> int:
-    """Look as a tab does: the stream of states and the 3-D view; return its size."""
+def look(url: str, seen: list[int]) -> None:
+    """Look as a tab does, at states and the 3-D view, until the server ends."""
     opener = build_opener(cookies := HTTPCookieProcessor())
     opener.open(url, timeout=LATEST_S).read()
     base = url.partition("/?")[0]
     (cookie,) = cookies.cookiejar
+    sizes = [0, 0]
     with (
+        suppress(OSError, HTTPException, ConnectionClosed),
         opener.open(f"{base}/state", timeout=LATEST_S) as states,
         connect(
             f"ws{base.removeprefix('http')}/view",
             origin=base,  # type: ignore[arg-type]  # a NewType
             additional_headers={"Cookie": f"{cookie.name}={cookie.value}"},
             subprotocols=[PROTOCOL],  # type: ignore[list-item]  # the same
+            max_size=None,  # the whole scene comes first
         ) as view,
     ):
-        size = 0
-        while not until.is_set():
-            size += len(states.readline())
-            try:
-                size += len(view.recv(timeout=0.01))
-            except TimeoutError:
-                continue
-    return size
+        while line := states.readline():
+            sizes[0] += len(line)
+            with suppress(TimeoutError):
+                sizes[1] += len(view.recv(timeout=0.01))
+    seen += sizes
 
 
 def run_and_look(folder: Path, *, tabs: int) -> Run:
-    done, seen = threading.Event(), list[int]()
-    words = ("--controllers", "minheat", "--seconds", "12", "--out")
+    seen: list[int] = []
+    words = ("--controllers", "minheat", "--seconds", "20", "--out")
     with run_live(*words, folder=folder) as live:
         threads = [
-            threading.Thread(target=lambda: seen.append(look(live.url, done)))
-            for _ in range(tabs)
+            threading.Thread(target=look, args=(live.url, seen)) for _ in range(tabs)
         ]
         for thread in threads:
             thread.start()
-        threading.Timer(8.0, done.set).start()
         assert live.process.wait(timeout=LATEST_S) == 0
         for thread in threads:
             thread.join()
-    assert len(seen) == tabs
-    assert all(size > 10_000 for size in seen)
+    assert len(seen) == 2 * tabs
+    assert all(size > 10_000 for size in seen), seen
     return read_run(folder / "minheat")
 
 

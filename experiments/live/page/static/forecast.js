@@ -16,10 +16,7 @@ function buildForecast() {
   options("if-controller", ["controller as it is", ...names], ["", ...names]);
   const joints = about.joints.map(j => j.name);
   options("if-joint", ["no other error", ...joints], ["", ...joints]);
-  const showError = () => {
-    $("if-error-of").hidden = !$("if-joint").value;
-    $("if-error-now").textContent = errorNow($("if-joint").value);
-  };
+  const showError = () => { $("if-error-of").hidden = !$("if-joint").value; };
   $("if-joint").onchange = showError;
   showError();
   $("foresee").onclick = () => want("Foresee");
@@ -101,7 +98,7 @@ function coolest(before, after) {
 
 // -- each joint put right, one at a time: which error is worth most ----------------------
 const LEAST_DEG = 0.05;    // an error below is none
-const ANSWER_S = 60;
+const ANSWER_S = 120;
 let rights = null;         // {robot, left: [joints still to ask], rows: [[j, forecast]], timer}; j null: as it is
 function beginRights() {
   const robot = shownRobot(), s = states[robot];
@@ -159,6 +156,7 @@ function drawRights() {
   }));
 }
 function drawForecast() {
+  $("if-error-now").textContent = errorNow($("if-joint").value);
   $("rights").hidden = !rights || rights.robot !== shownRobot();
   const mine = forecasts[shownRobot()] || {}, shown = Object.entries(mine).sort(([a], [b]) => a < b ? -1 : 1);
   const key = shownRobot() + JSON.stringify(shown.map(([word, one]) => [word, one.time_s, one.physics_s]));

@@ -67,6 +67,7 @@ function listen() {
     const who = JSON.parse(event.data);
     held[who.robot] = who;
   });
+  source.addEventListener("told", event => { $("going").textContent = JSON.parse(event.data).text; });
   source.addEventListener("chosen", event => {
     if (performance.now() - pointed > 3000) return;   // another tab's
     const {robot, joint} = JSON.parse(event.data);

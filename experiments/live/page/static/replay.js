@@ -29,6 +29,7 @@ function buildReplay() {
   $("scrub").max = r.end_s;
   $("scrub").oninput = () => { scrubbed = performance.now() + 600; seek(Number($("scrub").value)); };
   $("live").onclick = goLive;
+  $("video").onclick = () => want("MakeVideo", {robot: 0});
   $("play").onclick = () => states[0].speed ? want("Pause") : goOn();
   $("speed").onchange = () => { if (states[0].speed) goOn(); };
   $("back").onclick = () => seek(states[0].time_s - 1);

@@ -7,7 +7,7 @@ const TRUTHS = [
   {short: "error °", about: "True angle minus what the encoder reads.", digits: 2, of: (s, j) => s.error_deg[j]},
   {short: "useless W", about: "Heat above the least that contact forces in this posture allow.", digits: 2, of: uselessW},
 ];
-let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "";
+let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "", seenFrom = null;
 function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }
 function sized(reading, value) {
   const [unit, factor, digits] = UNITS[reading.unit] || [reading.unit, 1, 3];
@@ -45,8 +45,22 @@ function buildSensors() {
     list.dataset.reading = r.name;
     return [make("h2", "", r.about), list];
   }));
-  $("cameras").replaceChildren(...about.cameras.map(name =>
+  $("cameras").replaceChildren(...about.cameras.map(({name}) =>
     button("Picture of " + name, () => want("TakePicture", {camera: name}))));
+  if (["HeadYaw", "HeadPitch"].every(name => about.joints.some(joint => joint.name === name))) $("picture").firstElementChild.onclick = lookAt;
+}
+// The head turns so that what was clicked in a picture comes to its middle.
+function lookAt(event) {
+  const image = $("picture").firstElementChild, box = image.getBoundingClientRect();
+  const up = about.cameras.find(camera => camera.name === seenFrom.camera).tan_up, side = up * box.width / box.height;
+  const within = (name, degrees) => {
+    const joint = about.joints.find(one => one.name === name);
+    return Math.min(Math.max(degrees, joint.low), joint.high);
+  };
+  const turn = (part, tan) => Math.atan((2 * part - 1) * tan) * 180 / Math.PI;
+  want("TurnHead", {
+    yaw_deg: within("HeadYaw", seenFrom.yaw - turn((event.clientX - box.left) / box.width, side)),
+    pitch_deg: within("HeadPitch", seenFrom.pitch + turn((event.clientY - box.top) / box.height, up))});
 }
 function drawSensors(s) {
   if (chosen === null) chosen = s.degc.indexOf(Math.max(...s.degc));
@@ -78,6 +92,8 @@ function drawSensors(s) {
   const key = JSON.stringify([shownRobot(), s.picture]);
   if (s.picture !== null && key !== drawnPicture) {
     drawnPicture = key;
+    const angle = name => s.angle_deg[about.joints.findIndex(joint => joint.name === name)];
+    seenFrom = {camera: s.picture.camera, yaw: angle("HeadYaw"), pitch: angle("HeadPitch")};
     $("picture").firstElementChild.src = "/picture?robot=" + shownRobot() + "&t=" + s.picture.time_s;
     $("picture").lastElementChild.textContent = s.picture.camera + " at " + s.picture.time_s.toFixed(1) + " s";
   }

@@ -4,11 +4,10 @@ A process of its own runs it, as a person would, and Ctrl-C ends it.
 """
 
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from tests.experiments.live.robot.test_live_robot import MakeLive, make_live  # 
 from tests.experiments.live.test_replay import record
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
@@ -64,6 +63,15 @@ def run_live(*words: str, folder: Path) -> Iterator[Live]:
         process.communicate()
 
 
+def wait_until(page: "Page", is_so: Callable[[], bool]) -> None:
+    """Wait for what changes slowly; the content policy forbids `wait_for_function`."""
+    for _ in range(100):
+        if is_so():
+            return
+        page.wait_for_timeout(200)
+    assert is_so()
+
+
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
 def test_a_person_sees_steers_and_ends_it(
@@ -85,11 +93,7 @@ def test_a_person_sees_steers_and_ends_it(
     pad.click(position={"x": 60, "y": 60})
     page.get_by_text("HeadYaw and HeadPitch to").first.wait_for()
     slider = page.locator('input[data-joint="HeadYaw"]')
-    for _ in range(100):  # the content policy forbids `wait_for_function`
-        page.wait_for_timeout(200)
-        if float(slider.input_value()) > 40.0:
-            break
-    assert float(slider.input_value()) > 40.0
+    wait_until(page, lambda: float(slider.input_value()) > 40.0)
     page.get_by_label("text", exact=True).fill("<img src=x onerror=alert(1)>")
     page.get_by_role("button", name="Say", exact=True).click()
     page.get_by_text("refused '<img src=x onerror=alert(1)>'").first.wait_for()
@@ -139,34 +143,28 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         page.locator('tr[data-joint="LHipPitch"]', has_text="0.88").wait_for()
         page.get_by_role("tab", name="Forecast").click()
         page.get_by_role("button", name="Next 15 minutes").click()
-        steady = page.locator("#outcome").filter(has_not_text="not steady")
-        steady.filter(has_text="As it is").wait_for()
         ankle = page.locator("#fans figure").filter(has_text="LAnklePitch")
         ankle.get_by_text("80 °C in").wait_for()
         page.get_by_label("joint, supposed").select_option("LAnklePitch")
         page.get_by_role("button", name="What if").click()
         ankle.get_by_text("what if:").filter(has_text="never 80 °C").wait_for()
-        steady.filter(has_text="What if").wait_for()
-        outcome = page.locator("#outcome").inner_text()
-        as_it_is, put_right = re.findall(r"([0-9.]+) W in all motors", outcome)
-        assert float(put_right) < 0.85 * float(as_it_is)
+        page.get_by_text("LAnklePitch ends at").wait_for()
         page.get_by_role("button", name="Do it").click()
         page.get_by_text("the error of LAnklePitch goes to 0°").first.wait_for()
         page.locator("#if-error-now", has_text="now 0.00°").wait_for()
 
         page.get_by_role("button", name="Each joint put right").click()
-        page.set_default_timeout(3 * WAIT_MS)
-        page.get_by_text("the one that saves most first").wait_for()
         rows = page.locator("#rights tbody tr")
+        rows.nth(3).wait_for()  # as it is, and three joints
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("fixed: stopped").wait_for()
         watts = [float(one) for one in rows.locator("td:last-child").all_inner_texts()]
         names = rows.locator("td:first-child").all_inner_texts()
-        assert names[0] == "nothing"
-        assert set(names[1:3]) == {"LHipPitch", "RHipPitch"}
-        assert "LAnklePitch" not in names  # it has been put right
+        assert names[:2] == ["nothing", "LHipPitch"]
         assert watts[1:] == sorted(watts[1:])
         assert watts[1] < 0.8 * watts[0]
         rows.nth(1).click()
-        page.locator("#outcome", has_text=f"error of {names[1]} 0°").wait_for()
+        page.locator("#outcome", has_text="error of LHipPitch 0°").wait_for()
         assert not [fault for fault in heard.faults if "ERR_FAILED" not in fault]
         page.close()
 
@@ -204,22 +202,21 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
     two.get_by_text("Head taken from posture").first.wait_for()
     slider.fill("40")
     one.get_by_text("HeadYaw to 40").first.wait_for()
-    for _ in range(100):
-        two.wait_for_timeout(200)
-        if float(angle.inner_text()) > 35.0:
-            break
-    assert float(angle.inner_text()) > 35.0
+    wait_until(two, lambda: float(angle.inner_text()) > 35.0)
 
     one.locator("#hot").select_option("HeadYaw")
     one.get_by_role("button", name="Heat", exact=True).click()
     two.get_by_text("HeadYaw is 70").first.wait_for()
-    for _ in range(100):
-        two.wait_for_timeout(200)
-        if float(degc.inner_text().split()[0]) > 65.0:
-            break
-    assert float(degc.inner_text().split()[0]) > 65.0
+    wait_until(two, lambda: float(degc.inner_text().split()[0]) > 65.0)
     two.get_by_text("Picture of CameraTop").click()
     two.locator("#picture img").wait_for()
+    before = float(angle.inner_text())
+    box = two.locator("#picture img").bounding_box()
+    assert box is not None
+    two.locator("#picture img").click(
+        position={"x": 0.95 * box["width"], "y": 0.5 * box["height"]}
+    )
+    wait_until(two, lambda: -32.0 < float(angle.inner_text()) - before < -20.0)  # 27°
 
     one.close()
     two.locator("#tab-schemas").click()
@@ -264,6 +261,9 @@ def test_a_recording_is_scrubbed_to_an_event(
         page.locator("#clock", has_text="0.0 of 0.8 s").wait_for()
         assert float(degc.inner_text().split()[0]) < 35.0
         assert not page.locator("#tab-steer").is_visible()
+        page.get_by_role("button", name="Video").click()
+        page.locator("#going", has_text="video.mp4").wait_for()
+        assert (shown.folder / "video.mp4").stat().st_size > 10_000
 
         page.get_by_label("forward 1 s").click()
         page.locator("#clock", has_text="0.8 of 0.8 s").wait_for()

@@ -1,0 +1,102 @@
+"""The button *Video* of a recording's page: an MP4 of the run, made beside the page.
+
+A process of its own draws it, as `report --video` does, and ends with who asked.
+"""
+
+import multiprocessing as mp
+import signal
+import sys
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from experiments.report.run_source import RecordedTrial, read_source, runs_in
+from experiments.report.video.write import check_video
+from models import BadInput, TestbedError
+from models.files import check_writable
+from sim.recording.run_meta import recorded_robot
+
+FILE = "video.mp4"
+"""In the run folder."""
+
+
+def recorded_arms(folder: Path) -> Sequence[RecordedTrial]:
+    """Return the robots of a run; errors as of `runs_in` and `read_source`."""
+    return [arm for run in runs_in(folder) for arm in read_source(run).arms]
+
+
+class VideoMaker:
+    """Makes the video of one run; `ask` once, then `look` until it is there."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with nothing asked for.
+
+        Args:
+            folder: of the run.
+        """
+        self._path, self._folder = folder / FILE, folder
+        self._process: mp.process.BaseProcess | None = None
+        self._link: Connection | None = None
+
+    def ask(self) -> None:
+        """Begin to make it.
+
+        Raises:
+            BadInput: it is being made, PyAV is not installed, or the file cannot be
+                written.
+        """
+        if self._process is not None:
+            raise BadInput("the video is being made; wait until it is there.")
+        check_video()
+        check_writable("the video", self._path)
+        context = mp.get_context("spawn")
+        self._link, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(
+            target=_make, args=(self._folder, self._path, theirs), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def look(self) -> str | None:
+        """Return what is new of it, None where nothing is."""
+        if self._link is None or self._process is None:
+            return None
+        told = None
+        try:
+            while self._link.poll():
+                told = str(self._link.recv())
+        except (EOFError, OSError):
+            self._link.close()
+            self._process.join()
+            self._link = self._process = None
+        return told
+
+    def close(self) -> None:
+        """End it, made or not."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join()
+
+
+def _make(folder: Path, path: Path, link: Connection) -> None:
+    """Write the video of a run; tell how far it is, and what became of it."""
+    from experiments.report.video.film import Film, FilmCfg  # noqa: PLC0415  # heavy
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked says when to stop
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by an exception: tidily
+    try:
+        arms = [arm for arm in recorded_arms(folder) if len(arm.frame)]
+        robots = {arm.name: recorded_robot(arm.run.meta) for arm in arms}
+        film = Film(arms, robots, FilmCfg(), ("Recording", folder.name))
+
+        def tell(done: int) -> None:
+            if done % 25 == 0:
+                link.send(f"video: {done} of {film.frames} pictures …")
+
+        film.write(path, tell)
+    except TestbedError as error:
+        link.send(f"no video: {error}")
+    except OSError as error:  # also: nobody listens any more
+        link.send(f"no video: {error}")
+    else:
+        link.send(f"video: {path}")
