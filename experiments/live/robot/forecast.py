@@ -56,6 +56,8 @@ FIRST_S, EVERY_S = 0.8, 1.5
 """Time on the wall until the first answer, and between later ones."""
 MOST_PHYSICS_S = 30.0
 """A copy that is not steady by then says what it has."""
+AGAIN_S = 2.0
+"""A copy that has not answered by then gives way to who asks again."""
 NICE = 5
 """The copy yields to the robots."""
 
@@ -75,7 +77,7 @@ class Forecaster:
         self._total = np.zeros_like(setup.body.sim.mean_square)
         self._pid = 0
         self._link: Connection | None = None
-        self._has_answered = True
+        self._has_answered, self._asked_s = True, 0.0
 
     def note(self) -> None:
         """Keep what heats the motors, and now and then their temperatures."""
@@ -93,8 +95,8 @@ class Forecaster:
 
         Raises:
             UnknownName: there is no such controller or joint.
-            BadInput: the robot has fallen, the last copy has not answered yet, or this
-                system cannot copy a process.
+            BadInput: the robot has fallen, the last copy was sent just now and has not
+                answered, or this system cannot copy a process.
         """
         setup = self._setup
         if wish.controller is not None:
@@ -105,7 +107,7 @@ class Forecaster:
             raise BadInput("no forecast of a robot that has fallen.")
         if not hasattr(os, "fork"):
             raise BadInput("no forecast: this system cannot copy a process.")
-        if not self._has_answered:
+        if not self._has_answered and time.monotonic() < self._asked_s + AGAIN_S:
             raise BadInput("the last forecast is being computed; ask in a second.")
         self.close()
         self._link, theirs = Pipe(duplex=False)
@@ -117,7 +119,7 @@ class Forecaster:
             ahead = RunAhead(setup, wish, tuple(self._past), theirs.send, steadiness)
             _be_copy(ahead, parent)
         theirs.close()
-        self._has_answered = False
+        self._has_answered, self._asked_s = False, time.monotonic()
         return f"forecast: {label_of(wish)}"
 
     def look(self) -> Forecast | None:

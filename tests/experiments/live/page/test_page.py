@@ -163,6 +163,7 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         assert names[:2] == ["nothing", "LHipPitch"]
         assert watts[1:] == sorted(watts[1:])
         assert watts[1] < 0.8 * watts[0]
+        page.wait_for_timeout(2500)  # who asks at once is told to wait
         rows.nth(1).click()
         page.locator("#outcome", has_text="error of LHipPitch 0°").wait_for()
         assert not [fault for fault in heard.faults if "ERR_FAILED" not in fault]

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.live.robot import forecast
 from experiments.live.robot.forecast import (
     GRID_S,
     SPREAD,
@@ -171,7 +172,9 @@ def test_what_a_copy_changes_the_robot_does_not_get(live: LiveRobot) -> None:
     forecaster.close()
 
 
-def test_who_asks_too_soon_waits_and_no_process_is_left(begun: LiveRobot) -> None:
+def test_who_asks_too_soon_waits_and_no_process_is_left(
+    begun: LiveRobot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forecaster = Forecaster(begun.setup)
     forecaster.ask(Foresee(joint="LAnklePitch"))
     pid = forecaster._pid
@@ -181,6 +184,11 @@ def test_who_asks_too_soon_waits_and_no_process_is_left(begun: LiveRobot) -> Non
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     forecaster.ask(Foresee())  # it is free again
+    monkeypatch.setattr(forecast, "AGAIN_S", 0.0)
+    pid = forecaster._pid
+    forecaster.ask(Foresee())  # the one before gives way
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
     forecaster.close()
     forecaster.close()
 

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from controllers.arbitration.tokens import Preemption
 from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.operation import Foresee, Take, TurnHead
+from experiments.live.robot.operation import Foresee, GiveBack, Take, TurnHead
 from experiments.live.robot.scenario_play import ScenarioCfg
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
@@ -98,6 +99,20 @@ def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
             live.act(TurnHead(yaw_deg=30.0, pitch_deg=0.0))
             run(live, 4)
             assert owner_of(live, "Head") == "operator"
+
+
+def test_who_holds_at_its_end_holds_on_until_it_gives_back(play: Play) -> None:
+    live = play(preemption=Preemption.BY_PRIORITY)
+    run(live, 10)
+    live.act(Take(resource="Head", priority=9))
+    live.act(TurnHead(yaw_deg=20.0, pitch_deg=0.0))
+    run(live, 60)
+    assert owner_of(live, "Head") == "operator"
+    assert np.rad2deg(live.moment().q[0]) == pytest.approx(20.0, abs=2.0)
+    live.act(GiveBack(resource="Head"))
+    run(live, 10)
+    assert "operator" not in owner_of(live, "Head")
+    assert not live.moment().has_fallen
 
 
 def test_there_is_no_forecast_before_its_end(play: Play) -> None:
