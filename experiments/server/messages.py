@@ -6,7 +6,7 @@ tells the list of resources (`SnapshotData`) and notices to owners (`NoticeData`
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -46,6 +46,7 @@ from experiments.server.shared_ledger import Notice
 from models import UnknownName
 from models.resources import ResourceKind
 
+V = TypeVar("V", bound="_View")
 MAX_NAMES = 1000
 """Names in one request."""
 MAX_WAIT_S = 25.0
@@ -528,41 +529,39 @@ def _row(
     waits = {wait.request: wait for leaf in leaves for wait in leaf.waiters}
     if parts is not None:
         waits = dict(sorted(waits.items(), key=lambda w: (-w[1].priority, w[0])))
-    return RowData(
-        name=row.name,
-        parent=row.parent,
-        depth=row.depth,
-        kind=row.kind,
+    return _view(
+        RowData,
+        row,
         holders=tuple(
-            HoldingData(
-                owner=h.owner,
-                token=str(h.token),
-                is_lent=h.is_lent if parts is None else _is_lent(h, whole),
-                priority=h.priority,
-                held_s=_seconds(now - h.since_tick, tick_s),
-                share_percent=h.share_percent,
+            _view(
+                HoldingData,
+                holding,
+                is_lent=holding.is_lent if parts is None else _is_lent(holding, whole),
+                held_s=_seconds(now - holding.since_tick, tick_s),
             )
-            for h in common
+            for holding in common
         ),
         waiters=tuple(
-            WaitData(
-                owner=w.owner,
-                request=w.request,
-                priority=w.priority,
-                waited_s=_seconds(now - w.since_tick, tick_s),
+            _view(
+                WaitData,
+                wait,
+                waited_s=_seconds(now - wait.since_tick, tick_s),
                 left_s=(
                     None
-                    if w.until_tick is None
-                    else _seconds(w.until_tick - now, tick_s)
+                    if wait.until_tick is None
+                    else _seconds(wait.until_tick - now, tick_s)
                 ),
-                is_paused=w.is_paused,
             )
-            for w in waits.values()
+            for wait in waits.values()
         ),
         virtual=_virtual(row, whole if parts is not None else []),
-        is_active=row.is_active,
-        used_percent=row.used_percent,
     )
+
+
+def _view(cls: type[V], record: object, **more: object) -> V:
+    """Return what is shown of a record of the ledger, with what it does not say."""
+    names = [name for name in cls.model_fields if name not in more]
+    return cls(**{name: getattr(record, name) for name in names}, **more)
 
 
 def _is_lent(holding: HoldingRow, whole: list[ResourceRow]) -> bool:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -236,8 +236,10 @@ def as_event(name: str, data: str, number: int | None = None) -> str:
     return f"{mark}event: {name}\ndata: {data}\n\n"
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """An answer that sends pieces until the reader leaves or the server ends."""
+
+    media_type = "text/event-stream"
 
     def __init__(
         self, pieces: AsyncIterator[str], on_end: Callable[[], None] | None = None
@@ -248,45 +250,14 @@ class EventStream(Response):
             pieces: events as text.
             on_end: called once when the stream has ended, however it did.
         """
-        super().__init__()
-        self._pieces = pieces
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(pieces, headers=headers)
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until somebody ends it."""
-        del scope
-        sender = asyncio.create_task(self._send_all(send))
-        watcher = asyncio.create_task(_wait_for_leaving(receive))
         try:
-            await asyncio.wait({sender, watcher}, return_when=asyncio.FIRST_COMPLETED)
+            await super().__call__(scope, receive, send)
         finally:
-            for task in (sender, watcher):
-                task.cancel()
-            ends = await asyncio.gather(sender, watcher, return_exceptions=True)
             if self._on_end is not None:
                 self._on_end()
-        for end in ends:
-            if isinstance(end, Exception):
-                raise end
-
-    async def _send_all(self, send: Send) -> None:
-        headers = [
-            (b"content-type", b"text/event-stream; charset=utf-8"),
-            (b"cache-control", b"no-store"),
-            (b"x-accel-buffering", b"no"),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        async for piece in self._pieces:
-            await send(
-                {
-                    "type": "http.response.body",
-                    "body": piece.encode(),
-                    "more_body": True,
-                }
-            )
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _wait_for_leaving(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

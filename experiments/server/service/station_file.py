@@ -156,30 +156,14 @@ NO_ROBOT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnerRule:
-    """What a station says of an owner; what it leaves to the owner is not there."""
-
-    said: Mapping[str, Any]
-    """Fields of `Owner`."""
-
-    def of(self, owner: Owner) -> Owner:
-        """Return an owner's habits under this rule.
-
-        Raises:
-            BadInput: its own priority is higher than the rule lets it be.
-        """
-        return replace(owner, **self.said)
-
-
-@dataclass(frozen=True, kw_only=True)
 class StationRules:
     """A file that is right."""
 
     settling: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `LedgerCfg` that it sets: how conflicts are settled."""
     resources: tuple[ResourceForm, ...] = ()
-    rules: dict[str, OwnerRule]
-    """By owner."""
+    rules: Mapping[str, Mapping[str, Any]]
+    """Owner to the fields of `Owner` that a station says; the others are its own."""
     behaviours: dict[str, Behaviour]
     """By name; those of the top level."""
     definitions: dict[str, DefinitionData]
@@ -191,8 +175,7 @@ class StationRules:
         Raises:
             BadInput: a value of its own does not go with that.
         """
-        rule = self.rules.get(owner.name)
-        return owner if rule is None else rule.of(owner)
+        return replace(owner, **self.rules.get(owner.name, {}))
 
     def goes_with(self, taken: frozenset[str], guests: frozenset[str]) -> bool:
         """Whether no name of it is one that nobody may get (as `read_station`)."""
@@ -240,31 +223,24 @@ def read_station(
     return rules
 
 
+@dataclass
 class _StationReader:
     """One pass over a file whose form is right."""
 
-    def __init__(
-        self,
-        read: ReadFile[StationFile],
-        file: StationFile,
-        robot: Robot | None,
-        notes: Notes,
-        tree: ResourceTree,
-        taken: frozenset[str],
-        guests: frozenset[str],
-        max_priority: int,
-    ) -> None:
-        self._guests = guests
-        self._read = read
-        self._file = file
-        self._robot = robot
-        sections = [name for name in LibraryForm.model_fields if name in read.tree]
-        self._library = {name: plain(read.tree[name]) for name in sections}
+    _read: ReadFile[StationFile]
+    _file: StationFile
+    _robot: Robot | None
+    _notes: Notes
+    _tree: ResourceTree
+    _taken: frozenset[str]
+    _guests: frozenset[str]
+    _max_priority: int
+
+    def __post_init__(self) -> None:
+        tree = self._read.tree
+        sections = [name for name in LibraryForm.model_fields if name in tree]
+        self._library = {name: plain(tree[name]) for name in sections}
         self._definitions: dict[str, DefinitionData] = {}
-        self._notes = notes
-        self._tree = tree
-        self._taken = taken
-        self._max_priority = max_priority
         self._named: set[str] = set()
         self._built: list[tuple[Place, Behaviour]] = []
 
@@ -272,7 +248,7 @@ class _StationReader:
         """Return all of it; what is wrong is noted."""
         for i, form in enumerate(self._file.resources):
             self._resource(form, ("resources", i))
-        rules: dict[str, OwnerRule] = {}
+        rules: dict[str, Mapping[str, Any]] = {}
         for i, owner in enumerate(self._file.owners):
             rules[owner.name] = self._rule(owner, ("owners", i))
         self._scene = self._make_scene()
@@ -311,7 +287,7 @@ class _StationReader:
         is_there = self._tree.parent(form.name) == form.parent
         return is_there and node.kind is form.kind and not node.children
 
-    def _rule(self, form: OwnerForm, place: Place) -> OwnerRule:
+    def _rule(self, form: OwnerForm, place: Place) -> Mapping[str, Any]:
         self._name(form.name, place)
         for key in ("priority", "max_priority"):
             self._priority(getattr(form, key), (*place, key))
@@ -319,9 +295,8 @@ class _StationReader:
         policy = self._policy(form.policy, place)
         if policy is not None:
             said["policy"] = policy
-        rule = OwnerRule(said=said)
-        self._notes.attempt(place, rule.of, Owner(name=form.name))
-        return rule
+        self._notes.attempt(place, replace, Owner(name=form.name), **said)
+        return said
 
     def _behaviour(self, form: StationBehaviourForm, place: Place) -> Behaviour | None:
         self._name(form.name, place)
