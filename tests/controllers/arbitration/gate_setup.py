@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers import Command, Observation
-from controllers.arbitration.events import Event
+from controllers.arbitration.events import Event, Rejected
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.gate.device_map import map_devices
 from controllers.arbitration.invariants import Checker
@@ -15,7 +15,7 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, Preemption, Token
+from controllers.arbitration.tokens import Loss, Preemption, Refusal, Token
 from models import Robot
 from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
 
@@ -183,3 +183,8 @@ class World:
 def ramp(n: int) -> NDArray[np.float64]:
     """Stiffness of n joints, each another one."""
     return np.linspace(0.2, 0.9, n)
+
+
+def reason_of(rejected: Rejected | None) -> Refusal | None:
+    """Return why a command was refused; None: it was not."""
+    return None if rejected is None else rejected.reason

@@ -114,13 +114,6 @@ def test_a_token_grows_and_shrinks(robots: Callable[..., Client]) -> None:
     eventually(lambda: not one.holds(token))
 
 
-def test_leaving_frees_all_at_once(robots: Callable[..., Client]) -> None:
-    one, two = robots("robot 1", time_to_live_s=60.0), robots("robot 2")
-    one.take("ball")
-    one.close()
-    assert two.take("ball", timeout_s=0.0).is_granted
-
-
 @pytest.mark.slow(covers=True)
 def test_a_client_that_lives_keeps_what_it_holds(robots: Callable[..., Client]) -> None:
     one, two = robots("robot 1", time_to_live_s=2.0), robots("robot 2")

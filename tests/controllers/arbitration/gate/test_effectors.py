@@ -8,7 +8,7 @@ from controllers.arbitration.events import Commanded, Executed, MadeSafe, Reject
 from controllers.arbitration.tokens import Refusal
 from models import BadInput, Robot
 from models.resources import Device, DeviceKind, ResourceNode
-from tests.controllers.arbitration.gate_setup import EYES, World, motor, node
+from tests.controllers.arbitration.gate_setup import EYES, World, motor, node, reason_of
 
 GREEN = LedSetting(colours=np.array([0.0, 1.0, 0.0]), fade_s=0.5)
 RED = LedSetting(colours=np.array([1.0, 0.0, 0.0]))
@@ -38,9 +38,7 @@ def test_lights_and_sound_need_a_token(world: World) -> None:
         assert refused is not None
         assert refused.reason is Refusal.NO_TOKEN
     token = world.take("look", "Eyes")
-    refused = world.gate.submit(token, "TTS", hello())
-    assert refused is not None
-    assert refused.reason is Refusal.NOT_COVERED
+    assert reason_of(world.gate.submit(token, "TTS", hello())) is Refusal.NOT_COVERED
     world.flush()
     assert not world.robot.commands
 
@@ -90,9 +88,7 @@ def test_when_it_is_revoked_leds_stay_and_the_speaker_falls_silent(
     world.flush()
     assert len(world.robot.commands) == 1  # neither another colour nor another sound
     for leaf, value in (("TTS", hello()), ("Eyes", RED)):
-        late = world.gate.submit(token, leaf, value)
-        assert late is not None
-        assert late.reason is Refusal.REVOKED
+        assert reason_of(world.gate.submit(token, leaf, value)) is Refusal.REVOKED
     assert not world.told(MadeSafe)  # nothing is written unasked
     assert len(world.told(Executed)) == 2
     ended = [event.command for event in world.told(Executed)]
