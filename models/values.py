@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from models.errors import BadInput
+
 FloatArray = NDArray[np.float64]
 
 
@@ -57,6 +59,20 @@ def is_fraction(value: object) -> bool:
     """Whether a value is a number from 0 to 1."""
     number = as_number(value)
     return number is not None and 0.0 <= number <= 1.0
+
+
+def check_seconds(
+    given: object, what: str, accepted: str = "give a number from 0", least: float = 0.0
+) -> float:
+    """Return a time in s, finite and not less than the least one.
+
+    Raises:
+        BadInput: it is no such number; the message says what is accepted.
+    """
+    seconds = as_number(given)
+    if seconds is None or not least <= seconds < float("inf"):
+        raise BadInput(f"{what} is {short(given)} s; {accepted}.")
+    return seconds
 
 
 def short(value: object) -> str:

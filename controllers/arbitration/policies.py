@@ -25,7 +25,7 @@ from typing import ClassVar, Protocol
 
 from controllers.arbitration.tokens import TokenId, word
 from models import BadInput, UnknownName
-from models.values import as_number, short
+from models.values import check_seconds, short
 
 
 class AnswerKind(StrEnum):
@@ -88,16 +88,9 @@ def checked(answer: Answer) -> Answer:
 
 
 def keep_time(holder: object, name: str, what: str) -> None:
-    """Keep a time of an answer or a policy as a number of seconds.
-
-    Raises:
-        BadInput: it is no number from 0.
-    """
-    given = getattr(holder, name)
-    time_s = as_number(given)
-    if time_s is None or not 0.0 <= time_s < float("inf"):
-        raise BadInput(f"{name} of {what} is {short(given)} s; give a number from 0.")
-    object.__setattr__(holder, name, time_s)
+    """Keep a time of an answer or a policy as a number of seconds, 0 or more."""
+    seconds = check_seconds(getattr(holder, name), f"{name} of {what}")
+    object.__setattr__(holder, name, seconds)
 
 
 def check_takes_demand(function: object, what: str) -> None:

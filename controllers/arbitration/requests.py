@@ -26,7 +26,7 @@ from controllers.arbitration.tokens import (
     word,
 )
 from models import BadInput, TestbedError
-from models.values import as_number, short
+from models.values import as_number, check_seconds, short
 
 if TYPE_CHECKING:
     from controllers.arbitration.events import Expired, Notified
@@ -93,13 +93,13 @@ class Owner:
             )
         object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
         if self.time_to_live_s is not None:
-            live = as_number(self.time_to_live_s)
-            if live is None or not 0.0 < live < math.inf:
-                raise BadInput(
-                    f"time to live of owner {self.name!r} is "
-                    f"{short(self.time_to_live_s)} s; give a positive number of "
-                    "seconds, or none for an owner that is always trusted."
-                )
+            live = check_seconds(
+                self.time_to_live_s,
+                f"time to live of owner {self.name!r}",
+                "give a positive number of seconds, or none for an owner that is "
+                "always trusted",
+                least=math.ulp(0.0),
+            )
             object.__setattr__(self, "time_to_live_s", live)
 
 
@@ -118,18 +118,13 @@ def check_priority(priority: int) -> None:
 
 
 def check_timeout(timeout_s: float) -> float:
-    """Return a time limit in s.
-
-    Raises:
-        BadInput: it is no number, negative or not finite.
-    """
-    limit_s = as_number(timeout_s)
-    if limit_s is None or not 0.0 <= limit_s < math.inf:
-        raise BadInput(
-            f"timeout is {short(timeout_s)} s; give 0 to try once, or a positive "
-            "number of seconds: no request waits for ever."
-        )
-    return limit_s
+    """Return a time limit in s; no request waits for ever."""
+    return check_seconds(
+        timeout_s,
+        "timeout",
+        "give 0 to try once, or a positive number of seconds: no request waits for "
+        "ever",
+    )
 
 
 FULL = 10_000

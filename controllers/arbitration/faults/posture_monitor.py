@@ -26,6 +26,7 @@ from controllers.interface.robot_interface import Observation
 from controllers.stiffness.contacts import PostureCfg, PostureMatcher
 from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
 from models import BadInput, Robot, UnknownName
+from models.values import check_seconds
 
 FloatArray = NDArray[np.float64]
 
@@ -173,8 +174,7 @@ class PostureMonitorCfg:
     recogniser: RecogniserCfg = field(default_factory=RecogniserCfg)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.settle_s < float("inf"):
-            raise BadInput(f"settle_s is {self.settle_s} s; give a number from 0 up.")
+        check_seconds(self.settle_s, "settle_s", "give a number from 0 up")
 
 
 class PostureMonitor:
@@ -256,8 +256,7 @@ class PostureMonitor:
         Raises:
             BadInput: the time is negative.
         """
-        if not 0.0 <= within_s < float("inf"):
-            raise BadInput(f"within_s is {within_s} s; give a number from 0 up.")
+        check_seconds(within_s, "within_s", "give a number from 0 up")
         left = self.state
         if not self._ledger.ask_state(self.cfg.group, None, tick, by):
             return False

@@ -35,7 +35,7 @@ from controllers.arbitration.tokens import (
     word,
 )
 from models import BadInput, UnknownName
-from models.values import as_number, short
+from models.values import check_seconds, short
 
 LONGEST_S = 1e9
 """A time limit beyond which nothing is waited for, in s."""
@@ -76,12 +76,15 @@ class LedgerCfg:
     def __post_init__(self) -> None:
         preemption = word(Preemption, self.preemption, "Preemption")
         object.__setattr__(self, "preemption", preemption)
-        for name in ("tick_s", "retry_s"):
-            accepted = f"give a positive number, {SHORTEST_S:g} or more"
-            self._check_time(name, SHORTEST_S, accepted)
-        self._check_time(
-            "overtake_s", 0.0, "give 0 to let nobody pass, or a positive number"
-        )
+        positive = f"give a positive number, {SHORTEST_S:g} or more", SHORTEST_S
+        passing = "give 0 to let nobody pass, or a positive number", 0.0
+        for name, accepted, least in (
+            ("tick_s", *positive),
+            ("retry_s", *positive),
+            ("overtake_s", *passing),
+        ):
+            seconds = check_seconds(getattr(self, name), name, accepted, least)
+            object.__setattr__(self, name, seconds)
         if type(self.dead_tokens_kept) is not int or self.dead_tokens_kept < 0:
             raise BadInput(
                 f"dead_tokens_kept is {short(self.dead_tokens_kept)}; give a whole "
@@ -91,17 +94,6 @@ class LedgerCfg:
             raise BadInput(
                 f"tells_commands is {short(self.tells_commands)}; give true or false."
             )
-
-    def _check_time(self, name: str, least: float, accepted: str) -> None:
-        """Keep a time in s as a float.
-
-        Raises:
-            BadInput: it is no number, not finite, or too short.
-        """
-        value = as_number(getattr(self, name))
-        if value is None or not least <= value < float("inf"):
-            raise BadInput(f"{name} is {short(getattr(self, name))} s; {accepted}.")
-        object.__setattr__(self, name, value)
 
     @property
     def retry_ticks(self) -> int:
