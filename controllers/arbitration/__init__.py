@@ -17,87 +17,34 @@ naoqi           the calls that people know from the robot
 
 from controllers.arbitration.behaviours import (
     Behaviour,
-    RunningBehaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import (
-    Front,
-    LedgerFront,
-    LedgerSnapshot,
-    take_snapshot,
-)
+from controllers.arbitration.manager.front import LedgerFront, take_snapshot
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.policies import (
     CallbackOnDemand,
-    ConflictPolicy,
     Lock,
     PauseOnDemand,
     StopOnDemand,
-    make_policy,
-    policy_classes,
 )
-from controllers.arbitration.requests import (
-    NotGranted,
-    Owner,
-    Request,
-    StaleToken,
-    Ticket,
-)
+from controllers.arbitration.requests import NotGranted, Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import (
-    AskerTie,
-    Blocker,
-    HolderTie,
-    Loss,
-    LossCause,
-    NoticeKind,
-    Outcome,
-    OutcomeKind,
-    Preemption,
-    Refusal,
-    Token,
-    TokenId,
-    TokenMint,
-    Why,
-)
 
 __all__ = [
-    "AskerTie",
     "Behaviour",
-    "Blocker",
     "CallbackOnDemand",
-    "ConflictPolicy",
-    "Front",
-    "HolderTie",
     "Ledger",
     "LedgerCfg",
     "LedgerFront",
-    "LedgerSnapshot",
     "Lock",
-    "Loss",
-    "LossCause",
     "NotGranted",
-    "NoticeKind",
-    "Outcome",
-    "OutcomeKind",
     "Owner",
     "PauseOnDemand",
-    "Preemption",
-    "Refusal",
     "Request",
     "ResourceTree",
-    "RunningBehaviour",
-    "StaleToken",
     "StopOnDemand",
-    "Ticket",
-    "Token",
-    "TokenId",
-    "TokenMint",
-    "Why",
-    "make_policy",
-    "policy_classes",
     "start_behaviour",
     "stop_behaviour",
     "take_snapshot",
