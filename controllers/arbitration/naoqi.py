@@ -241,17 +241,8 @@ class ES2535273Calls:
     ) -> None:
         """Take several resources at once for an owner with a place in a tree.
 
-        What the objects above have is open to it.
-
-        Args:
-            resourceName: leaves and composites; their order is of no importance.
-            treeOwnerPtr: the owner.
-            callbackName: method of the owner itself, or else of its service.
-            timeoutSeconds: longest wait in s for all together; 0 tries once.
-
-        Raises:
-            NotGranted, UnknownName, BadInput: as `waitForResource`; BadInput also if
-                the owner is known in another place.
+        What the objects above have is open to it. The callback is a method of the owner
+        itself, or else of its service.
         """
         self._take(resourceName, treeOwnerPtr, callbackName, timeoutSeconds)
 
@@ -264,11 +255,7 @@ class ES2535273Calls:
     ) -> None:
         """Take a group as if it were one resource, or wait for it.
 
-        Args:
-            resources: leaves and composites.
-            owner: a name, or an object with a place in a tree.
-            callback: as in `waitForResource`.
-            timeout: longest wait in s for all together.
+        The owner is a name, or an object with a place in a tree.
         """
         self._take(resources, owner, callback, timeout)
 

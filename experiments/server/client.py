@@ -180,21 +180,10 @@ class Client(ServerLink):
     ) -> None:
         """Describe the owner; `with` or `open` registers it.
 
-        Args:
-            url: of the server.
-            name: of the owner, unique at the server.
-            secret: what the server asks of everyone, if it does.
-            parent: an open client of which this owner is a part.
-            policy: what the server answers for it to a demand: lock, stop, pause, or
-                callback, which leaves it to `on_notice` and a limit.
-            policy_settings: times of the policy in s, such as `limit_s`.
-            priority: 0 to 9.
-            timeout_s: longest wait of requests that say nothing else.
-            time_to_live_s: silence after which the server frees all that it holds.
-            asker_tie: what it wants when priorities are equal.
-            holder_tie: what it allows then.
-            on_notice: called in a thread of the client with each notice.
-            clock: seconds, never going back.
+        Its habits are those of `OwnerData`. With the policy `callback` the answer to a
+        demand is left to `on_notice`, which a thread of the client calls with each
+        notice, and to a limit. `secret` is what the server asks of everyone, `parent`
+        an open client of which this owner is a part, `clock` counts seconds.
 
         Raises:
             BadInput: a value is out of range.
@@ -304,14 +293,7 @@ class Client(ServerLink):
     ) -> Outcome:
         """Ask, and wait until the request has ended.
 
-        Args:
-            resources: all of them or nothing.
-            optional: those it can do without.
-            rates: cumulative resource to percent.
-            priority: None takes the owner's.
-            timeout_s: longest wait, on the server's clock; None takes the owner's.
-            loss: what the token loses when one resource is taken away.
-            add_to: a token of its own to enlarge.
+        What is not said is taken from the owner; see `RequestData`.
 
         Returns:
             The outcome, as a ledger on this robot would give it.
