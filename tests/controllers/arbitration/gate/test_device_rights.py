@@ -234,6 +234,20 @@ def test_a_shift_that_takes_the_place_of_an_ended_one_makes_no_jump(
 
 
 @pytest.mark.requirement("I-14")
+def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
+    world: World,
+) -> None:
+    look = world.take("look", "HeadYaw")
+    assert world.gate.submit_shift(look, shifted(world, 0.1)) is None
+    world.ledger.release(look, world.ledger.tick)
+    nod = world.take("nod", "HeadYaw")
+    assert world.gate.submit_shift(nod, shifted(world, 0.2)) is None
+    assert world.flush() == (Refusal.RELEASED,)
+    assert world.told(Rejected)[-1].token == look.id
+    assert world.gate.shift[world.joint("HeadYaw")] == 0.2
+
+
+@pytest.mark.requirement("I-14")
 def test_a_leaf_that_says_it_is_another_moves_nothing(world: World) -> None:
     """Its hash leads to HeadYaw first, and to HeadPitch when its token is tested."""
     world.take("look", "HeadYaw")
