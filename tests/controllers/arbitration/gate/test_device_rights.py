@@ -13,6 +13,7 @@ from controllers.arbitration.events import (
     LeftOut,
     MadeSafe,
     Notified,
+    Rejected,
     Unshifted,
 )
 from controllers.arbitration.manager.ledger import Ledger
