@@ -28,6 +28,7 @@ from experiments.heat.commands import (
     identify_command,
     posture_search_command,
     preset_search_command,
+    xray_command,
 )
 from experiments.live.commands import live_command
 from experiments.report.commands import export_command, report
@@ -103,6 +104,7 @@ ORDER = (
     "sweep",
     "sweep-show",
     "posture-search",
+    "xray",
     "identify",
     "scenario",
     "resources",
@@ -233,6 +235,7 @@ app.command(name="robot")(robot_command)
 app.command(name="sweep")(sweep_command)
 app.command(name="sweep-show")(sweep_show_command)
 app.command(name="posture-search")(posture_search_command)
+app.command(name="xray")(xray_command)
 app.command(name="identify")(identify_command)
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(resources_app, name="resources")

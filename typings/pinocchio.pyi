@@ -210,6 +210,8 @@ class GeometryObject:
     name: str
     parentJoint: int
     parentFrame: int
+    placement: SE3
+    geometry: object
 
 class CollisionPair:
     def __init__(self, first: int, second: int) -> None: ...

@@ -1,11 +1,11 @@
-"""The commands `heat`, `hand-guiding`, `preset-search`, `identify`, `posture-search`.
+"""The commands of this room: `heat`, `xray`, `identify`, and the searches.
 
 Heavy imports wait until one is used.
 """
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from experiments.common.options import (
     setting_options,
 )
 from experiments.common.signals import heed_stop_signals
+
+if TYPE_CHECKING:
+    from experiments.heat.xray.standing_model import Assumptions
 
 
 @setting_options
@@ -139,7 +142,7 @@ def preset_search_command(
     json_file: JsonOption = None,
 ) -> None:
     """Find the preset 'document' from the published column 'without' alone."""
-    from experiments.heat.preset_search import run_preset_search  # noqa: PLC0415  # heavy
+    from experiments.heat.presets.search import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed, json_file))
 
@@ -185,6 +188,92 @@ def identify_command(
         trusts_units=trust_units,
     )
     run_identify(cfg, robot, json_file)
+
+
+def xray_command(
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="LOG", help="A run folder, a CSV file or a Parquet file."
+        ),
+    ] = None,
+    feet: Annotated[
+        str,
+        typer.Option(
+            help="placed: they stand beside each other as the posture has them (2 mm, "
+            "0.5°); anywhere: not known."
+        ),
+    ] = "placed",
+    floor: Annotated[
+        float, typer.Option(metavar="DEG", help="How level the floor is.")
+    ] = 0.17,
+    mass: Annotated[
+        float,
+        typer.Option(metavar="MM", help="How right the model's centre of mass is."),
+    ] = 0.4,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it, as .png or .svg."),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="No LOG: X-ray N simulated robots, and count who is right.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of --trials.")] = 0,
+    joints_off: Annotated[
+        int, typer.Option(help="Of --trials: leg joints of each that are off.")
+    ] = 1,
+    seconds: Annotated[
+        float, typer.Option(help="Of --trials: length of each log in s.")
+    ] = 15.0,
+    posture: Annotated[
+        str | None, typer.Option(help="Of --trials: held; default: PoseInit.")
+    ] = None,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Find where the heat of a standing robot comes from, and which joint is off."""
+    from models import BadInput, default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+
+    folder = robot or default_robot_folder()
+    assumptions = _assumptions(feet, floor, mass)
+    if (source is None) == (trials is None):
+        raise BadInput("give a LOG to X-ray, or --trials N for simulated robots.")
+    if trials is not None:
+        from experiments.heat.xray.trials import TrialsCfg, run_trials_command  # noqa: PLC0415  # heavy
+
+        cfg = TrialsCfg(
+            robots=trials,
+            seed=seed,
+            joints_off=joints_off,
+            seconds=seconds,
+            robot=folder,
+            posture=posture,
+            assumptions=assumptions,
+        )
+        heed_stop_signals()
+        raise typer.Exit(run_trials_command(cfg, json_file))
+    if source is not None:
+        from experiments.heat.xray.run_xray import run_xray_command  # noqa: PLC0415  # heavy
+        from experiments.heat.xray.xray import XrayCfg  # noqa: PLC0415  # heavy
+
+        asked = XrayCfg(source=source, assumptions=assumptions)
+        raise typer.Exit(run_xray_command(asked, load_robot(folder), json_file, figure))
+
+
+def _assumptions(feet: str, floor_deg: float, mass_mm: float) -> "Assumptions":
+    from math import radians  # noqa: PLC0415  # beside what is heavy
+
+    from experiments.heat.xray.standing_model import Assumptions  # noqa: PLC0415  # heavy
+
+    return Assumptions(
+        feet=feet,  # type: ignore[arg-type]  # checked by Assumptions
+        floor_rad=radians(floor_deg),
+        com_m=0.001 * mass_mm,
+    )
 
 
 def posture_search_command(

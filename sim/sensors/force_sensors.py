@@ -43,8 +43,9 @@ class ForceSensors:
         self._column = np.array([k for ks in under for k in ks], dtype=np.intp)
         self._share = np.zeros((len(under), self._size.max(initial=0), 3))
         for share, ks in zip(self._share, under, strict=True):
-            xy = np.array([sensors[k].position[:2] for k in ks])
-            share[: len(ks)] = np.linalg.pinv(np.vstack([np.ones(len(ks)), xy.T]))
+            share[: len(ks)] = share_map(
+                np.array([sensors[k].position[:2] for k in ks])
+            )
         self._position = np.zeros((len(under), 3))
         self._rotation = np.zeros((len(under), 3, 3))
         self._force = np.zeros(len(under))
@@ -79,6 +80,38 @@ class ForceSensors:
         )
 
 
+def share_map(positions: FloatArray) -> FloatArray:
+    """Return what makes shares of a load before they are cut, (n, 3).
+
+    Args:
+        positions: (n, 2) of the sensors of a sole in the link frame, in m.
+    """
+    return np.linalg.pinv(np.vstack([np.ones(len(positions)), positions.T]))
+
+
+@numba.njit(cache=True)
+def shares_of_load(share: FloatArray, load: FloatArray, size: int) -> FloatArray:
+    """Return the force on each sensor of a sole, without noise and steps.
+
+    Args:
+        share: (at least `size`, 3) as of `share_map`.
+        load: (3,) F in N, F x and F y in N·m, link frame.
+        size: how many sensors there are.
+
+    Returns:
+        As many forces as `share` has rows, in N.
+    """
+    f = share @ load
+    total = 0.0
+    for slot in range(size):
+        f[slot] = max(f[slot], 0.0)
+        total += f[slot]
+    scale = load[0] / total if total > 0.0 else 0.0
+    for slot in range(size):
+        f[slot] = f[slot] * scale
+    return f
+
+
 @numba.njit(cache=True)
 def _share_load(
     ground_normal: FloatArray,
@@ -104,15 +137,10 @@ def _share_load(
         load[0] = force[i] * along_normal
         about_sole = (moment[i] * along_normal - load[0] * position[i]) @ R
         load[1], load[2] = about_sole[0], about_sole[1]
-        f = share[i] @ load
-        total = 0.0
-        for slot in range(size[i]):
-            f[slot] = max(f[slot], 0.0)
-            total += f[slot]
-        scale = load[0] / total if total > 0.0 else 0.0
+        f = shares_of_load(share[i], load, size[i])
         for slot in range(size[i]):
             c = column[k]
-            reading = f[slot] * scale + noise[c] * normal[k]
+            reading = f[slot] + noise[c] * normal[k]
             if step[c] > 0.0:
                 reading = np.rint(reading / step[c]) * step[c]
             fsr[c] = min(max(0.0, reading), largest[c])  # in this order never -0.0

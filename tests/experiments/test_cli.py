@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from experiments import cli
 from experiments.bench.run_bench import BenchCfg, BenchResult, Machine
 from experiments.cli import ORDER, app
-from experiments.heat.preset_search import JOINTS, PresetCandidate
+from experiments.heat.presets.search import JOINTS, PresetCandidate
 from models import BadInput
 
 
@@ -126,7 +126,7 @@ def test_a_preset_search_tells_what_it_reached(
         reached=np.array([108.0, 51.0, 80.0, 60.5]),
         cost=2.5,
     )
-    monkeypatch.setattr("experiments.heat.preset_search.find_preset", lambda *_: best)
+    monkeypatch.setattr("experiments.heat.presets.search.find_preset", lambda *_: best)
     words = ["preset-search", "--out", str(tmp_path / "new.yaml"), "--json", "-"]
     ran = CliRunner().invoke(app, words)
     told = json.loads(ran.stdout)

@@ -39,7 +39,7 @@ Rows = list[tuple[int, list[str]]]
 """Number of the line, and its cells."""
 
 
-def _read_rows(path: Path) -> tuple[list[str], Rows]:
+def read_rows(path: Path) -> tuple[list[str], Rows]:
     """Return the names of the columns, and the rows that are no comment (#).
 
     Raises:
@@ -93,15 +93,23 @@ def _read_rows(path: Path) -> tuple[list[str], Rows]:
     return header, body
 
 
-def _column(path: Path, header: list[str], rows: Rows, name: str) -> FloatArray:
+def read_column(path: Path, header: list[str], rows: Rows, name: str) -> FloatArray:
     """Return the numbers of a column; NaN where a cell is empty.
 
     Raises:
         BadInput: a cell is no number.
     """
+    place = header.index(name)
+    texts = [cells[place] for _, cells in rows]
+    whole = "".join(texts)
+    if whole.isascii() and "_" not in whole:  # float is as strict as `number_of` then
+        try:
+            return np.array([float(text) for text in texts])
+        except ValueError:
+            pass  # empty cells, decimal commas, or what is no number
     values, bad = [], []
     for number, cells in rows:
-        cell = cells[header.index(name)]
+        cell = cells[place]
         text = cell.strip()
         text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
         try:
@@ -170,7 +178,7 @@ def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
             impossible in its unit, or too little is left.
     """
     cfg = cfg or CsvCfg()
-    header, rows = _read_rows(path)
+    header, rows = read_rows(path)
     time_name = _one_of(path, header, tuple(TIMES))
     degree_name = _one_of(path, header, tuple(TEMPERATURES))
     drives = (*CURRENTS, TORQUE)
@@ -181,7 +189,7 @@ def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
             f"too, or name a joint of the robot."
         )
     names = (time_name, degree_name, drive_name)
-    time_s, degc, drive = (_column(path, header, rows, name) for name in names)
+    time_s, degc, drive = (read_column(path, header, rows, name) for name in names)
     repairs = []
     read = [cells[header.index(name)].strip() for _, cells in rows for name in names]
     if any(map(_DECIMAL_COMMA.fullmatch, read)):

@@ -8,7 +8,7 @@ import pytest
 from experiments.common.builtin_files import BuiltinFiles
 from experiments.heat import published
 from experiments.heat.experiment import HeatCfg, plan_trials, with_preset
-from experiments.heat.preset_search import JOINTS, START_RANGE, opposed
+from experiments.heat.presets.search import JOINTS, START_RANGE, opposed
 from experiments.heat.published import load_preset, preset_names
 from models import RobotDataError, UnknownName, default_robot_folder, load_robot
 

@@ -1,0 +1,335 @@
+"""What the legs' motors lose, what of it carries the robot, what would be saved.
+
+A motor loses c <T²>, c = R / K². Of all contact forces that carry the robot in its true
+posture, one set costs the least (`controllers.heat_minimization.least_loss`): its
+torques T* are needed, c T*² a motor. The rest is useless: the soles press against each
+other by **one internal wrench** w, which does to the left sole what it does, opposite,
+to the right one,
+
+    T = T* - S (C_l - C_r) w.
+
+A motor may need more than it has now, so that others need less: its useless watts are
+then negative; their sum over the legs never is.
+
+**What a set-point would save.** Both soles flat on the floor where they stand, the
+servos as springs, no gear friction:
+
+    T = kp (θ* - θ),   T = S (g - Σ C_i w_i),   sole beside sole as now, but flat
+
+are solved for angles and wrenches after the set-point θ* of the joint that is off was
+moved by minus its error. Stuck gears may keep part of the old torques.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import root
+
+from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
+from controllers.heat_minimization.standing_problem import (
+    StandingProblem,
+    build_standing_problem,
+    joule_loss,
+    sole_axes,
+    sole_normals,
+    sole_points,
+)
+from controllers.stiffness.dynamics import Dynamics
+from experiments.heat.xray.standing import Standing
+from experiments.heat.xray.standing_model import (
+    N_SHARED,
+    StandingFit,
+    StandingModel,
+)
+from models import BadInput
+from models.values import FloatArray
+from sim.thermal import HeatingCfg, make_heating
+
+LIMIT_DEGC = 80.0
+"""Where the robot of [ES2659053T3] is shut down."""
+AHEAD_S = 900.0
+"""How far temperatures are foretold: 15 minutes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotorLoss:
+    """A motor of the legs, as it stands now."""
+
+    motor: str
+    effort_nm: float
+    """Mean torque on the joint's side."""
+    loss_w: float
+    needed_w: float
+    temperature_degc: float | None
+    time_to_limit_s: float | None
+    """At the present loss; None: never, or no temperature."""
+
+    @property
+    def useless_w(self) -> float:
+        """What it loses beyond its part of the least."""
+        return self.loss_w - self.needed_w
+
+
+@dataclass(frozen=True, kw_only=True)
+class InternalWrench:
+    """What the ground does to the left sole for nothing, and opposite to the right one.
+
+    Axes: ahead, to the left, up; about the point midway between the soles.
+    """
+
+    force_n: tuple[float, float, float]
+    moment_nm: tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LegLosses:
+    """The heat of the legs."""
+
+    motors: tuple[MotorLoss, ...]
+    wrench: InternalWrench
+
+    @property
+    def loss_w(self) -> float:
+        """Of all motors of the legs."""
+        return sum(motor.loss_w for motor in self.motors)
+
+    @property
+    def needed_w(self) -> float:
+        """The least that carries the robot in this posture."""
+        return sum(motor.needed_w for motor in self.motors)
+
+    @property
+    def useless_w(self) -> float:
+        """The rest."""
+        return self.loss_w - self.needed_w
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """What moving one set-point would save."""
+
+    joint: str
+    set_point_deg: float
+    """By how much its set-point is moved."""
+    loss_w: float
+    """Of the legs now."""
+    loss_after_w: float
+    """And then."""
+    cooler_k: dict[str, float]
+    """Motor to how much cooler it is after 15 minutes; empty without temperatures."""
+
+    @property
+    def saved_w(self) -> float:
+        """In W."""
+        return self.loss_w - self.loss_after_w
+
+
+class LegAccount:
+    """Splits the heat of one log under one explanation."""
+
+    def __init__(self, model: StandingModel, seen: Standing, fit: StandingFit) -> None:
+        """Take the state that explains the log.
+
+        Raises:
+            BadInput: no forces at the soles carry the robot in it.
+        """
+        robot = model.robot
+        self._model, self._seen, self._fit, self._robot = model, seen, fit, robot
+        points = sole_points(robot)
+        self._foot = np.array([robot.feet.index(p.effector) for p in points])
+        self._dynamics = Dynamics(robot, points)
+        self._loss = joule_loss(robot)
+        self._up = model.up(fit)
+        self.problem, self.least = self._least()
+
+    def losses(self) -> LegLosses:
+        """Return watts, times to the limit and the internal wrench."""
+        seen, robot = self._seen, self._robot
+        times = None
+        if seen.temperature is not None:
+            heating = make_heating(robot, HeatingCfg())
+            heating.reset(seen.temperature)
+            times = heating.time_to_reach(seen.mean_square, LIMIT_DEGC)
+        motors = []
+        for m in np.flatnonzero(self._loss > 0.0):
+            degc = None if seen.temperature is None else float(seen.temperature[m])
+            time_s = None if times is None else float(times[m])
+            motors.append(
+                MotorLoss(
+                    motor=robot.motor_names[m],
+                    effort_nm=float(seen.effort[m]),
+                    loss_w=float(self._loss[m] * seen.mean_square[m]),
+                    needed_w=float(self._loss[m] * self.least.motor_effort[m] ** 2),
+                    temperature_degc=degc,
+                    time_to_limit_s=(
+                        time_s if time_s is not None and np.isfinite(time_s) else None
+                    ),
+                )
+            )
+        return LegLosses(motors=tuple(motors), wrench=self._internal_wrench())
+
+    def saving(self, joint: str, degrees: float) -> Saving | None:
+        """Return what it saves to move the set-point of a joint by -degrees.
+
+        None where the robot would not stand on both soles then.
+        """
+        robot, seen = self._robot, self._seen
+        k = robot.leg_joints.index(joint)
+        shift = np.zeros(len(robot.leg_joints))
+        shift[k] = -np.deg2rad(degrees)
+        effort = settled_effort(self._model, self._fit, shift)
+        if effort is None:
+            return None
+        after = np.where(self._loss > 0.0, effort**2, seen.mean_square)
+        cooler: dict[str, float] = {}
+        if seen.temperature is not None:
+            heating = make_heating(robot, HeatingCfg())
+            heating.reset(seen.temperature)
+            gain = heating.predict(seen.mean_square, AHEAD_S) - heating.predict(
+                after, AHEAD_S
+            )
+            cooler = {
+                robot.motor_names[m]: float(gain[m])
+                for m in np.flatnonzero(self._loss > 0.0)
+            }
+        return Saving(
+            joint=joint,
+            set_point_deg=-degrees,
+            loss_w=float(self._loss @ seen.mean_square),
+            loss_after_w=float(self._loss @ after),
+            cooler_k=cooler,
+        )
+
+    def _least(self) -> tuple[StandingProblem, LeastLoss]:
+        dynamics = self._dynamics
+        dynamics.update(self._model.true_angles(self._fit))
+        problem = build_standing_problem(
+            dynamics,
+            self._robot,
+            self._up,
+            np.arange(len(self._foot)),
+            loss=self._loss,
+            normals=sole_normals(dynamics.point_positions, self._foot, self._up),
+        )
+        least = solve_least_loss(problem)
+        if not least.is_balanced:
+            raise BadInput(
+                f"{self._seen.name}: no forces at the soles carry the robot at these "
+                "angles; give a log that ends with it standing on both feet."
+            )
+        return problem, least
+
+    def _least_wrenches(self) -> FloatArray:
+        """Return the wrenches of the least loss as `StandingModel.wrenches` does."""
+        dynamics, up = self._dynamics, self._up
+        dynamics.update(self._model.true_angles(self._fit))
+        normals = sole_normals(dynamics.point_positions, self._foot, up)
+        forces = np.einsum("ka,kab->kb", self.least.forces, sole_axes(normals))
+        moments = np.cross(dynamics.point_positions, forces)
+        each = np.hstack((forces, moments))
+        return np.array([each[self._foot == i].sum(0) for i in range(2)])
+
+    def internal(self) -> FloatArray:
+        """Return the internal wrench on the first sole, (6,).
+
+        Force, then moment about the base's origin, in the base's axes.
+        """
+        extra = self._model.wrenches(self._fit) - self._least_wrenches()
+        return np.asarray(0.5 * (extra[0] - extra[1]))
+
+    def _internal_wrench(self) -> InternalWrench:
+        w = self.internal()
+        self._dynamics.update(self._model.true_angles(self._fit))
+        points = self._dynamics.point_positions
+        middle = 0.5 * sum(points[self._foot == i].mean(0) for i in range(2))
+        moment = w[3:] - np.cross(middle, w[:3])
+        ahead = np.array([1.0, 0.0, 0.0])
+        ahead -= self._up * (ahead @ self._up)
+        ahead /= np.linalg.norm(ahead)
+        axes = np.array([ahead, np.cross(self._up, ahead), self._up])
+        x, y, z = (axes @ w[:3]).tolist()
+        mx, my, mz = (axes @ moment).tolist()
+        return InternalWrench(force_n=(x, y, z), moment_nm=(mx, my, mz))
+
+
+def settled_effort(
+    model: StandingModel, fit: StandingFit, shift: FloatArray
+) -> FloatArray | None:
+    """Return the motors' torques after set-points were moved, gears without friction.
+
+    Args:
+        model: of the log.
+        fit: the state now.
+        shift: (n_legs,) of the set-points, in rad.
+
+    Returns:
+        (n_motors,) in N·m; None where both soles flat on the floor do not carry it.
+    """
+    equilibrium = _Equilibrium(model, fit, shift)
+    found = root(equilibrium.residual, equilibrium.start, method="hybr")
+    if not found.success and np.abs(found.fun).max() > 1e-3:
+        return None
+    return equilibrium.effort(found.x)
+
+
+class _Equilibrium:
+    """Springs between set-points and soles: 12 angles and a wrench on the second."""
+
+    def __init__(
+        self, model: StandingModel, fit: StandingFit, shift: FloatArray
+    ) -> None:
+        robot = model.robot
+        self._model, self._robot = model, robot
+        self._legs = model.legs
+        self._n = len(self._legs)
+        self._error = fit.error
+        kp = np.array([joint.kp for joint in robot.joints])[self._legs]
+        self._motors = robot.motor_of_joint[self._legs]
+        effort = model.standing.effort
+        self._kp = kp
+        # Motors measure the mean of their joints' angles.
+        self._set_point = (
+            self._measured(model.q[self._legs]) + effort[self._motors] / kp
+        )
+        self._set_point += shift
+        self._apart = model.q[self._legs] - self._measured(model.q[self._legs])
+        self._effort = effort
+        q = model.true_angles(fit)
+        self._other = q
+        z = fit.z[:N_SHARED].copy()
+        state = model.place(q, z)
+        self._beside = state.place
+        self._up_in_sole = state.rotation.T @ model.up(fit)
+        self._second = slice(self._n, self._n + 6)
+        self.start = np.concatenate((q[self._legs], z[6:12]))
+
+    def residual(self, x: FloatArray) -> FloatArray:
+        """Return torques and closure that are left over."""
+        q = self._other.copy()
+        q[self._legs] = x[: self._n]
+        measured = x[: self._n] - self._error
+        mean = self._measured(measured)
+        state = self._model.balance(q, x[self._second], self._up_in_sole)
+        servo = self._kp * (self._set_point - mean)
+        torque = (self._model.sharing @ state.tau)[self._motors]
+        rows = servo - torque
+        # Of joints on one motor the second says how they stand to each other.
+        _, first = np.unique(self._motors, return_index=True)
+        follows = np.ones(self._n, dtype=np.bool_)
+        follows[first] = False
+        rows = np.where(follows, 100.0 * (measured - mean - self._apart), rows)
+        closure = np.array([*(state.place - self._beside), *state.unevenness])
+        return np.concatenate((rows, 100.0 * closure))
+
+    def effort(self, x: FloatArray) -> FloatArray:
+        """Return the motors' torques, (n_motors,) in N·m."""
+        q = self._other.copy()
+        q[self._legs] = x[: self._n]
+        state = self._model.balance(q, x[self._second], self._up_in_sole)
+        return np.asarray(self._model.sharing @ state.tau)
+
+    def _measured(self, angles: FloatArray) -> FloatArray:
+        """Return what the motors measure of leg angles, joint by joint."""
+        count = np.bincount(self._motors)
+        total = np.bincount(self._motors, weights=angles)
+        return np.asarray(total[self._motors] / count[self._motors])

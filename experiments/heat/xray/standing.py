@@ -1,0 +1,223 @@
+"""The last stretch of a log in which the robot stood still, as means of its sensors.
+
+Backwards from the end, as long as every leg joint stays within `STILL_RAD` of where it
+stands then and the soles feel the weight; without its first seconds, in which soles
+settle. Heat is that of all the rest, angles and forces are those of its end. Noise
+averages out; what does not is said by the model of each sensor.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from controllers.stiffness.dynamics import GRAVITY
+from controllers.stiffness.kernels import IndexArray
+from experiments.heat.xray.log import SensorLog
+from models import BadInput, Posture, Robot
+from models.values import FloatArray
+
+STILL_RAD = np.deg2rad(0.4)
+"""Largest way of a joint from where it stands at the end: four steps of an encoder."""
+LAST_ROWS = 50
+"""Whose median is where a joint stands at the end."""
+END_S = 1.0
+"""Over which the last temperature is averaged."""
+SHORTEST_S = 2.0
+"""A stretch that is shorter says nothing: sensors are noisy, and robots swing."""
+SETTLING_S = 5.0
+"""Left out at the begin of the stretch, but no more than half of it."""
+POSE_S = 30.0
+"""Longest time over which angles and forces are averaged."""
+LEAST_ON_SOLES = 0.5
+"""Share of the weight that the force sensors must feel."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Standing:
+    """Means over the stretch; None where the log has no such sensor."""
+
+    name: str
+    """Of the log."""
+    log_s: float
+    """Length of the log."""
+    still_s: float
+    """Length of the stretch at its end whose heat is counted."""
+    rows: int
+    """In the stretch."""
+    q: FloatArray
+    """(n_joints,) measured angles in rad."""
+    target: FloatArray | None
+    """(n_joints,) set-points in rad."""
+    effort: FloatArray
+    """(n_motors,) torques on the joint's side in N·m; 0 for motors without data."""
+    mean_square: FloatArray
+    """(n_motors,) mean squared torques in N²m², the sensor's noise taken off."""
+    temperature: FloatArray | None
+    """(n_motors,) at the end, in °C."""
+    fsr: FloatArray | None
+    """(n_force_sensors,) in N."""
+    accelerometer: FloatArray | None
+    """(3,) in m/s²."""
+    remarks: tuple[str, ...]
+    """What was missing, and what stands for it."""
+
+
+def find_standing(log: SensorLog, robot: Robot) -> Standing:
+    """Return the last stretch of a log in which the robot stood still.
+
+    Raises:
+        BadInput: it moves or hangs to the end, or the stretch lacks a value.
+    """
+    rows = _still_rows(log, robot)
+    time_s = log.time_s[rows]
+    settled_s = time_s[0] + min(SETTLING_S, 0.5 * float(np.ptp(time_s)))
+    rows = rows[time_s >= settled_s]
+    time_s = log.time_s[rows]
+    pose = rows[time_s >= time_s[-1] - POSE_S]
+    remarks = list(log.remarks)
+    q, filled = _joint_means(log, robot, "q", pose)
+    if filled:
+        remarks.append(
+            f"no angles of {_listed(filled)}: taken as in {_posture(robot).name}"
+        )
+    target = None
+    if all(name in log.channels.get("target", {}) for name in robot.leg_joints):
+        target, _ = _joint_means(log, robot, "target", pose)
+    effort, _ = _efforts(log, robot, pose)
+    _, mean_square = _efforts(log, robot, rows)
+    motors = robot.motor_names
+    return Standing(
+        name=log.name,
+        log_s=float(log.time_s[-1] - log.time_s[0]),
+        still_s=float(time_s[-1] - time_s[0]),
+        rows=len(rows),
+        q=q,
+        target=target,
+        effort=effort,
+        mean_square=mean_square,
+        temperature=_all_of(log, "temperature", motors, _last(log, rows)),
+        fsr=_all_of(log, "fsr", [s.name for s in robot.force_sensors], pose),
+        accelerometer=_all_of(log, "accelerometer", ["x", "y", "z"], pose),
+        remarks=tuple(remarks),
+    )
+
+
+def _posture(robot: Robot) -> Posture:
+    from experiments.common.robot_setting import RobotSetting  # noqa: PLC0415
+
+    return robot.posture(RobotSetting().posture_of(robot))
+
+
+def _still_rows(log: SensorLog, robot: Robot) -> IndexArray:
+    """Return the rows of the stretch, as indices."""
+    time_s, angles = log.time_s, log.channels["q"]
+    if len(time_s) < 2 or time_s[-1] - time_s[0] < SHORTEST_S:
+        raise BadInput(
+            f"{log.name} is {np.ptp(time_s):.3g} s long with {len(time_s)} rows; give "
+            f"at least {SHORTEST_S:g} s of a robot that stands."
+        )
+    is_last = time_s >= time_s[-1] - SHORTEST_S
+    is_still = np.ones(len(time_s), dtype=np.bool_)
+    mover, farthest = "", 0.0
+    for name in robot.leg_joints:
+        values = angles[name]
+        known = values[is_last & np.isfinite(values)]
+        if not known.size:
+            raise BadInput(
+                f"{log.name}: q.{name} has no value in the last {SHORTEST_S:g} s; "
+                "leave no leg joint empty."
+            )
+        way = np.abs(values - np.median(known[-LAST_ROWS:]))
+        is_still &= ~(way > STILL_RAD)  # a row without the angle does not end it
+        most = float(np.nanmax(way[is_last]))
+        if most > farthest:
+            mover, farthest = name, most
+    sensors = log.channels.get("fsr", {})
+    is_lifted = np.zeros(len(time_s), dtype=np.bool_)
+    if sensors:
+        load = np.nansum(list(sensors.values()), axis=0)
+        is_lifted = load < LEAST_ON_SOLES * robot.total_mass * GRAVITY
+        is_still &= ~is_lifted
+    moving = np.flatnonzero(~is_still)
+    first = int(moving[-1]) + 1 if moving.size else 0
+    rows = np.arange(first, len(time_s))
+    if rows.size < 2 or time_s[-1] - time_s[rows[0]] < SHORTEST_S:
+        why = f"{mover} moves by {np.rad2deg(farthest):.2f}°"
+        if is_lifted[is_last].any():
+            why = "its soles do not feel its weight"
+        raise BadInput(
+            f"{log.name}: in the last {SHORTEST_S:g} s {why}; give a log that ends "
+            "with the robot standing still on both feet."
+        )
+    return rows
+
+
+def _last(log: SensorLog, rows: IndexArray) -> IndexArray:
+    return np.asarray(rows[log.time_s[rows] >= log.time_s[-1] - END_S])
+
+
+def _mean(values: FloatArray, rows: IndexArray) -> float:
+    known = values[rows]
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if known.size else np.nan
+
+
+def _joint_means(
+    log: SensorLog, robot: Robot, channel: str, rows: IndexArray
+) -> tuple[FloatArray, list[str]]:
+    """Return means of all joints, and which of them the posture stands for."""
+    columns, means, filled = log.channels[channel], [], []
+    angles = _posture(robot).angles
+    for k, name in enumerate(robot.joint_names):
+        mean = _mean(columns[name], rows) if name in columns else np.nan
+        if np.isfinite(mean):
+            means.append(mean)
+            continue
+        if name in robot.leg_joints:
+            raise BadInput(
+                f"{log.name}: {channel}.{name} has no value while the robot stands, "
+                f"from {log.time_s[rows[0]]:g} s on; leave no leg joint empty."
+            )
+        means.append(float(angles[k]))
+        filled.append(name)
+    return np.array(means), filled
+
+
+def _efforts(
+    log: SensorLog, robot: Robot, rows: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and mean squared torques of all motors."""
+    effort, square = np.zeros(len(robot.motors)), np.zeros(len(robot.motors))
+    is_current = bool(log.channels.get("current"))
+    columns = log.channels["current" if is_current else "torque"]
+    for m, motor in enumerate(robot.motors):
+        if motor.name not in columns:
+            continue
+        values = columns[motor.name][rows]
+        values = values[np.isfinite(values)]
+        if not values.size:
+            raise BadInput(
+                f"{log.name}: motor {motor.name} has no current while the robot "
+                f"stands, from {log.time_s[rows[0]]:g} s on; leave none empty."
+            )
+        constant = motor.one_node.torque_constant if is_current else 1.0
+        noise = robot.sensor_rates.current_noise * constant if is_current else 0.0
+        effort[m] = constant * values.mean()
+        mean = float((values**2).mean())
+        square[m] = max(constant**2 * mean - noise**2, effort[m] ** 2)
+    return effort, square
+
+
+def _all_of(
+    log: SensorLog, channel: str, members: list[str] | tuple[str, ...], rows: IndexArray
+) -> FloatArray | None:
+    """Return means of a channel; None where any of its members is missing."""
+    columns = log.channels.get(channel, {})
+    means = [_mean(columns[n], rows) if n in columns else np.nan for n in members]
+    return np.array(means) if means and np.isfinite(means).all() else None
+
+
+def _listed(names: list[str]) -> str:
+    most = 4
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

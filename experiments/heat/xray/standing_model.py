@@ -1,0 +1,572 @@
+"""What explains the sensors of a robot that stands: foot wrenches and angle errors.
+
+Unknown are the wrench w_i of the ground on each of the two soles, the error e_j of each
+leg angle, the true vertical u, the floor's normal n and height h_0. With θ the measured
+angles and everything evaluated at q = θ + e, the means of a log must agree with
+
+    motors      S (g - Σ C_i w_i) = T ± gear friction
+    weight      Σ w_i = (m g u, 0) about the centre of mass
+    soles       the corners c_k that touch:  n·c_k = h_0;  the others: n·c_k >= h_0
+    pressure    each w_i acts within its sole
+    sensors     force sensors: the shares of w_i;  accelerometer: u
+    floor       n = u ± slope
+    feet        place and yaw of one sole beside the other, as the posture has them
+
+S, g, C as in `controllers.heat_minimization.standing_problem`. Each line is a row of
+residuals over its standard deviation, so the sum of squares is -2 log likelihood; a
+hypothesis "joint j is off" is nothing but a wider prior of e_j. Of the three rows of
+the soles and the two of the accelerometer, all pitch joints of a leg share one
+direction nearly, and so do its roll joints: which of them it is, is told by where the
+feet stand. The last row is an assumption that a user has to make true
+(`Assumptions.feet`).
+
+Soles are flat and rigid, the floor is flat; links do not bend; the mass model is right
+to `com_m`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+import numpy as np
+import pinocchio as pin
+from pydantic import Field
+from scipy.optimize import least_squares
+from scipy.spatial import ConvexHull
+
+from controllers.heat_minimization.least_loss import gear_friction
+from controllers.heat_minimization.standing_problem import joule_loss
+from controllers.interface.checked import Checked
+from controllers.stiffness.dynamics import GRAVITY, Dynamics, build_model
+from controllers.stiffness.kernels import BoolArray
+from experiments.heat.xray.standing import Standing
+from models import BadInput, ContactPoint, Posture, Robot
+from models.values import FloatArray, Positive
+from sim.sensors.force_sensors import share_map, shares_of_load
+
+Feet = Literal["placed", "anywhere"]
+DEGREE = np.pi / 180.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions(Checked):
+    """What no sensor tells: standard deviations of what is taken as known."""
+
+    feet: Feet = "placed"
+    """`placed`: the soles stand beside each other as the posture has them, to within
+    `feet_m` and `yaw_rad`: set down on marks, or by eye. `anywhere`: not known."""
+    feet_m: Positive = 0.002
+    yaw_rad: Positive = 0.5 * DEGREE
+    floor_rad: Annotated[float, Field(gt=0.0, le=0.2)] = 0.003
+    """Slope of the floor: 0.2°, a good indoor floor."""
+    com_m: Annotated[float, Field(gt=0.0, le=0.1)] = 0.0004
+    """Of the centre of mass of the model. It is exact in the simulator."""
+    gain: Positive = 0.02
+    """Of the servo: set-point less angle is torque over kp, to within this share."""
+
+
+TORQUE_NM = 0.01
+"""Of a mean torque, beside gear friction."""
+FORCE_N = 0.3
+"""Of the weight."""
+FSR_N = 0.1
+"""Of a mean force, steps and noise averaged: a quarter of a step."""
+CORNER_M = 1e-4
+"""Of the height of a corner: soles sink into the floor by that."""
+EDGE_M = 3e-4
+"""Of the edge of a sole."""
+ACCELEROMETER_RAD = 7e-4
+"""Of the mean of the vertical: gain errors of 10 % at a tilt of 0.4°."""
+UNKNOWN_TILT_RAD = 0.1
+"""Of the vertical, where there is no accelerometer."""
+ANGLE_RAD = 1e-4
+"""Of an angle taken from set-point and torque, beside `gain`."""
+NEAR_EDGE_M = 1.5e-3
+"""A sole whose centre of pressure is so near to an edge may stand on it alone."""
+NEAR_POSTURE_RAD = np.deg2rad(4.0)
+"""Largest distance of a set-point from a posture that the robot is said to hold."""
+MOMENT = 0.1
+"""Scale of moments beside forces in the vector of unknowns, in N·m/N."""
+HEIGHT_M = 1e-3
+"""Scale of h_0."""
+N_WRENCH, N_SHARED = 12, 17
+"""Unknowns of the soles, and all before the angles."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """The underside of a foot: a convex polygon at z = `height` of its link."""
+
+    link: str
+    height: float
+    corners: FloatArray
+    """(n, 2) counter-clockwise in the link's frame, in m."""
+    normals: FloatArray
+    """(n, 2) inward normals of the edges from each corner to the next."""
+
+    def inside(self, place: FloatArray) -> FloatArray:
+        """Return how far a place (2,) is within each edge, (n,) in m."""
+        return np.asarray(((place - self.corners) * self.normals).sum(axis=1))
+
+    def edge_corners(self, edge: int) -> tuple[int, int]:
+        """Return the corners at the ends of an edge."""
+        return edge, (edge + 1) % len(self.corners)
+
+
+def soles_of(robot: Robot) -> tuple[Sole, Sole]:
+    """Return the undersides of both feet, by the URDF's collision boxes.
+
+    A foot without one has its contact points as corners.
+
+    Raises:
+        BadInput: the robot has not two feet.
+    """
+    if len(robot.feet) != 2:
+        raise BadInput(
+            f"robot {robot.name!r} has {len(robot.feet)} feet; the X-ray reads robots "
+            "that stand on two."
+        )
+    model = build_model(robot)
+    shapes = pin.buildGeomFromUrdf(model, str(robot.urdf), pin.GeometryType.COLLISION)
+    left, right = (_sole_of(robot, foot, model, shapes) for foot in robot.feet)
+    return left, right
+
+
+def _sole_of(
+    robot: Robot, foot: str, model: pin.Model, shapes: pin.GeometryModel
+) -> Sole:
+    points = [p for p in robot.contact_points if p.effector == foot]
+    if len(points) < 3:
+        raise BadInput(f"foot {foot} has {len(points)} contact points; give three.")
+    link = points[0].link
+    below = np.array([p.position for p in points])
+    for shape in shapes.geometryObjects:
+        half = getattr(shape.geometry, "halfSide", None)
+        frame = model.frames[shape.parentFrame]
+        if half is None or frame.name != link:
+            continue
+        signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3), -1).reshape(-1, 3)
+        to_link = frame.placement.inverse() * shape.placement
+        corners = np.array([to_link.act(half * sign) for sign in signs])
+        lowest = corners[corners[:, 2] < corners[:, 2].min() + 1e-3]
+        if len(lowest) >= 3 and lowest[:, 2].mean() < below[:, 2].mean() + 1e-3:
+            below = lowest
+    hull = ConvexHull(below[:, :2])
+    corners = below[hull.vertices, :2]
+    along = np.roll(corners, -1, axis=0) - corners
+    normals = np.column_stack((-along[:, 1], along[:, 0]))
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    return Sole(link, float(below[:, 2].mean()), corners, normals)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwoSoles:
+    """The robot on both soles at given angles."""
+
+    place: FloatArray
+    """(3,) x, y in m and yaw in rad of the first sole in the second's frame."""
+    unevenness: FloatArray
+    """(3,) height in m, roll and pitch in rad of the first sole above the second."""
+    rotation: FloatArray
+    """(3, 3) axes of the first sole in the base's."""
+    tau: FloatArray
+    """(n_joints,) torques that hold it, in N·m."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StandingFit:
+    """The most likely state under one hypothesis."""
+
+    z: FloatArray
+    """(n,) scaled unknowns."""
+    width: FloatArray
+    """(n_legs,) prior standard deviations of the angle errors in rad."""
+    residual: FloatArray
+    jacobian: FloatArray
+
+    @property
+    def misfit(self) -> float:
+        """Sum of squared residuals, prior terms included."""
+        return float(self.residual @ self.residual)
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Laplace's approximation, up to a constant that all hypotheses share."""
+        sign, size = np.linalg.slogdet(self.jacobian.T @ self.jacobian)
+        return -0.5 * (self.misfit + float(size)) if sign > 0 else -np.inf
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """(n_legs, n_legs) of the angle errors, in rad²."""
+        whole = np.linalg.inv(self.jacobian.T @ self.jacobian)[N_SHARED:, N_SHARED:]
+        return np.asarray(whole * np.outer(self.width, self.width))
+
+    @property
+    def error(self) -> FloatArray:
+        """(n_legs,) angle errors, true minus measured, in rad."""
+        return self.z[N_SHARED:] * self.width
+
+    def with_widths(self, width: FloatArray) -> "StandingFit":
+        """Return the fit under other priors, to first order about this one."""
+        scale = np.concatenate((np.ones(N_SHARED), width / self.width))
+        n = len(width)
+        jacobian = self.jacobian * scale
+        jacobian[-n:] = 0.0
+        jacobian[-n:, N_SHARED:] = np.eye(n)
+        residual = self.residual.copy()
+        residual[-n:] = self.error / width
+        step = np.linalg.lstsq(jacobian, -residual, rcond=None)[0]
+        z = np.concatenate((self.z[:N_SHARED], self.error / width)) + step
+        return StandingFit(
+            z=z, width=width, residual=residual + jacobian @ step, jacobian=jacobian
+        )
+
+
+class StandingModel:
+    """The residuals of one log; `fit` gives the state under priors of the angles."""
+
+    def __init__(
+        self, robot: Robot, standing: Standing, assumptions: Assumptions
+    ) -> None:
+        """Take the sensors' means, and find which corners of the soles touch."""
+        self.robot, self.assumptions = robot, assumptions
+        self.standing = standing
+        self.soles = soles_of(robot)
+        points = [
+            ContactPoint(
+                name=f"{sole.link}{k}",
+                link=sole.link,
+                position=(float(x), float(y), sole.height),
+                effector=sole.link,
+                fsr=None,
+            )
+            for sole in self.soles
+            for k, (x, y) in enumerate(sole.corners)
+        ]
+        self._dynamics = Dynamics(robot, points)
+        first = len(self.soles[0].corners)
+        self._corners = np.arange(first), np.arange(first, len(points))
+        self._spread = [_spread(sole) for sole in self.soles]
+        self.weight = self._dynamics.mass * GRAVITY
+        self.legs = np.array([robot.joint_index(n) for n in robot.leg_joints])
+        self.sharing = np.equal.outer(
+            np.arange(len(robot.motors)), robot.motor_of_joint
+        ).astype(np.float64)
+        self._counts = joule_loss(robot) > 0.0
+        friction = gear_friction(robot)[self._counts]
+        self._torque_sd = np.sqrt(friction**2 / 3.0 + TORQUE_NM**2)
+        self._sensors = [
+            [k for k, s in enumerate(robot.force_sensors) if s.link == sole.link]
+            for sole in self.soles
+        ]
+        self._share = [
+            share_map(np.array([robot.force_sensors[k].position[:2] for k in ks]))
+            for ks in self._sensors
+            if ks
+        ]
+        self.q, self.width = self._angles()
+        self.posture = _held_posture(robot, standing)
+        self._beside = self._nominal()
+        self._up = self._measured_up()
+        self._touches: tuple[BoolArray, ...] | None = None
+        self._touches = self._find_touching()
+
+    @property
+    def uses_placement(self) -> bool:
+        """Whether the feet are taken to stand as a posture has them."""
+        return self._beside is not None
+
+    @property
+    def touching(self) -> tuple[int, int]:
+        """Corners of each sole that surely touch; two are an edge."""
+        assert self._touches is not None
+        left, right = self._touches
+        return int(left.sum()), int(right.sum())
+
+    def fit(
+        self, width: FloatArray | None = None, start: StandingFit | None = None
+    ) -> StandingFit:
+        """Find the most likely state.
+
+        Args:
+            width: (n_legs,) standard deviations of the angle errors before the log, in
+                rad; None: those of the angle sensors.
+            start: where the search begins; None: from the force sensors.
+        """
+        width = self.width if width is None else width
+        z = self._first_guess()
+        if start is not None:
+            z = start.z.copy()
+            z[N_SHARED:] = start.error / width
+        found = least_squares(self._residual, z, args=(width,), max_nfev=60)
+        return StandingFit(
+            z=found.x,
+            width=width,
+            residual=found.fun,
+            jacobian=np.asarray(found.jac),
+        )
+
+    def wrenches(self, fit: StandingFit) -> FloatArray:
+        """Return the wrenches of the ground on the soles, (2, 6).
+
+        Force in N, then moment in N·m about the base's origin, in the base's axes.
+        """
+        self._dynamics.update(self._true_angles(fit.z, fit.width))
+        found = []
+        for i in range(2):
+            turn, origin, force, moment = self._wrench(fit.z, i)
+            force = turn @ force
+            moment = turn @ moment + np.cross(origin, force)
+            found.append(np.concatenate((force, moment)))
+        return np.array(found)
+
+    def up(self, fit: StandingFit) -> FloatArray:
+        """Return the vertical in the base frame, (3,)."""
+        return self._directions(fit.z)[0]
+
+    def true_angles(self, fit: StandingFit) -> FloatArray:
+        """Return measured angles with their errors taken off, (n_joints,) in rad."""
+        return self._true_angles(fit.z, fit.width)
+
+    def place(self, q: FloatArray, z: FloatArray) -> TwoSoles:
+        """Return how the soles stand at angles q, under the wrenches in z."""
+        self._dynamics.update(q)
+        up = self._directions(np.concatenate((z[:N_SHARED], self.width)))[0]
+        return self._two_soles(z[:12], up)
+
+    def balance(self, q: FloatArray, second: FloatArray, up: FloatArray) -> TwoSoles:
+        """Return the same where the first sole bears what the second does not.
+
+        Args:
+            q: (n_joints,) true angles in rad.
+            second: (6,) scaled wrench on the second sole.
+            up: (3,) the vertical in the axes of the first sole.
+        """
+        dynamics = self._dynamics
+        dynamics.update(q)
+        vertical = dynamics.link_rotation(self.soles[0].link) @ up
+        z = np.concatenate((np.zeros(6), second))
+        turn, origin, force, moment = self._wrench(z, 1)
+        force, moment = turn @ force, turn @ moment
+        moment = moment + np.cross(origin - dynamics.com, force)
+        turn, origin, _, _ = self._wrench(z, 0)
+        force = self.weight * vertical - force
+        moment = -moment - np.cross(origin - dynamics.com, force)
+        z[:6] = np.concatenate((turn.T @ force, turn.T @ moment / MOMENT))
+        return self._two_soles(z, vertical)
+
+    def _two_soles(self, z: FloatArray, up: FloatArray) -> TwoSoles:
+        way, turn = self._beside_second()
+        return TwoSoles(
+            place=self._place_of_feet(),
+            unevenness=np.array([way[2], turn[2, 1], turn[0, 2]]),
+            rotation=self._dynamics.link_rotation(self.soles[0].link).copy(),
+            tau=self._torques(z, up),
+        )
+
+    def _torques(self, z: FloatArray, up: FloatArray) -> FloatArray:
+        """Return g - Σ C_i w_i, (n_joints,) in N·m, at the dynamics' angles."""
+        tau = self._dynamics.gravity_term(-GRAVITY * up)
+        for i in range(2):
+            turn, _, force, moment = self._wrench(z, i)
+            corners = self._corners[i]
+            along = np.broadcast_to(turn.T, (len(corners), 3, 3)).copy()
+            at_corners = self._spread[i] @ np.concatenate((force, moment))
+            tau = tau - self._dynamics.contact_matrix(corners, along) @ at_corners
+        return tau
+
+    def _angles(self) -> tuple[FloatArray, FloatArray]:
+        """Return angles, and standard deviations of those of the legs.
+
+        Set-point and torque resolve an angle finer than an encoder does, as far as the
+        servo's gain is known; where both contradict each other the encoder is right.
+        """
+        robot, seen = self.robot, self.standing
+        step = np.array([joint.encoder_step for joint in robot.joints])
+        q, width = seen.q.copy(), np.maximum(step / np.sqrt(12.0), ANGLE_RAD)
+        if seen.target is not None:
+            kp = np.array([joint.kp for joint in robot.joints])
+            wind_up = seen.effort[robot.motor_of_joint] / kp
+            fine = seen.target - wind_up
+            finer = np.hypot(ANGLE_RAD, self.assumptions.gain * wind_up)
+            shared = np.bincount(robot.motor_of_joint)[robot.motor_of_joint] > 1
+            finer[shared] *= 3.0  # what holds them together gives a little
+            is_known = np.zeros(len(q), dtype=np.bool_)
+            is_known[self.legs] = True
+            better = is_known & (np.abs(fine - q) < 2.0 * step) & (finer < width)
+            q, width = np.where(better, fine, q), np.where(better, finer, width)
+        return q, width[self.legs]
+
+    def _nominal(self) -> FloatArray | None:
+        """Return where one sole is beside the other, as the posture has it."""
+        if self.assumptions.feet == "anywhere" or self.posture is None:
+            return None
+        self._dynamics.update(self.posture.angles)
+        return self._place_of_feet()
+
+    def _place_of_feet(self) -> FloatArray:
+        """Return x, y in m and yaw in rad of the first sole in the second's frame."""
+        way, turn = self._beside_second()
+        return np.array([way[0], way[1], np.arctan2(turn[1, 0], turn[0, 0])])
+
+    def _beside_second(self) -> tuple[FloatArray, FloatArray]:
+        """Return middle and axes of the first sole in the axes of the second."""
+        points = self._dynamics.point_positions
+        first, second = (self._dynamics.link_rotation(s.link) for s in self.soles)
+        way = points[self._corners[0]].mean(0) - points[self._corners[1]].mean(0)
+        return second.T @ way, second.T @ first
+
+    def _measured_up(self) -> FloatArray:
+        """Return the vertical of the accelerometer, else of the soles, base frame."""
+        self._dynamics.update(self.q)
+        a = self.standing.accelerometer
+        if a is not None:
+            up = self._dynamics.link_rotation(self.robot.imu.link) @ a
+        else:
+            axes = [self._dynamics.link_rotation(s.link)[:, 2] for s in self.soles]
+            up = axes[0] + axes[1]
+        return np.asarray(up / np.linalg.norm(up))
+
+    def _first_guess(self) -> FloatArray:
+        z = np.zeros(N_SHARED + len(self.legs))
+        for i, ks in enumerate(self._sensors):
+            if self.standing.fsr is None or not ks:
+                z[6 * i + 2] = 0.5 * self.weight
+                continue
+            force = self.standing.fsr[ks]
+            places = [self.robot.force_sensors[k].position for k in ks]
+            x, y, _ = force @ np.array(places)
+            z[6 * i + 2 : 6 * i + 5] = force.sum(), y / MOMENT, -x / MOMENT
+        self._dynamics.update(self.q)
+        z[16] = float((self._dynamics.point_positions @ self._up).mean()) / HEIGHT_M
+        return z
+
+    def _find_touching(self) -> tuple[BoolArray, ...]:
+        """Return for each sole which corners surely touch.
+
+        From wrenches alone: where the centre of pressure is near an edge, the sole may
+        have tipped about it, and the corners beyond are somewhere above the floor.
+        """
+        fit = self.fit()
+        variance = np.diag(np.linalg.inv(fit.jacobian.T @ fit.jacobian))
+        found = []
+        for i, sole in enumerate(self.soles):
+            _, place = _pressure(fit.z[6 * i : 6 * i + 6])
+            sd = MOMENT * np.sqrt(variance[[6 * i + 4, 6 * i + 3]])
+            sd /= max(fit.z[6 * i + 2], 1.0)
+            doubt = NEAR_EDGE_M + np.sqrt((sole.normals**2) @ (sd**2))
+            touches = np.ones(len(sole.corners), dtype=np.bool_)
+            for edge in np.flatnonzero(sole.inside(place) < doubt).tolist():
+                on_edge = np.isin(np.arange(len(touches)), sole.edge_corners(edge))
+                touches &= on_edge
+            found.append(touches)
+        return tuple(found)
+
+    def _true_angles(self, z: FloatArray, width: FloatArray) -> FloatArray:
+        q = self.q.copy()
+        q[self.legs] += z[N_SHARED:] * width
+        return q
+
+    def _directions(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the vertical and the floor's normal, base frame."""
+        has = self.standing.accelerometer is not None
+        tilt = ACCELEROMETER_RAD if has else UNKNOWN_TILT_RAD
+        up = self._up.copy()
+        up[:2] += tilt * z[12:14]
+        up /= np.linalg.norm(up)
+        normal = up.copy()
+        normal[:2] += self.assumptions.floor_rad * z[14:16]
+        return up, normal / np.linalg.norm(normal)
+
+    def _wrench(
+        self, z: FloatArray, i: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return axes of a sole, its origin in the base frame, force and moment."""
+        sole = self.soles[i]
+        turn = self._dynamics.link_rotation(sole.link)
+        corners = self._corners[i]
+        middle = sole.corners.mean(0)
+        origin = self._dynamics.point_positions[corners].mean(0)
+        origin = origin - turn @ np.array([*middle, 0.0])
+        part = z[6 * i : 6 * i + 6]
+        return turn, origin, part[:3], MOMENT * part[3:]
+
+    def _residual(self, z: FloatArray, width: FloatArray) -> FloatArray:
+        dynamics, seen, assumed = self._dynamics, self.standing, self.assumptions
+        dynamics.update(self._true_angles(z, width))
+        up, normal = self._directions(z)
+        tau = self._torques(z, up)
+        force, moment = -self.weight * up, np.zeros(3)
+        heights = dynamics.point_positions @ normal - HEIGHT_M * z[16]
+        rows: list[FloatArray] = []
+        for i, sole in enumerate(self.soles):
+            turn, origin, pressing, twisting = self._wrench(z, i)
+            corners = self._corners[i]
+            pressing = turn @ pressing
+            force = force + pressing
+            moment = moment + turn @ twisting
+            moment = moment + np.cross(origin - dynamics.com, pressing)
+            load, place = _pressure(z[6 * i : 6 * i + 6])
+            rows.append(np.minimum(sole.inside(place), 0.0) / EDGE_M)
+            if seen.fsr is not None and self._sensors[i]:
+                on_sole = np.array([load, load * place[0], load * place[1]])
+                shares = shares_of_load(self._share[i], on_sole, len(self._sensors[i]))
+                rows.append((shares - seen.fsr[self._sensors[i]]) / FSR_N)
+            if self._touches is not None:
+                h = heights[corners]
+                flat = np.where(self._touches[i], h, np.minimum(h, 0.0))
+                rows.append(flat / CORNER_M)
+        torque = self.sharing @ tau
+        rows += [
+            (torque - seen.effort)[self._counts] / self._torque_sd,
+            force / FORCE_N,
+            moment / (self.weight * assumed.com_m),
+            np.array([1e-3 * (z[16] - self._first_height)]),
+            z[12:16],
+        ]
+        if self._beside is not None:
+            away = self._place_of_feet() - self._beside
+            sd = np.array([assumed.feet_m, assumed.feet_m, assumed.yaw_rad])
+            rows.append(away / sd)
+        rows.append(z[N_SHARED:])  # the prior of the angles comes last
+        return np.concatenate(rows)
+
+    @cached_property
+    def _first_height(self) -> float:
+        return float(self._first_guess()[16])
+
+
+def _pressure(part: FloatArray) -> tuple[float, FloatArray]:
+    """Return the load of a sole in N and its place (2,) in the link's frame."""
+    load = max(float(part[2]), 1e-3)
+    return load, MOMENT * np.array([-part[4], part[3]]) / load
+
+
+def _spread(sole: Sole) -> FloatArray:
+    """Return the least corner forces (3 n, 6) of a wrench about the sole's origin."""
+    n = len(sole.corners)
+    to_wrench = np.zeros((6, 3 * n))
+    for k, (x, y) in enumerate(sole.corners):
+        to_wrench[:3, 3 * k : 3 * k + 3] = np.eye(3)
+        to_wrench[3:, 3 * k : 3 * k + 3] = [[0.0, 0.0, y], [0.0, 0.0, -x], [-y, x, 0.0]]
+    return np.asarray(np.linalg.pinv(to_wrench))
+
+
+def _held_posture(robot: Robot, seen: Standing) -> Posture | None:
+    """Return the posture that the legs hold; None: they hold no known one."""
+    legs = [robot.joint_index(name) for name in robot.leg_joints]
+    held = seen.q if seen.target is None else seen.target
+
+    def distance(posture: Posture) -> float:
+        return float(np.abs(posture.angles - held)[legs].max())
+
+    on_feet = [p for p in _postures(robot) if set(robot.feet) <= set(p.effectors)]
+    if not on_feet:
+        return None
+    nearest = min(on_feet, key=distance)
+    return nearest if distance(nearest) <= NEAR_POSTURE_RAD else None
+
+
+def _postures(robot: Robot) -> Sequence[Posture]:
+    return list(robot.postures.values())

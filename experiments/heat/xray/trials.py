@@ -1,0 +1,416 @@
+"""Robots with known errors of their joints, X-rayed from their sensors alone.
+
+    nao-testbed xray --trials 50 --seed 1
+
+Each robot stands in the simulator with some leg joints off, drawn from the seed; its
+run folder is all that the X-ray reads. Then the set-point that it blames is moved, as
+it says, and the robot stands on: what that saved is measured. The truth comes from the
+simulator (`experiments.closed_loop.leg_forces`).
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich.console import Console
+
+from controllers.interface.controller import (
+    ControllerWrapper,
+    FixedStiffness,
+    Limits,
+)
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.leg_forces import StandingLoss
+from experiments.closed_loop.loop import Loop, run_for
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.drawing.page import Column, DataTable, Row, number
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.progress import counted_bars
+from experiments.common.robot_setting import RobotSetting
+from experiments.common.signals import exit_status, why_stopped
+from experiments.heat.xray.standing_model import Assumptions
+from experiments.heat.xray.xray import XrayCfg, xray
+from models import BadInput, Robot, load_robot
+from models.values import FloatArray
+from sim.robot import SimulatedRobot
+
+SMALLEST_DEG, LARGEST_DEG = 0.5, 2.0
+"""Size of an error, of either sign."""
+MEASURED_S = 3.0
+"""Over which the true watts are averaged, at the end."""
+MOVED_S = 8.0
+"""How long a robot stands after its set-point was moved."""
+SIZE_DEG, SHARE = 0.3, 0.1
+"""What counts as right: of an error, and of watts."""
+RIGHT_W = 0.05
+"""Watts that differ by less are alike, whatever their share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialsCfg:
+    """What is asked for; see `nao-testbed xray --help`."""
+
+    robots: int
+    seed: int = 0
+    joints_off: int = 1
+    seconds: float = 15.0
+    """Length of each log."""
+    robot: Path
+    posture: str | None = None
+    assumptions: Assumptions
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done.
+
+        Raises:
+            BadInput: a number is out of its range.
+        """
+        if self.robots < 1:
+            raise BadInput(f"--trials is {self.robots}; give at least 1.")
+        if self.seed < 0:
+            raise BadInput(f"--seed is {self.seed}; give a whole number from 0 up.")
+        if not 0 <= self.joints_off <= 12:
+            raise BadInput(f"--joints-off is {self.joints_off}; give 0 to 12.")
+        if not 8.0 <= self.seconds <= 3600.0:
+            raise BadInput(f"--seconds is {self.seconds}; give 8 to 3600.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watts:
+    """A number of the X-ray beside the simulator's."""
+
+    said: float
+    true: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is within 10 %, or 0.05 W."""
+        return abs(self.said - self.true) <= max(SHARE * abs(self.true), RIGHT_W)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the X-ray said of one robot."""
+
+    number: int
+    true_deg: Mapping[str, float]
+    said_deg: Mapping[str, float]
+    """Joints of the best explanation."""
+    first: str | None = None
+    """The most likely joint; None: it was not X-rayed."""
+    probability: float = 0.0
+    """Of the best explanation."""
+    inside: Mapping[str, bool]
+    """Joint that is off to whether the interval, it being the only one, holds it."""
+    rivals: int = 0
+    heat: Watts | None = None
+    needed: Watts | None = None
+    useless: Watts | None = None
+    saved: Watts | None = None
+    """By moving the set-point."""
+    took_s: float = 0.0
+    why: str | None = None
+    """It fell, or moved to the end: not X-rayed."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it said just those that are off."""
+        return self.why is None and set(self.said_deg) == set(self.true_deg)
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether it named them, and all sizes are within 0.3°."""
+        return self.is_named and all(
+            abs(self.said_deg[name] - true) <= SIZE_DEG
+            for name, true in self.true_deg.items()
+        )
+
+
+class _MovesSetPoint(ControllerWrapper):
+    """Stiffness 1, and a shift of the set-points once it is told."""
+
+    _shift: FloatArray | None = None
+
+    def move(self, shift: FloatArray) -> None:
+        self._shift = shift
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        return limits if self._shift is None else replace(limits, shift=self._shift)
+
+
+def drawn_errors(robot: Robot, cfg: TrialsCfg, k: int) -> dict[str, float]:
+    """Return the errors of robot `k` in degrees, by joint."""
+    rng = np.random.default_rng([cfg.seed, k])
+    joints = rng.choice(robot.leg_joints, cfg.joints_off, replace=False)
+    sizes = rng.uniform(SMALLEST_DEG, LARGEST_DEG, cfg.joints_off)
+    signs = rng.choice([-1.0, 1.0], cfg.joints_off)
+    return {
+        str(name): float(sign * size)
+        for name, sign, size in zip(joints, signs, sizes, strict=True)
+    }
+
+
+def run_one(cfg: TrialsCfg, k: int) -> Outcome:
+    """Let robot `k` stand, X-ray its log, and move the set-point that is blamed."""
+    robot = load_robot(cfg.robot)
+    errors = drawn_errors(robot, cfg, k)
+    setting = RobotSetting(
+        robot=cfg.robot,
+        posture=cfg.posture,
+        misalignment_deg=errors,
+        seed=1000 * cfg.seed + k,
+    )
+    posture = setting.posture_of(robot)
+    sim = SimulatedRobot(robot, setting.simulation(), posture)
+    controller = _MovesSetPoint(FixedStiffness())
+    try:
+        loop = Loop(sim, controller, robot.posture(posture).angles)
+        with tempfile.TemporaryDirectory() as folder:
+            square = _record(loop, Path(folder), cfg.seconds, setting)
+            if sim.has_fallen():
+                return Outcome(
+                    number=k, true_deg=errors, said_deg={}, inside={}, why="fell"
+                )
+            begin = time.perf_counter()
+            try:
+                found = xray(
+                    XrayCfg(source=Path(folder), assumptions=cfg.assumptions), robot
+                )
+            except BadInput as error:
+                return Outcome(
+                    number=k, true_deg=errors, said_deg={}, inside={}, why=str(error)
+                )
+            took_s = time.perf_counter() - begin
+        truth = StandingLoss(sim)
+        heat_w = float(truth.loss @ square)
+        solved = truth.solve()
+        needed_w = solved[1].loss_w if solved else np.nan
+        said = found.losses
+        saved = None
+        if found.saving is not None:
+            shift = np.zeros(len(robot.joints))
+            place = robot.joint_index(found.saving.joint)
+            shift[place] = np.deg2rad(found.saving.set_point_deg)
+            sharing = robot.motor_of_joint == robot.motor_of_joint[place]
+            shift[sharing] = shift[place]
+            controller.move(shift)
+            after = _stand(loop, MOVED_S)
+            saved = Watts(
+                said=found.saving.saved_w, true=heat_w - float(truth.loss @ after)
+            )
+        suspects = found.suspects
+        chance = {name: suspects.probability_of(name) for name in suspects.by_joint}
+        return Outcome(
+            number=k,
+            true_deg=errors,
+            said_deg={e.joint: e.degrees for e in suspects.best.errors},
+            first=max(chance, key=lambda name: chance[name]),
+            probability=suspects.best.probability,
+            inside={
+                name: e.low_deg <= true <= e.high_deg
+                for name, true in errors.items()
+                for e in suspects.by_joint[name].errors
+            },
+            rivals=len(suspects.rivals),
+            heat=Watts(said=said.loss_w, true=heat_w),
+            needed=Watts(said=said.needed_w, true=needed_w),
+            useless=Watts(said=said.useless_w, true=heat_w - needed_w),
+            saved=saved,
+            took_s=took_s,
+        )
+    finally:
+        sim.close()
+
+
+def _record(
+    loop: Loop[SimulatedRobot], folder: Path, seconds: float, setting: RobotSetting
+) -> FloatArray:
+    """Stand and record; return the mean squared torques of the end."""
+    sim = loop.sim
+    recording = RunRecording.open(
+        folder,
+        sim.robot,
+        seed=setting.seed,
+        config=setting,
+        command=(),
+        experiment="xray",
+    )
+    with recording.told_if_broken_off():
+        square = _stand(loop, seconds, recording)
+    recording.close("done")
+    return square
+
+
+def _stand(
+    loop: Loop[SimulatedRobot], seconds: float, recording: RunRecording | None = None
+) -> FloatArray:
+    """Stand for a while; return the mean squared torques of its end, (n_motors,)."""
+    sim = loop.sim
+    measured_from_s = sim.time_s + seconds - MEASURED_S
+    total, n = np.zeros_like(sim.mean_square), 0
+
+    def visit(observation: Observation) -> None:
+        nonlocal total, n
+        if recording is not None:
+            recording.row(sim, observation, loop.decided)
+        if sim.time_s > measured_from_s:
+            total, n = total + sim.mean_square, n + 1
+
+    run_for(loop, seconds, visit)
+    return total / n
+
+
+def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Outcome]:
+    """Yield what came of every robot, in their order."""
+    work = Parallel(n_jobs=jobs, return_as="generator")
+    yield from work(delayed(run_one)(cfg, k) for k in range(cfg.robots))
+
+
+def outcome_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
+    """Return a row a robot."""
+    rows = []
+    for one in found:
+        if one.why is not None:
+            said = one.why.splitlines()[0][:60]
+            rows.append(
+                Row(cells=(str(one.number), _errors(one.true_deg), said, *[""] * 5))
+            )
+            continue
+        rows.append(
+            Row(
+                cells=(
+                    str(one.number),
+                    _errors(one.true_deg),
+                    _errors(one.said_deg) or "none",
+                    f"{one.probability:.0%}",
+                    *(
+                        "" if w is None else f"{w.said:.2f} ({w.true:.2f})"
+                        for w in (one.heat, one.needed, one.useless, one.saved)
+                    ),
+                )
+            )
+        )
+    return DataTable(
+        caption=f"X-ray of {cfg.robots} robots, seed {cfg.seed}; (true)",
+        columns=(
+            Column(label="robot"),
+            Column(label="off", is_number=False),
+            Column(label="said", is_number=False),
+            Column(label="with"),
+            Column(label="heat", unit="W"),
+            Column(label="needed", unit="W"),
+            Column(label="useless", unit="W"),
+            Column(label="saved", unit="W"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
+    """Return how often the X-ray was right."""
+    seen = [one for one in found if one.why is None]
+    n = len(found)
+    off = [(one, name) for one in seen for name in one.true_deg]
+    is_inside = [one.inside[name] for one, name in off]
+
+    def of(items: Sequence[bool]) -> str:
+        share = f" ({sum(items) / len(items):.0%})" if items else ""
+        return f"{sum(items)} of {len(items)}{share}"
+
+    def right(watts: Callable[[Outcome], Watts | None]) -> str:
+        known = [w for w in map(watts, seen) if w is not None]
+        return of([w.is_right for w in known])
+
+    missed = [False] * (n - len(seen))
+    rows = [
+        ("robots X-rayed", of([True] * len(seen) + missed)),
+        ("said just which joints are off", of([o.is_named for o in seen] + missed)),
+        (
+            f"and by how much, to {SIZE_DEG:g}°",
+            of([o.is_sized for o in seen] + missed),
+        ),
+        ("most likely joint is off", of([o.first in o.true_deg for o in seen])),
+        ("interval of 95 % holds the error", of(is_inside)),
+        (f"heat of the legs to {SHARE:.0%}", right(lambda o: o.heat)),
+        ("needed watts", right(lambda o: o.needed)),
+        ("useless watts", right(lambda o: o.useless)),
+        ("watts saved by the set-point", right(lambda o: o.saved)),
+    ]
+    if seen:
+        slowest = max(o.took_s for o in seen)
+        middle = median(o.took_s for o in seen)
+        rows.append(
+            ("time of an X-ray, s", f"{number(middle)}, at most {number(slowest)}")
+        )
+    note = (
+        f"{cfg.joints_off} leg joint(s) off by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; "
+        f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. Watts count as right "
+        f"within 10 % or {RIGHT_W:g} W."
+    )
+    return DataTable(
+        caption="How often it was right",
+        columns=(
+            Column(label="", is_number=False),
+            Column(label="robots", is_number=False),
+        ),
+        rows=tuple(Row(cells=cells) for cells in rows),
+        note=note,
+    )
+
+
+def _errors(degrees: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:+.2f}°" for name, value in degrees.items())
+
+
+def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
+    """Run the trials, print both tables; return the exit status.
+
+    Raises:
+        BadInput: a value cannot be used, or a file not be written.
+    """
+    robot = load_robot(cfg.robot)
+    RobotSetting(robot=cfg.robot, posture=cfg.posture).check(robot)
+    check_json_file(json_file)
+    say_if_it_compiles()
+    found: list[Outcome] = []
+    status = 0
+    try:
+        with counted_bars() as bars:
+            task = bars.add_task("robots", total=cfg.robots)
+            for one in run_trials(cfg, min(cfg.robots, os.cpu_count() or 1)):
+                found.append(one)
+                bars.update(task, completed=len(found))
+    except KeyboardInterrupt as stop:
+        print(f"{why_stopped(stop)}; {len(found)} robots.", file=sys.stderr)
+        status = exit_status(stop)
+    console = Console(
+        stderr=json_file == STDOUT, width=None if sys.stdout.isatty() else 120
+    )
+    console.print(outcome_table(cfg, found))
+    console.print(summary_table(cfg, found))
+    write_json(json_file, json_text(_as_json(cfg, found)))
+    return status
+
+
+def _as_json(cfg: TrialsCfg, found: Sequence[Outcome]) -> dict[str, Any]:
+    return {
+        "experiment": "xray-trials",
+        "seed": cfg.seed,
+        "joints_off": cfg.joints_off,
+        "seconds": cfg.seconds,
+        "feet": cfg.assumptions.feet,
+        "trials": [
+            asdict(one) | {"is_named": one.is_named, "is_sized": one.is_sized}
+            for one in found
+        ],
+    }

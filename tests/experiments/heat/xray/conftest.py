@@ -1,0 +1,58 @@
+"""A robot whose left ankle is 1° off, stood for some seconds and logged."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.robot_setting import RobotSetting
+from experiments.heat.xray.log import SensorLog, log_of_run
+from experiments.heat.xray.standing import Standing, find_standing
+from experiments.heat.xray.standing_model import Assumptions, StandingModel
+from experiments.heat.xray.suspects import Suspects, find_suspects
+from models import Robot, load_robot
+from sim.recording.run_folder import read_run
+
+JOINT, DEGREES = "LAnklePitch", -1.0
+
+
+@pytest.fixture(scope="session")
+def robot() -> Robot:
+    return load_robot()
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("xray") / "run"
+    folder.mkdir()
+    setting = RobotSetting(misalignment_deg={JOINT: DEGREES}, seed=7)
+    cfg = TrialCfg.of(
+        setting,
+        controller="fixed",
+        posture="PoseInit",
+        duration_s=8.0,
+        fast_forward=None,
+        folder=folder,
+    )
+    assert run_trial(cfg).failure is None
+    return folder
+
+
+@pytest.fixture(scope="session")
+def log(run_folder: Path, robot: Robot) -> SensorLog:
+    return log_of_run(read_run(run_folder), robot)
+
+
+@pytest.fixture(scope="session")
+def standing(log: SensorLog, robot: Robot) -> Standing:
+    return find_standing(log, robot)
+
+
+@pytest.fixture(scope="session")
+def model(standing: Standing, robot: Robot) -> StandingModel:
+    return StandingModel(robot, standing, Assumptions())
+
+
+@pytest.fixture(scope="session")
+def suspects(model: StandingModel) -> Suspects:
+    return find_suspects(model)

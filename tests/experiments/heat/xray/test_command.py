@@ -1,0 +1,62 @@
+"""`nao-testbed xray`: table, JSON, figure; bad input ends with 2 and no traceback."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app, main
+
+RUNNER = CliRunner()
+
+
+def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) -> None:
+    figure, file = tmp_path / "xray.svg", tmp_path / "xray.json"
+    found = RUNNER.invoke(
+        app, ["xray", str(run_folder), "--figure", str(figure), "--json", str(file)]
+    )
+    assert found.exit_code == 0, found.output
+    assert "LAnklePitch is off by" in found.output
+    assert "Internal wrench" in found.output
+    assert figure.read_text("utf-8").startswith("<?xml")
+    data = json.loads(file.read_text("utf-8"))
+    assert data["experiment"] == "xray"
+    legs = data["legs"]
+    assert legs["loss_w"] == pytest.approx(legs["needed_w"] + legs["useless_w"])
+    assert set(data["joints"]) == {
+        f"{side}{joint}"
+        for side in "LR"
+        for joint in (
+            *("HipYawPitch", "HipRoll", "HipPitch"),
+            *("KneePitch", "AnklePitch", "AnkleRoll"),
+        )
+    }
+    assert data["saving"]["saved_w"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none"], "none is not there"),
+        ([".", "--feet", "placed"], "meta.json"),
+        (["RUN", "--feet", "apart"], "feet"),
+        (["RUN", "--floor", "-1"], "floor_rad"),
+        (["RUN", "--mass", "nan"], "com_m"),
+    ],
+)
+def test_bad_input_ends_with_two(
+    arguments: list[str],
+    said: str,
+    run_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [str(run_folder) if word == "RUN" else word for word in arguments]
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "xray", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "Traceback" not in told

@@ -1,0 +1,215 @@
+"""Logs of three kinds give the same; wrong ones are refused with place and value."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.heat.xray.log import SensorLog, read_sensor_log
+from experiments.heat.xray.standing import find_standing
+from experiments.heat.xray.xray import XrayCfg, cannot_tell, xray
+from models import BadInput, Robot, UnknownName
+from sim.recording.run_folder import read_run
+
+SENSORS = ("q", "target", "current", "temperature", "fsr", "accelerometer")
+
+
+@pytest.fixture(scope="module")
+def frame(run_folder: Path) -> pd.DataFrame:
+    """The columns of the run that a real robot's log would have."""
+    rows = read_run(run_folder).frame
+    kept = [name for name in rows.columns if name.partition(".")[0] in SENSORS]
+    return rows[kept].astype(np.float64).reset_index()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[pd.DataFrame], Path]:
+    def written(frame: pd.DataFrame) -> Path:
+        path = tmp_path / "log.csv"
+        frame.to_csv(path, index=False)
+        return path
+
+    return written
+
+
+def test_folder_csv_and_parquet_give_the_same_answer(
+    frame: pd.DataFrame, run_folder: Path, robot: Robot, tmp_path: Path
+) -> None:
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    found = []
+    for path in (run_folder, tmp_path / "log.csv", tmp_path / "log.parquet"):
+        answer = xray(XrayCfg(source=path), robot).as_json()
+        answer.pop("log")
+        found.append(answer)
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+    assert found[0]["best"]["joints"].keys() == {"LAnklePitch"}
+
+
+def test_other_units_give_the_same_columns(
+    frame: pd.DataFrame, log: SensorLog, robot: Robot, write: Callable[..., Path]
+) -> None:
+    units = {
+        "time_s": ("time_ms", 1000.0),
+        "q": ("q_deg", 180.0 / np.pi),
+        "current": ("current_ma", 1000.0),
+        "fsr": ("fsr_kg", 1.0 / 9.81),
+    }
+    columns = {}
+    for name in frame.columns:
+        prefix, dot, member = name.partition(".")
+        new, factor = units.get(prefix, (prefix, 1.0))
+        columns[f"{new}{dot}{member}"] = factor * frame[name]
+    read = read_sensor_log(write(pd.DataFrame(columns)), robot)
+    for channel in ("q", "current", "fsr"):
+        for member, values in log.channels[channel].items():
+            np.testing.assert_allclose(read.channels[channel][member], values)
+
+
+def refused(
+    path: Path, robot: Robot, match: str, kind: type[Exception] = BadInput
+) -> None:
+    with pytest.raises(kind, match=match):
+        find_standing(read_sensor_log(path, robot), robot)
+
+
+def test_a_time_that_falls_back_is_named_with_its_line(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    rows = frame.head(120).copy()
+    times = rows["time_s"].to_numpy(copy=True)
+    times[100] = times[99]
+    rows["time_s"] = times
+    refused(write(rows), robot, r"log\.csv:102: the time is 2 s after 2 s")
+
+
+def test_a_missing_leg_joint_is_named(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    path = write(frame.drop(columns=["q.LKneePitch"]))
+    refused(path, robot, r"no angle of LKneePitch.*q\.NAME, q_deg\.NAME")
+    path = write(frame.drop(columns=["current.LHipYawPitch"]))
+    refused(path, robot, r"no current of LHipYawPitch")
+
+
+def test_an_unknown_joint_is_refused_with_the_right_name(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    path = write(frame.rename(columns={"q.LKneePitch": "q.LKneePich"}))
+    refused(path, robot, "LKneePich.*LKneePitch", UnknownName)
+
+
+@pytest.mark.parametrize(
+    ("column", "factor", "said"),
+    [
+        ("q.LKneePitch", 180.0 / np.pi, r"q\.LKneePitch is .* rad.*q_deg\.LKneePitch"),
+        ("current.LAnklePitch", 1000.0, r"LAnklePitch is .* A .*current_ma"),
+        ("temperature.LAnklePitch", 10.0, r"temperature\.LAnklePitch is .* °C"),
+    ],
+)
+def test_a_value_in_another_unit_is_refused(
+    column: str,
+    factor: float,
+    said: str,
+    frame: pd.DataFrame,
+    robot: Robot,
+    write: Callable[..., Path],
+) -> None:
+    wrong = frame.copy()
+    wrong[column] *= factor
+    refused(write(wrong), robot, said)
+
+
+def test_force_sensors_in_kg_and_gravity_in_g_are_refused(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    for prefix, said in (("fsr", "fsr_kg"), ("accelerometer", "accelerometer_g")):
+        wrong = frame.copy()
+        for name in wrong.columns:
+            if name.startswith(prefix):
+                wrong[name] /= 9.81
+        refused(write(wrong), robot, said)
+
+
+def test_two_units_of_one_joint_are_refused(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    twice = frame.assign(**{"q_deg.LKneePitch": 0.0})
+    refused(write(twice), robot, "q of LKneePitch twice")
+
+
+def test_a_log_without_time_or_rows_is_refused(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    refused(write(frame.drop(columns=["time_s"])), robot, "no time; give one column")
+    refused(write(frame.head(0)), robot, "a header and no rows")
+    refused(write(frame.head(40)), robot, "0.78 s long with 40 rows")
+    refused(tmp_path / "none.csv", robot, "is not there")
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(b"no parquet")
+    refused(bad, robot, "cannot be read as Parquet")
+    words = frame.astype({"q.LKneePitch": str})
+    words.to_parquet(tmp_path / "words.parquet")
+    refused(tmp_path / "words.parquet", robot, r"'q\.LKneePitch' holds .*give")
+
+
+def test_a_robot_that_moves_to_the_end_is_refused(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    moving = frame.copy()
+    moving["q.LKneePitch"] += 0.02 * np.arange(len(moving)) / 50.0
+    refused(write(moving), robot, r"LKneePitch moves by \d")
+    lifted = frame.copy()
+    for name in lifted.columns:
+        if name.startswith("fsr"):
+            lifted.loc[lifted.index[-20:], name] = 0.0
+    refused(write(lifted), robot, "soles do not feel its weight")
+
+
+def test_missing_values_are_left_out_of_the_means(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    holes = frame.copy()
+    holes.loc[::7, "q.LKneePitch"] = np.nan
+    holes.loc[::5, "current.LKneePitch"] = np.nan
+    seen = find_standing(read_sensor_log(write(holes), robot), robot)
+    assert np.isfinite(seen.q).all()
+    assert np.isfinite(seen.effort).all()
+    empty = frame.assign(**{"q.LKneePitch": np.nan})
+    refused(write(empty), robot, "no angle of LKneePitch")
+    holes.loc[holes.index[-150:], "q.LKneePitch"] = np.nan
+    refused(write(holes), robot, r"q\.LKneePitch has no value in the last 2 s")
+
+
+def test_what_a_log_lacks_is_said(
+    frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
+) -> None:
+    poor = frame[
+        [n for n in frame.columns if n.partition(".")[0] in {"time_s", "q", "current"}]
+    ]
+    poor = poor.drop(columns=["q.HeadYaw", "q.LHand"])
+    found = xray(XrayCfg(source=write(poor)), robot)
+    said = " ".join(cannot_tell(found))
+    for word in ("set-points", "force sensors", "accelerometer", "temperatures"):
+        assert f"no {word}" in said
+    assert "HeadYaw, LHand" in " ".join(found.standing.remarks)
+    assert all(m.time_to_limit_s is None for m in found.losses.motors)
+    assert found.losses.useless_w > 1.0  # the heat itself is told by currents alone
+
+
+def test_torques_stand_in_for_currents(
+    frame: pd.DataFrame, robot: Robot, log: SensorLog, write: Callable[..., Path]
+) -> None:
+    columns = {}
+    constants = {m.name: m.one_node.torque_constant for m in robot.motors}
+    for name in frame.columns:
+        prefix, _, member = name.partition(".")
+        if prefix == "current":
+            columns[f"torque.{member}"] = constants[member] * frame[name]
+        else:
+            columns[name] = frame[name]
+    seen = find_standing(read_sensor_log(write(pd.DataFrame(columns)), robot), robot)
+    np.testing.assert_allclose(seen.effort, find_standing(log, robot).effort)

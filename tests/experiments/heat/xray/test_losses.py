@@ -1,0 +1,140 @@
+"""Needed and useless watts, the internal wrench, and what a set-point saves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from controllers.heat_minimization.standing_problem import sole_axes, sole_normals
+from experiments.heat.xray.losses import LegAccount, settled_effort
+from experiments.heat.xray.standing import Standing
+from experiments.heat.xray.standing_model import StandingModel
+from experiments.heat.xray.suspects import Suspects
+from models import Robot
+from tests.experiments.heat.xray.conftest import DEGREES, JOINT
+
+
+@pytest.fixture(scope="module")
+def account(model: StandingModel, standing: Standing, suspects: Suspects) -> LegAccount:
+    return LegAccount(model, standing, suspects.best.fit)
+
+
+def test_watts_add_up_and_the_needed_ones_are_fewer(account: LegAccount) -> None:
+    losses = account.losses()
+    assert losses.loss_w == pytest.approx(sum(m.loss_w for m in losses.motors))
+    assert losses.useless_w == pytest.approx(losses.loss_w - losses.needed_w)
+    assert 0.0 < losses.needed_w <= losses.loss_w
+
+
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_no_forces_that_carry_the_robot_need_fewer_watts(
+    account: LegAccount, data: st.DataObject
+) -> None:
+    """Any internal forces on top cost more than the needed watts."""
+    problem, least = account.problem, account.least
+    _, _, null = np.linalg.svd(problem.base_map)
+    strength = data.draw(
+        st.lists(st.floats(-2.0, 2.0), min_size=len(null) - 6, max_size=len(null) - 6)
+    )
+    forces = least.forces.ravel() + np.array(strength) @ null[6:]
+    torque = problem.motor_effort(problem.effort(forces.reshape(-1, 3)))
+    assert problem.loss @ torque**2 >= least.loss_w - 1e-6
+
+
+def test_the_internal_wrench_reproduces_the_torques(
+    account: LegAccount, model: StandingModel, suspects: Suspects
+) -> None:
+    """T - T* = -S (C_l - C_r) w, with the torques of the fit."""
+    fit, w = suspects.best.fit, account.internal()
+    state = model.place(model.true_angles(fit), fit.z)
+    extra = model.sharing @ state.tau - account.least.motor_effort
+    # The wrench as forces at the corners of each sole, by least squares.
+    dynamics = account._dynamics
+    dynamics.update(model.true_angles(fit))
+    points = dynamics.point_positions
+    columns = [np.concatenate((e, np.cross(p, e))) for p in points for e in np.eye(3)]
+    spread = np.zeros(3 * len(points))
+    for foot, sign in ((0, 1.0), (1, -1.0)):
+        of_foot = np.repeat(account._foot == foot, 3)
+        A = np.array(columns)[of_foot].T
+        spread[of_foot] = np.linalg.lstsq(A, sign * w, rcond=None)[0]
+    along = np.broadcast_to(np.eye(3), (len(points), 3, 3)).copy()
+    C = dynamics.contact_matrix(np.arange(len(points)), along)
+    assert_allclose(
+        (model.sharing @ (-C @ spread))[account._loss > 0.0],
+        extra[account._loss > 0.0],
+        atol=0.02,  # N·m: weight and balance are fitted, not exact
+    )
+
+
+def test_forces_of_the_least_stand_in_the_axes_of_the_soles(
+    account: LegAccount, model: StandingModel, suspects: Suspects
+) -> None:
+    up = model.up(suspects.best.fit)
+    dynamics = account._dynamics
+    dynamics.update(model.true_angles(suspects.best.fit))
+    axes = sole_axes(sole_normals(dynamics.point_positions, account._foot, up))
+    total = np.einsum("ka,kab->b", account.least.forces, axes)
+    assert_allclose(total, model.weight * up, atol=0.05)
+
+
+def test_a_set_point_moved_back_saves_nearly_all(
+    account: LegAccount, suspects: Suspects
+) -> None:
+    (error,) = suspects.best.errors
+    saving = account.saving(error.joint, error.degrees)
+    assert saving is not None
+    assert saving.set_point_deg == -error.degrees
+    assert saving.saved_w == pytest.approx(account.losses().useless_w, rel=0.05)
+    hottest = max(saving.cooler_k, key=lambda name: saving.cooler_k[name])
+    assert hottest.endswith("AnklePitch")
+
+
+def test_moved_the_other_way_it_heats(account: LegAccount) -> None:
+    saving = account.saving(JOINT, -DEGREES)
+    assert saving is not None
+    assert saving.saved_w < 0.0
+
+
+def test_springs_settle_where_the_servo_equation_holds(
+    model: StandingModel, suspects: Suspects
+) -> None:
+    """Twice the shift, twice the change of torque: soles stick, gears do not."""
+    fit, n = suspects.best.fit, len(model.robot.leg_joints)
+    k = model.robot.leg_joints.index("RKneePitch")
+    efforts = []
+    for degrees in (0.0, 0.1, 0.2):
+        shift = np.zeros(n)
+        shift[k] = np.deg2rad(degrees)
+        effort = settled_effort(model, fit, shift)
+        assert effort is not None
+        efforts.append(effort)
+    once, twice = efforts[1] - efforts[0], efforts[2] - efforts[0]
+    assert_allclose(twice, 2.0 * once, atol=0.01)
+    assert once[model.robot.motor_index("RKneePitch")] > 0.02
+
+
+def test_times_to_the_limit_come_from_the_heating_model(
+    model: StandingModel, standing: Standing, suspects: Suspects, robot: Robot
+) -> None:
+    """C dT/dt = R i² - λ (T - Tₑ), solved for 80 °C."""
+    m = robot.motor_index("RAnklePitch")
+    square = standing.mean_square.copy()
+    square[m] = 4.0
+    hot = replace(standing, mean_square=square)
+    losses = LegAccount(model, hot, suspects.best.fit).losses()
+    one = next(motor for motor in losses.motors if motor.motor == "RAnklePitch")
+    data = robot.motors[m].one_node
+    power = data.resistance / data.torque_constant**2 * 4.0
+    assert one.loss_w == pytest.approx(power)
+    end = data.ambient_degc + power / data.conductance
+    assert standing.temperature is not None
+    start = float(standing.temperature[m])
+    expected = (
+        data.heat_capacity / data.conductance * np.log((end - start) / (end - 80.0))
+    )
+    assert one.time_to_limit_s == pytest.approx(expected, rel=1e-6)
