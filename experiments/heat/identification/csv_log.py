@@ -101,8 +101,7 @@ def read_column(path: Path, header: list[str], rows: Rows, name: str) -> FloatAr
     """
     place = header.index(name)
     texts = [cells[place] for _, cells in rows]
-    whole = "".join(texts)
-    if whole.isascii() and "_" not in whole:  # float is as strict as `number_of` then
+    if "_" not in "".join(texts):  # `float` is as strict as `number_of` then
         try:
             return np.array([float(text) for text in texts])
         except ValueError:

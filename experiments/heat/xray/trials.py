@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from rich.console import Console
 
 from controllers.interface.controller import (
     ControllerWrapper,
@@ -33,8 +32,8 @@ from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.drawing.page import Column, DataTable, Row, number
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
-from experiments.common.progress import counted_bars
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, counted
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.xray.standing_model import Assumptions
@@ -385,17 +384,14 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     found: list[Outcome] = []
     status = 0
     try:
-        with counted_bars() as bars:
-            task = bars.add_task("robots", total=cfg.robots)
+        with counted("robots", cfg.robots) as tell:
             for one in run_trials(cfg, min(cfg.robots, os.cpu_count() or 1)):
                 found.append(one)
-                bars.update(task, completed=len(found))
+                tell(len(found), cfg.robots, "robots")
     except KeyboardInterrupt as stop:
         print(f"{why_stopped(stop)}; {len(found)} robots.", file=sys.stderr)
         status = exit_status(stop)
-    console = Console(
-        stderr=json_file == STDOUT, width=None if sys.stdout.isatty() else 120
-    )
+    console = console_for(json_file, width=120)
     console.print(outcome_table(cfg, found))
     console.print(summary_table(cfg, found))
     write_json(json_file, json_text(_as_json(cfg, found)))
