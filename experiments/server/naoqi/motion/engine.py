@@ -16,7 +16,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ class MotionTask:
     length_s: float = 0.0
     value: object = None
     """What its client gets at the end."""
+    yields: bool = False
     is_over: bool = False
     """Whether its last set-point was submitted: it ends with the next slot."""
 
@@ -134,7 +135,11 @@ class MotionEngine:
     def are_free(self, joints: Iterable[str]) -> bool:
         """Tell whether no task has, or waits for, any of some joints."""
         leaves = self._leaves(joints)
-        return not any(leaves & set(task.leaves) for task in self._tasks.values())
+        return not any(
+            leaves & set(task.leaves)
+            for task in self._tasks.values()
+            if not task.yields
+        )
 
     @property
     def is_moving(self) -> bool:
@@ -152,6 +157,7 @@ class MotionEngine:
         *,
         value: object = None,
         waits: bool = True,
+        yields: bool = False,
     ) -> MotionTask:
         """Begin a task, or let it wait for its joints.
 
@@ -162,6 +168,7 @@ class MotionEngine:
             plan: makes its curves.
             value: what its client gets at the end.
             waits: for joints that are busy; otherwise it fails at once.
+            yields: its joints to whoever asks; it ends then.
         """
         with self._served.access():
             tick = self._ledger.tick
@@ -169,9 +176,10 @@ class MotionEngine:
             leaves = tuple(sorted(self._leaves(joints)))
             parent = self._home(client, leaves)
             owner = f"{parent}/{name} {number}"
-            self._ledger.add_owner(
-                Owner(name=owner, parent=parent, priority=CLIENT_PRIORITY), tick
-            )
+            known = Owner(name=owner, parent=parent, priority=CLIENT_PRIORITY)
+            if yields:
+                known = replace(known, policy=CallbackOnDemand(function=_gives_way))
+            self._ledger.add_owner(known, tick)
             ticket = self._ledger.request(
                 Request(
                     owner=owner,
@@ -191,6 +199,7 @@ class MotionEngine:
                 ticket=ticket,
                 future=Future(),
                 value=value,
+                yields=yields,
             )
             self._tasks[number] = task
             self._served.event("task", said=f"{client}: {name} {number}")

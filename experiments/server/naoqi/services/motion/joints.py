@@ -1,4 +1,4 @@
-"""ALMotion: angles of joints, timed and reactive, and hands."""
+"""ALMotion: angles of joints, timed and reactive; hands; and running tasks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -236,3 +236,40 @@ def _handle(joint: str, given: Any) -> Handle | None:
         raise BadInput(f"a handle of {joint} is {given!r}; give [type, dTime, dAngle].")
     number(given[0])
     return Handle(number(given[1]), number(given[2]))
+
+
+class Tasks(Service):
+    """The part of ALMotion about tasks."""
+
+    def getTaskList(self) -> list[list[object]]:
+        """Return name, number and joints of each task that has not ended."""
+        return [
+            [task.name, task.number, list(task.joints)]
+            for task in self._parts.motion.tasks()
+        ]
+
+    def areResourcesAvailable(self, resourceNames: Names) -> bool:
+        """Tell whether no task has any of some joints."""
+        joints = self._parts.body.joints(resourceNames)
+        return self._parts.motion.are_free(joints)
+
+    def killTask(self, motionTaskID: int) -> bool:
+        """End a task; true where there was one."""
+        motion = self._parts.motion
+        return motion.kill([t for t in motion.tasks() if t.number == motionTaskID]) > 0
+
+    def killTasksUsingResources(self, resourceNames: Names) -> None:
+        """End the tasks that have any of some joints."""
+        self._parts.motion.kill_using(self._parts.body.joints(resourceNames))
+
+    def killAll(self) -> None:
+        """End all tasks."""
+        motion = self._parts.motion
+        motion.kill_using(self._parts.body.body)
+        motion.kill(motion.tasks())
+
+    def killMove(self) -> None:
+        """Do nothing: the robot does not walk."""
+
+    def killWalk(self) -> None:
+        """Do nothing: the robot does not walk."""

@@ -1,0 +1,418 @@
+"""ALMotion: places of parts of the body, and ways of arms, head and torso to places."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from experiments.server.naoqi.arguments import Names, Value, number, whole
+from experiments.server.naoqi.motion.curves import Timed, check_times, through
+from experiments.server.naoqi.motion.engine import check_fraction
+from experiments.server.naoqi.service import Blocks, NotSimulated, Service, ended
+from experiments.server.naoqi.services.motion.kinematics import (
+    Kinematics,
+    of_six,
+    six_of,
+)
+from experiments.server.naoqi.services.motion.settings import (
+    MotionSettings,
+    check_chain,
+)
+from models import BadInput
+
+WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
+Point = Callable[[list[float]], pin.SE3]
+LEGS = ("Legs", "LLeg", "RLeg")
+SHIFT_S = 2.0
+"""Of a shift of the torso between the feet, where no time is given."""
+
+
+class Cartesian(Service):
+    """The part of ALMotion about places and balance."""
+
+    def getPosition(self, name: str, space: int, useSensorValues: bool) -> list[float]:
+        """Return x, y, z, wx, wy, wz of a part, in m and rad."""
+        return six_of(self._pose(name, space, measured=useSensorValues))
+
+    def getTransform(self, name: str, space: int, useSensorValues: bool) -> list[float]:
+        """Return the pose of a part as a matrix of 4 by 4, row by row."""
+        pose = self._pose(name, space, measured=useSensorValues)
+        return [float(x) for x in pose.homogeneous.ravel()]
+
+    def getMass(self, pName: str) -> float:
+        """Return the mass of a joint's link, of a chain, or of the robot, in kg."""
+        kinematics = self._parts.get(Kinematics)
+        if pName in WHOLE:
+            return kinematics.total_mass
+        if pName == "Torso":
+            link = self._served.robot.base_link
+            return next(x.mass for x in self._served.robot.links if x.name == link)
+        return kinematics.mass(self._parts.body.joints([pName]))
+
+    def getCOM(self, pName: str, pSpace: int, pUseSensorValues: bool) -> list[float]:
+        """Return the centre of mass of a part, in m."""
+        kinematics = self._parts.get(Kinematics)
+        names = None if pName in WHOLE else self._parts.body.joints([pName])
+        q = kinematics.angles(measured=pUseSensorValues)
+        return [float(x) for x in kinematics.centre(names, pSpace, q)]
+
+    def getSupportPolygon(self, frame: int, useSensorValues: bool) -> list[list[float]]:
+        """Return the convex outline of the soles, x and y in m."""
+        kinematics = self._parts.get(Kinematics)
+        return kinematics.support(frame, kinematics.angles(measured=useSensorValues))
+
+    # -- timed ways --
+
+    def positionInterpolations(
+        self,
+        effectorNames: Names,
+        frames: Value,
+        paths: Value,
+        axisMasks: Value,
+        relativeTimes: Value,
+        isAbsolute: bool = True,
+    ) -> Blocks:
+        """Move effectors along places x, y, z, wx, wy, wz at times, and wait."""
+        return self._follow(
+            effectorNames, frames, paths, axisMasks, relativeTimes, 6, isAbsolute
+        )
+
+    def transformInterpolations(
+        self,
+        effectorNames: Names,
+        frames: Value,
+        paths: Value,
+        axisMasks: Value,
+        relativeTimes: Value,
+        isAbsolute: bool = True,
+    ) -> Blocks:
+        """Move effectors along poses of 12 or 16 numbers at times, and wait."""
+        return self._follow(
+            effectorNames, frames, paths, axisMasks, relativeTimes, 16, isAbsolute
+        )
+
+    def positionInterpolation(
+        self,
+        chainName: str,
+        space: int,
+        path: Value,
+        axisMask: int,
+        durations: Value,
+        isAbsolute: bool,
+    ) -> Blocks:
+        """Do as `positionInterpolations` with one effector."""
+        return self._follow(
+            [chainName], space, path, axisMask, durations, 6, isAbsolute
+        )
+
+    def transformInterpolation(
+        self,
+        chainName: str,
+        space: int,
+        path: Value,
+        axisMask: int,
+        duration: Value,
+        isAbsolute: bool,
+    ) -> Blocks:
+        """Do as `transformInterpolations` with one effector."""
+        return self._follow(
+            [chainName], space, path, axisMask, duration, 16, isAbsolute
+        )
+
+    # -- reactive --
+
+    def setPositions(
+        self,
+        names: Names,
+        spaces: Value,
+        positions: Value,
+        fractionMaxSpeed: float,
+        axisMask: Value,
+    ) -> None:
+        """Lead effectors to places; do not wait."""
+        self._lead(names, spaces, positions, fractionMaxSpeed, axisMask, 6)
+
+    def setTransforms(
+        self,
+        names: Names,
+        spaces: Value,
+        transforms: Value,
+        fractionMaxSpeed: float,
+        axisMask: Value,
+    ) -> None:
+        """Lead effectors to poses; do not wait."""
+        self._lead(names, spaces, transforms, fractionMaxSpeed, axisMask, 16)
+
+    def setPosition(
+        self,
+        chainName: str,
+        space: int,
+        position: Value,
+        fractionMaxSpeed: float,
+        axisMask: int,
+    ) -> None:
+        """Do as `setPositions` with one effector."""
+        self._lead([chainName], space, position, fractionMaxSpeed, axisMask, 6)
+
+    def setTransform(
+        self,
+        chainName: str,
+        space: int,
+        transform: Value,
+        fractionMaxSpeed: float,
+        axisMask: int,
+    ) -> None:
+        """Do as `setTransforms` with one effector."""
+        self._lead([chainName], space, transform, fractionMaxSpeed, axisMask, 16)
+
+    def changePosition(
+        self,
+        effectorName: str,
+        space: int,
+        positionChange: Value,
+        fractionMaxSpeed: float,
+        axisMask: int,
+    ) -> None:
+        """Lead an effector on by a change of its place; do not wait."""
+        change = [number(one) for one in _checked(positionChange, 6)]
+        now = six_of(self._pose(effectorName, space, measured=False))
+        goal = [a + b for a, b in zip(now, change, strict=True)]
+        self._lead([effectorName], space, goal, fractionMaxSpeed, axisMask, 6)
+
+    def changeTransform(
+        self,
+        chainName: str,
+        space: int,
+        transform: Value,
+        fractionMaxSpeed: float,
+        axisMask: int,
+    ) -> None:
+        """Lead an effector on by a change of its pose; do not wait."""
+        now = self._pose(chainName, space, measured=False)
+        goal = now * _pose_of(_checked(transform, 16))
+        flat = [float(x) for x in goal.homogeneous.ravel()]
+        self._lead([chainName], space, flat, fractionMaxSpeed, axisMask, 16)
+
+    # -- whole body: a robot that stands keeps both feet where they are --
+
+    def wbEnable(self, isEnabled: bool) -> None:
+        """Store the switch: both feet stay fixed, in any case."""
+        self._parts.get(MotionSettings).whole_body = isEnabled
+
+    def wbFootState(self, stateName: str, supportLeg: str) -> None:
+        """Accept feet that stay where they are; refuse to free one."""
+        check_chain(stateName, ("Fixed", "Plane", "Free"))
+        check_chain(supportLeg, LEGS)
+        if stateName == "Free":
+            raise NotSimulated("a foot that leaves the ground")
+
+    def wbEnableBalanceConstraint(self, isEnable: bool, supportLeg: str) -> None:
+        """Store the switch: the balance is not kept for a program here."""
+        del isEnable
+        check_chain(supportLeg, LEGS)
+        self._client.pretended["ALMotion.wbEnableBalanceConstraint"] += 1
+
+    def wbGoToBalance(self, supportLeg: str, duration: float) -> Blocks:
+        """Bring the torso between the feet, and wait; on one leg it is refused."""
+        check_chain(supportLeg, LEGS)
+        if supportLeg != "Legs":
+            raise NotSimulated("standing on one leg")
+        if duration <= 0.0:
+            raise BadInput(f"duration is {duration:g} s; give more than 0.")
+        now = six_of(self._pose("Torso", 2, measured=False))
+        return self._follow(
+            ["Torso"], 2, [now[0], 0.0, *now[2:]], 2, duration, 6, absolute=True
+        )
+
+    def wbGoToBalanceWithSpeed(
+        self, supportLeg: str, fractionMaxSpeed: float
+    ) -> Blocks:
+        """Do as `wbGoToBalance`, by a fraction of the largest speed."""
+        fraction = check_fraction(fractionMaxSpeed)
+        going = self.wbGoToBalance(supportLeg, SHIFT_S / fraction)
+        result: Blocks = type(going)()
+        going.add_done_callback(
+            lambda done: (
+                None if result.done() else result.set_result(done.exception() is None)
+            )
+        )
+        return result
+
+    def wbEnableEffectorControl(self, effectorName: str, isEnabled: bool) -> None:
+        """Refuse: effectors are not controlled with the balance of the whole body."""
+        if isEnabled:
+            raise NotSimulated(
+                f"control of {effectorName} by the whole body",
+                "Use setPositions for an arm or the head.",
+            )
+
+    def wbSetEffectorControl(self, effectorName: str, targetCoordinate: Value) -> None:
+        """Refuse: effectors are not controlled with the balance of the whole body."""
+        del targetCoordinate
+        self.wbEnableEffectorControl(effectorName, True)
+
+    def wbEnableEffectorOptimization(self, effectorName: str, isActive: bool) -> None:
+        """Refuse to optimise an effector."""
+        self.wbEnableEffectorControl(effectorName, isActive)
+
+    # -- inside --
+
+    def _pose(self, name: str, frame: int, *, measured: bool) -> pin.SE3:
+        kinematics = self._parts.get(Kinematics)
+        with self._served.access():
+            return kinematics.pose(name, frame, kinematics.angles(measured=measured))
+
+    def _follow(
+        self,
+        names: list[str],
+        frames: Any,
+        paths: Any,
+        masks: Any,
+        times: Any,
+        size: int,
+        absolute: bool,
+    ) -> Blocks:
+        n = len(names)
+        frame_of, mask_of = _each("frames", frames, n), _each("axisMasks", masks, n)
+        goals = [
+            _path(name, points, then, size)
+            for name, points, then in zip(
+                names, _spread(paths, n), _spread_times(times, n), strict=True
+            )
+        ]
+        if not goals:
+            return ended()
+        kinematics, motion = self._parts.get(Kinematics), self._parts.motion
+        joints: dict[str, tuple[list[float], list[float]]] = {}
+        with self._served.access():
+            q = kinematics.angles(measured=False)
+            for name, frame, mask, (points, then) in zip(
+                names, frame_of, mask_of, goals, strict=True
+            ):
+                here, before = q.copy(), kinematics.pose(name, frame, q)
+                start_s = 0.0
+                for point, time_s in zip(points, then, strict=True):
+                    goal = point if absolute else _moved(before, point, size)
+                    for part in (0.5, 1.0):  # a place half way keeps the path straight
+                        between = _between(before, goal, part)
+                        found = kinematics.solve(name, frame, between, mask, here)
+                        for joint, angle in found.items():
+                            here[kinematics.robot.joint_index(joint)] = angle
+                            way = joints.setdefault(joint, ([], []))
+                            way[0].append(start_s + part * (time_s - start_s))
+                            way[1].append(angle)
+                    before, start_s = goal, time_s
+
+        def plan(start: Mapping[str, float]) -> dict[str, Timed]:
+            return {j: through(start[j], then, at) for j, (then, at) in joints.items()}
+
+        task = motion.begin(
+            self._client.name, "positionInterpolations", [*joints], plan
+        )
+        return task.future
+
+    def _lead(
+        self,
+        names: list[str],
+        frames: Any,
+        goals: Any,
+        fraction: float,
+        masks: Any,
+        size: int,
+    ) -> None:
+        check_fraction(fraction)
+        n = len(names)
+        frame_of, mask_of = _each("spaces", frames, n), _each("axisMask", masks, n)
+        points = [goals] if n == 1 and not isinstance(goals[0], list) else goals
+        kinematics = self._parts.get(Kinematics)
+        if len(points) != n:
+            raise BadInput(f"{n} effectors have {len(points)} places; give as many.")
+        with self._served.access():
+            q = kinematics.angles(measured=False)
+            targets: dict[str, tuple[float, float]] = {}
+            for name, frame, mask, values in zip(
+                names, frame_of, mask_of, points, strict=True
+            ):
+                flat = [number(x) for x in _checked(values, size)]
+                goal = of_six(flat) if size == 6 else _pose_of(flat)
+                found = kinematics.solve(name, frame, goal, mask, q)
+                targets |= {joint: (angle, fraction) for joint, angle in found.items()}
+            self._parts.motion.aim(self._client.name, targets)
+
+
+def _each(what: str, given: Any, n: int) -> list[int]:
+    values = given if isinstance(given, list) else [given] * n
+    if len(values) == 1:
+        values = values * n
+    if len(values) != n:
+        raise BadInput(f"{what} has {len(values)} values for {n} effectors.")
+    return [whole(one) for one in values]
+
+
+def _spread(paths: Any, n: int) -> list[Any]:
+    """Return one list of points an effector, from any nesting of one effector's."""
+    if not isinstance(paths, list) or not paths:
+        raise BadInput("paths are no list of points.")
+    if n == 1:
+        if not isinstance(paths[0], list):
+            return [[paths]]
+        return paths if paths[0] and isinstance(paths[0][0], list) else [paths]
+    if len(paths) != n:
+        raise BadInput(f"{n} effectors have {len(paths)} paths; give one each.")
+    return [p if p and isinstance(p[0], list) else [p] for p in paths]
+
+
+def _spread_times(times: Any, n: int) -> list[Any]:
+    if not isinstance(times, list):
+        return [[times]] * n
+    if times and isinstance(times[0], list):
+        if len(times) != n:
+            raise BadInput(f"{n} effectors have {len(times)} lists of times.")
+        return times
+    return [times] * n
+
+
+def _path(
+    name: str, points: Any, times: Any, size: int
+) -> tuple[list[pin.SE3], list[float]]:
+    then = [number(t) for t in times]
+    if not isinstance(points, list) or len(points) != len(then):
+        raise BadInput(f"{name} has {len(points)} points and {len(then)} times.")
+    check_times(name, then)
+    flat = [[number(x) for x in _checked(point, size)] for point in points]
+    return [of_six(p) if size == 6 else _pose_of(p) for p in flat], then
+
+
+def _checked(values: Any, size: int) -> list[Any]:
+    sizes = {6} if size == 6 else {12, 16}
+    if not isinstance(values, list) or len(values) not in sizes:
+        raise BadInput(
+            f"a point is {values!r}; give {'6' if size == 6 else '12 or 16'} numbers."
+        )
+    return values
+
+
+def _pose_of(values: list[Any]) -> pin.SE3:
+    rows = np.array([number(x) for x in values[:12]]).reshape(3, 4)
+    rotation = rows[:, :3]
+    if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-2):
+        raise BadInput("the first three columns of a transform are no rotation.")
+    u, _, v = np.linalg.svd(rotation)
+    return pin.SE3(u @ v, rows[:, 3].copy())
+
+
+def _moved(before: pin.SE3, change: pin.SE3, size: int) -> pin.SE3:
+    if size == 6:
+        both = zip(six_of(before), six_of(change), strict=True)
+        return of_six([a + b for a, b in both])
+    return before * change
+
+
+def _between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
+    """Return the pose at a part of the way; the rotation turns half at the half."""
+    if part >= 1.0:
+        return b
+    u, _, v = np.linalg.svd(a.rotation + b.rotation)
+    rotation = u @ v if np.linalg.det(u @ v) > 0.0 else b.rotation
+    return pin.SE3(rotation, (1.0 - part) * a.translation + part * b.translation)

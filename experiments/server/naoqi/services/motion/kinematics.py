@@ -1,0 +1,383 @@
+"""Where parts of the body are, by Pinocchio; and the joint angles of other places.
+
+Frames [naoqi-api]: 0 the torso; 1 the world; 2 the robot, the mean of the feet on the
+ground, z up. The pose of the torso in the world is the simulator's truth, as no walk
+estimates it here. A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx).
+
+Inverse kinematics is damped least squares, with joints kept in their ranges:
+
+    dq = Jᵀ (J Jᵀ + λ² I)⁻¹ e
+
+e is the error of the axes in the mask, in the frame that was asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from controllers.stiffness.dynamics import build_model
+from experiments.server.naoqi.client import Parts
+from models import BadInput, UnknownName
+
+FloatArray = NDArray[np.float64]
+TORSO, WORLD, ROBOT = 0, 1, 2
+EFFECTORS = {
+    "Head": "HeadPitch",
+    "LArm": "l_gripper",
+    "RArm": "r_gripper",
+    "LLeg": "l_ankle",
+    "RLeg": "r_ankle",
+}
+"""Effector to the joint or link whose frame it has; a leg's is on the sole below."""
+DAMPING = 0.02
+MOST_STEPS = 60
+LARGEST_STEP = 0.2
+"""In rad: of one step of a joint."""
+CLOSE = 1e-4
+"""Error in m or rad with which a solution is good."""
+NEAR_ENOUGH = 0.03
+"""Error in m or rad up to which the nearest pose is taken, with a warning."""
+ALL_AXES = 63
+
+
+class Kinematics:
+    """Poses of one robot's parts."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Build Pinocchio's model."""
+        self._parts, self._served = parts, parts.served
+        robot = self.robot = parts.served.robot
+        self._model = build_model(robot)
+        self._data = self._model.createData()
+        ids = [self._model.getJointId(name) for name in robot.joint_names]
+        self._iq = np.array([self._model.idx_qs[i] for i in ids])
+        self._iv = np.array([self._model.idx_vs[i] for i in ids])
+        self._q: FloatArray = pin.neutral(self._model)
+        soles = [p for p in robot.contact_points if p.effector in robot.feet]
+        self._sole_z = min((p.position[2] for p in soles), default=0.0)
+        self._links = {link.name: link for link in robot.links}
+
+    # -- poses --
+
+    def angles(self, *, measured: bool) -> FloatArray:
+        """Return all joint angles, measured or commanded, in rad."""
+        served = self._served
+        return np.array(served.seen.q if measured else served.commanded)
+
+    def pose(self, name: str, frame: int, q: FloatArray) -> pin.SE3:
+        """Return the pose of a joint, chain, link or Torso in a frame.
+
+        Raises:
+            UnknownName: there is no such part.
+            BadInput: there is no such frame.
+        """
+        return self._in_frame(frame, q) * self._in_torso(name, q)
+
+    def base_in_world(self) -> pin.SE3:
+        """Return the true pose of the torso in the world."""
+        with self._served.access():
+            truth = self._served.body.sim.truth()
+        x, y, z, w = truth.base_quaternion
+        rotation = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+        return pin.SE3(rotation, np.array(truth.base_position))
+
+    def foot_in_world(self, leg: str) -> list[float]:
+        """Return x, y in m and the yaw in rad of a foot."""
+        pose = self.pose(leg, WORLD, self.angles(measured=True))
+        x, y, _ = pose.translation
+        return [float(x), float(y), yaw_of(pose.rotation)]
+
+    def mass(self, names: Sequence[str]) -> float:
+        """Return the mass of the links behind joints, in kg."""
+        joints = {joint.name: joint for joint in self.robot.joints}
+        return sum(self._links[joints[name].link].mass for name in names)
+
+    @property
+    def total_mass(self) -> float:
+        """Of the whole robot, in kg."""
+        return sum(link.mass for link in self.robot.links)
+
+    def centre(
+        self, names: Sequence[str] | None, frame: int, q: FloatArray
+    ) -> FloatArray:
+        """Return the centre of mass of links behind joints; None: of all; (3,) in m."""
+        joints = {joint.name: joint for joint in self.robot.joints}
+        links = (
+            list(self.robot.links)
+            if names is None
+            else [self._links[joints[name].link] for name in names]
+        )
+        self._update(q)
+        total, moment = 0.0, np.zeros(3)
+        for link in links:
+            place = self._frame(link.name)
+            moment += link.mass * place.act(np.array(link.com))
+            total += link.mass
+        return self._in_frame(frame, q).act(moment / total)
+
+    def support(self, frame: int, q: FloatArray) -> list[list[float]]:
+        """Return the convex outline of both soles, x and y in m."""
+        points = [
+            self._in_frame(frame, q).act(
+                self._at_link(p.link, q).act(np.array(p.position))
+            )
+            for p in self.robot.contact_points
+            if p.effector in self.robot.feet
+        ]
+        return _hull([(float(p[0]), float(p[1])) for p in points])
+
+    # -- inverse kinematics --
+
+    def solve(
+        self, name: str, frame: int, target: pin.SE3, mask: int, q: FloatArray
+    ) -> dict[str, float]:
+        """Return joint angles in rad that bring an effector to a pose.
+
+        Args:
+            name: Head, LArm, RArm or Torso; the torso moves over both feet.
+            frame: of the target.
+            target: pose in that frame.
+            mask: axes that count.
+            q: (n_joints,) where it begins.
+
+        Raises:
+            BadInput: it is out of reach, or that effector cannot be moved standing.
+        """
+        if name == "Torso":
+            return self._solve_torso(frame, target, mask, q)
+        if name not in {"Head", "LArm", "RArm"}:
+            raise BadInput(
+                f"{name} cannot be moved to a place by a robot that stands; give Head, "
+                "LArm, RArm or Torso."
+            )
+        joints = [j for j in self._parts.body.chains[name] if not j.endswith("Hand")]
+        in_frame = self._in_frame(frame, q)
+        wanted = in_frame.inverse() * target
+        return self._descend(joints, [(name, wanted, in_frame.rotation, mask)], q)
+
+    def _solve_torso(
+        self, frame: int, target: pin.SE3, mask: int, q: FloatArray
+    ) -> dict[str, float]:
+        if frame == TORSO:
+            raise BadInput("the torso does not move in its own frame; give 1 or 2.")
+        now = self.pose("Torso", frame, q)
+        place, turn = now.translation.copy(), rpy_of(now.rotation)
+        goal, goal_turn = target.translation, rpy_of(target.rotation)
+        for i in range(3):
+            if mask >> i & 1:
+                place[i] = goal[i]
+            if mask >> (i + 3) & 1:
+                turn[i] = goal_turn[i]
+        wanted = pin.SE3(matrix_of(turn), place)
+        feet = [
+            (leg, wanted.inverse() * now * self._in_torso(leg, q), np.eye(3), ALL_AXES)
+            for leg in ("LLeg", "RLeg")
+        ]
+        joints = [*self._parts.body.chains["LLeg"], *self._parts.body.chains["RLeg"]]
+        return self._descend(joints, feet, q)
+
+    def _descend(
+        self,
+        joints: Sequence[str],
+        goals: Sequence[tuple[str, pin.SE3, FloatArray, int]],
+        q: FloatArray,
+    ) -> dict[str, float]:
+        robot, q = self.robot, q.copy()
+        free = [robot.joint_index(joint) for joint in joints]
+        if "RHipYawPitch" in joints:  # one motor with the left one
+            free.remove(robot.joint_index("RHipYawPitch"))
+        size = np.inf
+        for _ in range(MOST_STEPS):
+            errors, jacobians = [], []
+            for name, wanted, turn, mask in goals:
+                axes = [i for i in range(6) if mask >> i & 1]
+                error, jacobian = self._error(name, wanted, turn, q, free)
+                errors.append(error[axes])
+                jacobians.append(jacobian[axes])
+            e, J = np.concatenate(errors), np.vstack(jacobians)  # noqa: N806
+            size = float(np.abs(e).max(initial=0.0))
+            if size < CLOSE:
+                break
+            step = J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(len(e)), e)
+            step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+            q[free] = np.clip(q[free] + step, robot.lower[free], robot.upper[free])
+            self._couple(q)
+        if size > NEAR_ENOUGH:
+            raise BadInput(
+                f"{goals[0][0]} cannot reach that place: {size:.3f} m or rad are left."
+            )
+        if size > 10 * CLOSE:
+            self._parts.motion.warnings["a place was reached only nearly"] += 1
+        return {joint: float(q[robot.joint_index(joint)]) for joint in joints}
+
+    def _error(
+        self,
+        name: str,
+        wanted: pin.SE3,
+        turn: FloatArray,
+        q: FloatArray,
+        free: Sequence[int],
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return e (6,) and J (6, n) of an effector, in the axes of a frame."""
+        here = self._in_torso(name, q)
+        rotation = wanted.rotation @ here.rotation.T
+        e = np.concatenate([wanted.translation - here.translation, _vector(rotation)])
+        J = self._jacobian(name, here, free)  # noqa: N806
+        both = np.kron(np.eye(2), turn)
+        return both @ e, both @ J
+
+    def _jacobian(self, name: str, here: pin.SE3, free: Sequence[int]) -> FloatArray:
+        """Return the Jacobian of an effector by some joints, (6, n), torso axes."""
+        real = EFFECTORS.get(name, name)
+        kind = pin.JOINT if real in self.robot.joint_names else pin.BODY
+        number = self._model.getFrameId(real, kind)
+        J = pin.computeFrameJacobian(  # noqa: N806
+            self._model, self._data, self._q, number, pin.LOCAL_WORLD_ALIGNED
+        )
+        arm = here.translation - self._data.oMf[number].translation
+        columns = []
+        for i in free:
+            motor = self.robot.joints[i].motor
+            both = [k for k, one in enumerate(self.robot.joints) if one.motor == motor]
+            column = J[:, self._iv[both]].sum(axis=1)
+            column[:3] += np.cross(column[3:], arm)
+            columns.append(column)
+        return np.stack(columns, axis=1)
+
+    def _couple(self, q: FloatArray) -> None:
+        names = self.robot.joint_names
+        for i, joint in enumerate(self.robot.joints):
+            if joint.motor != joint.name:
+                q[i] = q[names.index(joint.motor)]
+
+    # -- inside --
+
+    def _update(self, q: FloatArray) -> None:
+        self._q[self._iq] = q
+        pin.forwardKinematics(self._model, self._data, self._q)
+        pin.updateFramePlacements(self._model, self._data)
+
+    def _frame(self, link: str) -> pin.SE3:
+        place: pin.SE3 = self._data.oMf[self._model.getFrameId(link, pin.BODY)]
+        return place
+
+    def _at_link(self, link: str, q: FloatArray) -> pin.SE3:
+        self._update(q)
+        return pin.SE3(self._frame(link).homogeneous)
+
+    def _in_torso(self, name: str, q: FloatArray) -> pin.SE3:
+        if name == "Torso":
+            return pin.SE3.Identity()
+        self._update(q)
+        real = EFFECTORS.get(name, name)
+        if real in self.robot.joint_names:
+            number = self._model.getJointId(real)
+            return pin.SE3(self._data.oMi[number].homogeneous)
+        if real not in self._links:
+            known = ["Torso", *EFFECTORS, *self.robot.joint_names]
+            raise UnknownName("Part", name, known, "the robot's body")
+        place = pin.SE3(self._frame(real).homogeneous)
+        if name in {"LLeg", "RLeg"}:
+            sole = pin.SE3(np.eye(3), np.array([0.0, 0.0, self._sole_z]))
+            return place * sole
+        return place
+
+    def _in_frame(self, frame: int, q: FloatArray) -> pin.SE3:
+        """Return the pose of the torso in a frame."""
+        if frame == TORSO:
+            return pin.SE3.Identity()
+        if frame == WORLD:
+            return self.base_in_world()
+        if frame != ROBOT:
+            raise BadInput(f"frame is {frame}; give 0 (torso), 1 (world) or 2 (robot).")
+        feet = [self._in_torso(leg, q) for leg in ("LLeg", "RLeg")]
+        up = feet[0].rotation[:, 2] + feet[1].rotation[:, 2]
+        up /= np.linalg.norm(up)
+        ahead = feet[0].rotation[:, 0] + feet[1].rotation[:, 0]
+        ahead -= up * (up @ ahead)
+        ahead /= np.linalg.norm(ahead)
+        rotation = np.stack([ahead, np.cross(up, ahead), up], axis=1)
+        middle = 0.5 * (feet[0].translation + feet[1].translation)
+        return pin.SE3(rotation, middle).inverse()
+
+
+def rpy_of(rotation: FloatArray) -> FloatArray:
+    """Return wx, wy, wz of R = Rz Ry Rx, (3,) in rad."""
+    wy = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
+    wx = np.arctan2(rotation[2, 1], rotation[2, 2])
+    wz = np.arctan2(rotation[1, 0], rotation[0, 0])
+    return np.array([wx, wy, wz])
+
+
+def yaw_of(rotation: FloatArray) -> float:
+    """Return wz in rad."""
+    return float(rpy_of(rotation)[2])
+
+
+def matrix_of(angles: Sequence[float] | FloatArray) -> FloatArray:
+    """Return R = Rz Ry Rx of wx, wy, wz, (3, 3)."""
+    (sx, sy, sz), (cx, cy, cz) = np.sin(angles), np.cos(angles)
+    return np.array(
+        [
+            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+            [-sy, cy * sx, cy * cx],
+        ]
+    )
+
+
+def six_of(pose: pin.SE3) -> list[float]:
+    """Return x, y, z, wx, wy, wz."""
+    return [*map(float, pose.translation), *map(float, rpy_of(pose.rotation))]
+
+
+def of_six(values: Sequence[float]) -> pin.SE3:
+    """Return the pose of x, y, z, wx, wy, wz."""
+    return pin.SE3(matrix_of(values[3:]), np.array(values[:3]))
+
+
+def _vector(rotation: FloatArray) -> FloatArray:
+    """Return the rotation vector of a rotation, (3,) in rad."""
+    skew = 0.5 * np.array(
+        [
+            rotation[2, 1] - rotation[1, 2],
+            rotation[0, 2] - rotation[2, 0],
+            rotation[1, 0] - rotation[0, 1],
+        ]
+    )
+    sine = float(np.linalg.norm(skew))
+    cosine = 0.5 * (np.trace(rotation) - 1.0)
+    angle = float(np.arctan2(sine, cosine))
+    return skew if sine < 1e-9 else skew * (angle / sine)
+
+
+def _hull(points: Sequence[tuple[float, float]]) -> list[list[float]]:
+    """Return the convex outline of points, against the clock (Andrew)."""
+
+    def half(row: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = []
+        for p in row:
+            while len(found) > 1 and _turn(found[-2], found[-1], p) <= 0.0:
+                found.pop()
+            found.append(p)
+        return found[:-1]
+
+    row = sorted(set(points))
+    return [[x, y] for x, y in (*half(row), *half(row[::-1]))]
+
+
+def _turn(
+    a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
+) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+Targets = Mapping[str, float]

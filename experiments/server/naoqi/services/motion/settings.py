@@ -1,0 +1,120 @@
+"""What programs set of ALMotion, for all clients, and the small sway of breathing."""
+
+from collections.abc import Mapping
+from math import pi, sin
+from typing import Any
+
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.motion.curves import Timed
+from models import BadInput, UnknownName
+
+CHAINS = ("Body", "Legs", "Arms", "LArm", "RArm", "Head")
+ARMS = ("Arms", "LArm", "RArm")
+EXTERNAL = ("All", "Move", "Arms", "LArm", "RArm")
+BREATH_RAD = {
+    "LShoulderPitch": 0.03,
+    "RShoulderPitch": 0.03,
+    "LElbowRoll": -0.03,
+    "RElbowRoll": 0.03,
+    "HeadPitch": 0.01,
+}
+"""How far a breath of amplitude 1 moves joints: estimates. The legs stay."""
+BREATH_PIECE_S = 3600.0
+"""Length of a breathing task: it is begun anew then."""
+AFTER_S = 2.0
+"""After a program moved a joint, before the robot breathes again."""
+
+
+class MotionSettings:
+    """Switches and values; what has an effect is said in its method."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin with a robot's usual settings."""
+        self._parts = parts
+        self.config: dict[str, Any] = {}
+        self.notifies = True
+        self.fall_manager = True
+        self.collision = dict.fromkeys(("LArm", "RArm"), True)
+        self.external = dict.fromkeys(EXTERNAL, True)
+        self.idle = dict.fromkeys(CHAINS, False)
+        self.breath = dict.fromkeys(CHAINS, False)
+        self.breath_config = {"Bpm": 12.0, "Amplitude": 0.5}
+        self.distances = {"Orthogonal": 0.1, "Tangential": 0.1}
+        self.move_arms = {"LArm": True, "RArm": True}
+        self.whole_body = False
+        self._breathing: Any = None
+
+    def set_breath(self, client: str, chain: str, *, is_on: bool) -> None:
+        """Let the arms and the head sway, or not."""
+        check_chain(chain, CHAINS)
+        for name in CHAINS if chain == "Body" else (chain,):
+            self.breath[name] = is_on
+        if chain == "Arms":
+            self.breath["LArm"] = self.breath["RArm"] = is_on
+        self._begin_breathing(client)
+
+    def _begin_breathing(self, client: str) -> None:
+        motion, body = self._parts.motion, self._parts.body
+        before, self._breathing = self._breathing, None
+        if before is not None:
+            motion.kill([before])
+        joints = [
+            joint
+            for joint in BREATH_RAD
+            if any(
+                self.breath[chain] and joint in body.chain_joints(chain)
+                for chain in ("LArm", "RArm", "Head")
+            )
+        ]
+        if not joints:
+            return
+        bpm, size = self.breath_config["Bpm"], self.breath_config["Amplitude"]
+        rate = 2.0 * pi * bpm / 60.0
+
+        def plan(start: Mapping[str, float]) -> dict[str, Timed]:
+            return {
+                joint: Timed(
+                    _sway(angle, size * BREATH_RAD[joint], rate), BREATH_PIECE_S
+                )
+                for joint, angle in start.items()
+            }
+
+        task = motion.begin(client, "breathing", joints, plan, yields=True)
+        self._breathing = task
+
+        def go_on(_: Any) -> None:
+            served = self._parts.served
+            if self._breathing is task and served.body.ledger.knows(client):
+                served.after(AFTER_S, lambda: self._go_on(client, task))
+
+        task.future.add_done_callback(go_on)
+
+    def _go_on(self, client: str, task: Any) -> None:
+        """Breathe again after a program moved a joint, unless that was changed."""
+        if self._breathing is task and self._parts.served.body.ledger.knows(client):
+            self._begin_breathing(client)
+
+
+def _sway(middle: float, size: float, rate: float) -> Any:
+    return lambda time_s: middle + size * sin(rate * time_s)
+
+
+def check_chain(chain: str, known: tuple[str, ...]) -> None:
+    """Refuse the name of another chain.
+
+    Raises:
+        UnknownName: it is none of those.
+    """
+    if chain not in known:
+        raise UnknownName("Chain", chain, known, "this call")
+
+
+def check_range(what: str, value: float, least: float, most: float) -> float:
+    """Return a value within its range.
+
+    Raises:
+        BadInput: it is out of it.
+    """
+    if not least <= value <= most:
+        raise BadInput(f"{what} is {value:g}; give {least:g} to {most:g}.")
+    return value

@@ -1,0 +1,94 @@
+"""ALMotion: what the robot's body is like and how it is now."""
+
+from typing import Any
+
+from experiments.server.naoqi.arguments import Value, text
+from experiments.server.naoqi.memory.device_keys import PREFIX
+from experiments.server.naoqi.service import Service
+from experiments.server.naoqi.services.motion.settings import MotionSettings
+from models import BadInput
+
+CYCLE_MS = 20
+"""Of the high level: the cycle of the stiffness controller."""
+
+
+class State(Service):
+    """The part of ALMotion about the state of the body."""
+
+    def getBodyNames(self, name: str) -> list[str]:
+        """Return the joints of a chain or collection; the chains for Chains."""
+        body = self._parts.body
+        return list(body.chains) if name == "Chains" else body.joints([name])
+
+    def getJointNames(self, name: str) -> list[str]:
+        """Return the joints of a chain or collection."""
+        return self.getBodyNames(name)
+
+    def getSensorNames(self) -> list[str]:
+        """Return the names of the robot's sensors."""
+        keys = self._parts.memory.names()
+        return [
+            key.removeprefix(PREFIX).removesuffix("/Sensor/Value")
+            for key in keys
+            if key.startswith(PREFIX) and key.endswith("/Sensor/Value")
+        ]
+
+    def getLimits(self, name: str) -> list[list[float]]:
+        """Return least and largest angle, largest speed and torque of each joint."""
+        robot = self._served.robot
+        found = [
+            robot.joints[i]
+            for i in self._parts.body.indices(self._parts.body.joints([name]))
+        ]
+        return [[j.lower, j.upper, j.max_velocity, j.effort_limit] for j in found]
+
+    def getSummary(self) -> str:
+        """Return a table of all joints, and the running tasks."""
+        body, served = self._parts.body, self._served
+        allowed = served.stiffness.allowed
+        lines = [f"{'Joint':<16}{'Stiffness':>10}{'Command':>10}{'Sensor':>10}"]
+        for joint, i in zip(body.body, body.indices(body.body), strict=True):
+            lines.append(
+                f"{joint:<16}{allowed[i]:>10.2f}{served.commanded[i]:>10.4f}"
+                f"{served.seen.q[i]:>10.4f}"
+            )
+        lines.append("Tasks:")
+        for task in self._parts.motion.tasks():
+            lines.append(f"  {task.number} {task.name} {' '.join(task.joints)}")
+        for said, count in sorted(self._parts.motion.warnings.items()):
+            lines.append(f"Warning, {count} times: {said}")
+        return "\n".join(lines) + "\n"
+
+    def getMotionCycleTime(self) -> int:
+        """Return the cycle in ms."""
+        return CYCLE_MS
+
+    def getRobotConfig(self) -> list[list[Any]]:
+        """Return names and values of what the robot is like."""
+        names = ["Model Type", "Head Version", "Body Version", "Laser", "Legs", "Arms"]
+        body = self._parts.body
+        legs, arms = ("LLeg" in body.chains), ("LArm" in body.chains)
+        return [names, ["naoH25", "VERSION_50", "VERSION_50", False, legs, arms]]
+
+    def setMotionConfig(self, config: Value) -> None:
+        """Store settings; none of them has an effect on a robot that stands."""
+        if not isinstance(config, list):
+            raise BadInput("config is no list; give [[name, value], ...].")
+        settings = self._parts.get(MotionSettings)
+        for pair in config:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise BadInput(f"{pair!r} is no pair; give [[name, value], ...].")
+            settings.config[text(pair[0])] = pair[1]
+        self._client.pretended["ALMotion.setMotionConfig"] += 1
+
+    def getMotionConfig(self) -> list[list[Any]]:
+        """Return the settings that were stored."""
+        return [[k, v] for k, v in self._parts.get(MotionSettings).config.items()]
+
+    def areNotificationsEnabled(self) -> bool:
+        """Tell whether notifications are on."""
+        return self._parts.get(MotionSettings).notifies
+
+    def setEnableNotifications(self, enable: bool) -> None:
+        """Store whether notifications are on; none is spoken."""
+        self._parts.get(MotionSettings).notifies = enable

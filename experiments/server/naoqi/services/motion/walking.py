@@ -1,0 +1,190 @@
+"""ALMotion: what is asked of a robot that walks. This one stands, and says so.
+
+`moveTo` returns False at once, as for a walk that was interrupted; `move` and
+`moveToward` raise the event of a walk that could not begin. Nothing is teleported.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from experiments.server.naoqi.arguments import Names, Value, number
+from experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from experiments.server.naoqi.services.motion.kinematics import Kinematics, yaw_of
+from experiments.server.naoqi.services.motion.postures import Postures
+from experiments.server.naoqi.services.motion.settings import (
+    MotionSettings,
+    check_chain,
+)
+from models import BadInput
+
+STEPS = {
+    "MaxStepX": (0.040, 0.001, 0.080),
+    "MaxStepY": (0.140, 0.101, 0.160),
+    "MaxStepTheta": (0.349, 0.001, 0.524),
+    "MaxStepFrequency": (1.0, 0.0, 1.0),
+    "StepHeight": (0.020, 0.005, 0.040),
+    "TorsoWx": (0.0, -0.122, 0.122),
+    "TorsoWy": (0.0, -0.122, 0.122),
+}
+"""Default, least and largest, as published: a table for who reads it."""
+STEP_COLUMN = {"Default": 0, "Min": 1, "Max": 2}
+NO_WALK = "walking"
+INSTEAD = "The robot stands; arms, head and postures on its feet can be moved."
+
+
+class Walking(Service):
+    """The part of ALMotion about walking."""
+
+    def moveTo(self, *args: Value) -> bool:
+        """Return false at once: no way was walked; true where none was asked for."""
+        goal = _goal(args, "moveTo")
+        if not any(goal):
+            return True
+        self._warn("moveTo")
+        return False
+
+    def move(self, x: float, y: float, theta: float, moveConfig: Value = None) -> None:
+        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        del moveConfig
+        self._fail_to_walk("move", x, y, theta)
+
+    def moveToward(
+        self, x: float, y: float, theta: float, moveConfig: Value = None
+    ) -> None:
+        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        del moveConfig
+        for value in (x, y, theta):
+            if not -1.0 <= value <= 1.0:
+                raise BadInput(f"a fraction of the speed is {value:g}; give -1 to 1.")
+        self._fail_to_walk("moveToward", x, y, theta)
+
+    def moveInit(self) -> Blocks:
+        """Go to StandInit, and wait."""
+        return self._parts.get(Postures).go(self._client.name, "StandInit", 1.0)
+
+    def stopMove(self) -> bool:
+        """Return true: nothing walks."""
+        return True
+
+    def moveIsActive(self) -> bool:
+        """Tell that nothing walks."""
+        return False
+
+    def waitUntilMoveIsFinished(self) -> None:
+        """Return at once."""
+
+    def getRobotPosition(self, useSensors: bool) -> list[float]:
+        """Return where the robot is, x and y in m and its yaw in rad, in the world."""
+        del useSensors
+        pose = self._parts.get(Kinematics).base_in_world()
+        x, y, _ = pose.translation
+        return [float(x), float(y), yaw_of(pose.rotation)]
+
+    def getNextRobotPosition(self) -> list[float]:
+        """Return where the robot is."""
+        return self.getRobotPosition(True)
+
+    def getRobotVelocity(self) -> list[float]:
+        """Return that the robot does not walk."""
+        return [0.0, 0.0, 0.0]
+
+    def getMoveConfig(self, config: str) -> list[list[Any]]:
+        """Return the published table: Max, Min or Default."""
+        check_chain(config, tuple(STEP_COLUMN))
+        column = STEP_COLUMN[config]
+        return [[name, values[column]] for name, values in STEPS.items()]
+
+    def setMoveArmsEnabled(self, leftArmEnabled: bool, rightArmEnabled: bool) -> None:
+        """Store whether arms swing in a walk."""
+        arms = self._parts.get(MotionSettings).move_arms
+        arms["LArm"], arms["RArm"] = leftArmEnabled, rightArmEnabled
+        self._client.pretended["ALMotion.setMoveArmsEnabled"] += 1
+
+    def getMoveArmsEnabled(self, chainName: str) -> bool:
+        """Return whether arms are to swing in a walk."""
+        arms = self._parts.get(MotionSettings).move_arms
+        check_chain(chainName, (*arms, "Arms"))
+        return all(arms.values()) if chainName == "Arms" else arms[chainName]
+
+    def setFootSteps(
+        self, legName: Names, footSteps: Value, timeList: Value, clearExisting: bool
+    ) -> None:
+        """Refuse: no step is made."""
+        del legName, footSteps, timeList, clearExisting
+        raise NotSimulated(NO_WALK, INSTEAD)
+
+    def setFootStepsWithSpeed(
+        self, legName: Names, footSteps: Value, fraction: Value, clearExisting: bool
+    ) -> None:
+        """Refuse: no step is made."""
+        del legName, footSteps, fraction, clearExisting
+        raise NotSimulated(NO_WALK, INSTEAD)
+
+    def getFootSteps(self) -> list[Any]:
+        """Return where the feet stand, x, y and yaw, and no steps to come."""
+        kinematics = self._parts.get(Kinematics)
+        feet = [kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
+        return [feet, [], []]
+
+    def walkTo(self, *args: Value) -> bool:
+        """Do as `moveTo`."""
+        return self.moveTo(*args)
+
+    def walkInit(self) -> Blocks:
+        """Do as `moveInit`."""
+        return self.moveInit()
+
+    def stopWalk(self) -> bool:
+        """Do as `stopMove`."""
+        return True
+
+    def walkIsActive(self) -> bool:
+        """Do as `moveIsActive`."""
+        return False
+
+    def waitUntilWalkIsFinished(self) -> None:
+        """Return at once."""
+
+    def setWalkTargetVelocity(
+        self, x: float, y: float, theta: float, frequency: float, *more: Value
+    ) -> None:
+        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        del frequency, more
+        self._fail_to_walk("setWalkTargetVelocity", x, y, theta)
+
+    def getFootGaitConfig(self, config: str) -> list[list[Any]]:
+        """Do as `getMoveConfig`."""
+        return self.getMoveConfig(config)
+
+    # -- inside --
+
+    def _fail_to_walk(self, method: str, *velocity: float) -> None:
+        if any(velocity):
+            self._warn(method)
+            self._parts.memory.raise_event(
+                "ALMotion/MoveFailed", ["walking is not simulated", 0, [0.0, 0.0, 0.0]]
+            )
+
+    def _warn(self, method: str) -> None:
+        warnings = self._parts.motion.warnings
+        said = f"{method}: walking is not simulated"
+        if not warnings[said]:
+            self._served.event("warning", said=said)
+        warnings[said] += 1
+
+
+def _goal(args: tuple[Any, ...], method: str) -> list[float]:
+    """Return the last point of a way, from any of its overloads."""
+    given = list(args)
+    if len(given) in {3, 4} and not isinstance(given[0], list):
+        return [number(one) for one in given[:3]]
+    if len(given) in {1, 2} and isinstance(given[0], list) and given[0]:
+        points = given[0] if isinstance(given[0][0], list) else [given[0]]
+        if all(isinstance(point, list) and len(point) == 3 for point in points):
+            return [number(one) for one in points[-1]]
+    raise BadInput(
+        f"{method} takes x, y, theta or a list of such points, and a configuration."
+    )
+
+
+Call = Callable[..., object]
