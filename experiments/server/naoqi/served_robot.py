@@ -395,14 +395,15 @@ class _Start:
 class LedgerAccess:
     """A front of the ledger (`Front`) for threads, in the robot's time."""
 
-    def __init__(self, served: ServedRobot, parent: str | None = None) -> None:
+    def __init__(self, served: ServedRobot, parent: str, priority: int) -> None:
         """Stand before the robot's ledger.
 
         Args:
             served: the robot.
             parent: owner that those without a parent become a part of.
+            priority: of all owners that are added.
         """
-        self._served, self._parent = served, parent
+        self._served, self._parent, self._priority = served, parent, priority
 
     @contextmanager
     def step(self) -> Iterator[tuple[Ledger, int]]:
@@ -413,8 +414,9 @@ class LedgerAccess:
 
     def add_owner(self, owner: Owner) -> None:
         """Make an owner known; its parent first."""
-        if owner.parent is None and owner.name != self._parent:
-            owner = replace(owner, parent=self._parent)
+        owner = replace(
+            owner, parent=owner.parent or self._parent, priority=self._priority
+        )
         with self.step() as (ledger, tick):
             ledger.add_owner(owner, tick)
 

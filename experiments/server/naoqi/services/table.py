@@ -6,11 +6,38 @@ from typing import Any
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.service import Service
 from experiments.server.naoqi.services.al_memory import ALMemory
+from experiments.server.naoqi.services.audio.sound import ALAudioDevice, ALAudioPlayer
+from experiments.server.naoqi.services.audio.speech import (
+    ALAnimatedSpeech,
+    ALTextToSpeech,
+    Speech,
+)
+from experiments.server.naoqi.services.dcm import DCM, Dcm
+from experiments.server.naoqi.services.leds import ALLeds, Leds
 from experiments.server.naoqi.services.motion.al_motion import ALMotion
 from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from experiments.server.naoqi.services.motion.postures import Postures
 from experiments.server.naoqi.services.posture import ALRobotPosture
-from experiments.server.naoqi.services.speech import ALAnimatedSpeech, ALTextToSpeech
+from experiments.server.naoqi.services.programs import (
+    ALAnimationPlayer,
+    ALAutonomousLife,
+    ALBehaviorManager,
+    ALRobotModel,
+    ALSystem,
+    Programs,
+)
+from experiments.server.naoqi.services.resources import ALResourceManager
+from experiments.server.naoqi.services.sensors import (
+    ALBattery,
+    ALBodyTemperature,
+    ALDiagnosis,
+    ALFsr,
+    ALSensors,
+    ALSonar,
+    ALTouch,
+    Senses,
+)
+from experiments.server.naoqi.services.stubs import STUBS, refusing_services
 
 SERVICES: tuple[type[Service], ...] = (
     ALMotion,
@@ -18,6 +45,33 @@ SERVICES: tuple[type[Service], ...] = (
     ALMemory,
     ALTextToSpeech,
     ALAnimatedSpeech,
+    ALLeds,
+    ALResourceManager,
+    ALBodyTemperature,
+    ALDiagnosis,
+    ALBattery,
+    ALSonar,
+    ALSensors,
+    ALFsr,
+    ALTouch,
+    ALAudioPlayer,
+    ALAudioDevice,
+    ALBehaviorManager,
+    ALAnimationPlayer,
+    ALAutonomousLife,
+    ALSystem,
+    ALRobotModel,
+    DCM,
+    *STUBS,
+    *refusing_services(),
 )
-BEGUN: tuple[Callable[[Parts], Any], ...] = (HeatEffect, Postures)
+BEGUN: tuple[Callable[[Parts], Any], ...] = (
+    HeatEffect,
+    Postures,
+    Speech,
+    Leds,
+    Dcm,
+    Programs,
+    Senses,
+)
 """Parts that watch the robot from its start, whether a client asks or not."""

@@ -11,7 +11,7 @@ Inverse kinematics is damped least squares, with joints kept in their ranges:
 e is the error of the axes in the mask, in the frame that was asked for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
@@ -378,6 +378,3 @@ def _turn(
     a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
 ) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-Targets = Mapping[str, float]

@@ -4,7 +4,6 @@
 `moveToward` raise the event of a walk that could not begin. Nothing is teleported.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from experiments.server.naoqi.arguments import Names, Value, number
@@ -185,6 +184,3 @@ def _goal(args: tuple[Any, ...], method: str) -> list[float]:
     raise BadInput(
         f"{method} takes x, y, theta or a list of such points, and a configuration."
     )
-
-
-Call = Callable[..., object]

@@ -1,10 +1,8 @@
 """ALTextToSpeech and ALAnimatedSpeech: texts go out by the robot's loudspeakers."""
 
 import re
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
 
 from controllers.arbitration.manager.state import LONGEST_S
 from controllers.arbitration.requests import Owner, Request, Ticket
@@ -32,6 +30,7 @@ class _Saying:
     number: int
     owner: str
     said: str
+    sound: Sound
     marks: list[int]
     ticket: Ticket | None
     future: Blocks
@@ -66,6 +65,8 @@ class Speech:
         """Begin silent."""
         self._parts, self._served = parts, parts.served
         self.voice = Voice()
+        self.output = 1.0
+        """Volume of the loudspeakers, in [0, 1]."""
         self.transcript: list[Spoken] = []
         self._waiting: list[_Saying] = []
         self._number = 0
@@ -78,12 +79,37 @@ class Speech:
         said = GESTURE.sub(" ", said).strip()
         if len(said) > LONGEST_TEXT:
             raise BadInput(f"a text has {len(said)} letters; most is {LONGEST_TEXT}.")
+        volume = self.voice.volume * self.output
+        sound = Sound(name=said[:40] or "silence", text=said, volume=volume)
+        is_silent = not any(letter.isalnum() for letter in said)
+        marks = [int(mark) for mark in MARK.findall(text)]
+        return self._enqueue(client, said, sound, marks, is_silent=is_silent)
+
+    def tone(self, client: str, hz: float, volume: float, length_s: float) -> Blocks:
+        """Play a tone as soon as the loudspeakers are free."""
+        sound = Sound(
+            name=f"{hz:g} Hz",
+            tone_hz=hz,
+            length_s=length_s,
+            volume=volume * self.output,
+        )
+        return self._enqueue(client, f"({hz:g} Hz)", sound, [], is_silent=False)
+
+    def _enqueue(
+        self,
+        client: str,
+        said: str,
+        sound: Sound,
+        marks: list[int],
+        *,
+        is_silent: bool,
+    ) -> Blocks:
         future: Blocks = Future()
         with self._served.access():
             self._number += 1
             ledger, owner = self._served.body.ledger, f"{client}/say {self._number}"
             leaves = speaker_of(self._served.robot)
-            is_silent = not any(letter.isalnum() for letter in said) or not leaves
+            is_silent = is_silent or not leaves
             ticket = None
             if not is_silent:
                 ledger.add_owner(
@@ -96,7 +122,8 @@ class Speech:
                 number=self._number,
                 owner=owner,
                 said=said,
-                marks=[int(mark) for mark in MARK.findall(text)],
+                sound=sound,
+                marks=marks,
                 ticket=ticket,
                 future=future,
             )
@@ -129,10 +156,9 @@ class Speech:
         if outcome.token is None:
             self._end(one, "stopped", TestbedError(f"the voice was refused: {outcome}"))
             return
-        sound = Sound(name=f"say {one.number}", text=one.said, volume=self.voice.volume)
         try:
             one.order = self._served.body.commands.submit(
-                OutputSet(name=one.said[:40], sound=sound), outcome.token, tick
+                OutputSet(name=one.sound.name, sound=one.sound), outcome.token, tick
             )
         except TestbedError as error:
             self._end(one, "stopped", error)
@@ -302,6 +328,3 @@ def _check_language(language: str) -> None:
         raise BadInput(
             f"language {language!r} is not installed; there are {', '.join(LANGUAGES)}."
         )
-
-
-Listener = Callable[[str, Any], None]

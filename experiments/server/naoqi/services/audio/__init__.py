@@ -1,0 +1,1 @@
+"""What is said and played by the loudspeakers."""

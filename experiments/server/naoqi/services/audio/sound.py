@@ -1,0 +1,305 @@
+"""ALAudioPlayer and ALAudioDevice: tones by the loudspeakers; files and microphones.
+
+A file on the robot does not exist here; a file of this machine that is a WAV can be
+loaded, and takes its time, but is not heard: what goes out is said or is a tone.
+"""
+
+import itertools
+import wave
+from pathlib import Path
+from typing import Any
+
+from experiments.server.naoqi.arguments import Value, number
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from experiments.server.naoqi.services.audio.speech import Speech
+from models import BadInput, UnknownName
+
+LONGEST_S = 3600.0
+
+
+class Sounds:
+    """Loaded files and volumes, for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin without any file."""
+        del parts
+        self.files: dict[int, tuple[str, float]] = {}
+        """Number to path and length in s."""
+        self.volumes: dict[int, float] = {}
+        self.playing: dict[int, tuple[Blocks, float]] = {}
+        """Number to what ends with it, and when it began."""
+        self.master = 1.0
+        self.output = 50
+        self.is_muted = False
+        self.numbers = itertools.count(1)
+
+    def file(self, number_: int) -> tuple[str, float]:
+        """Return path and length of a loaded file.
+
+        Raises:
+            UnknownName: there is none of that number.
+        """
+        if number_ not in self.files:
+            raise UnknownName(
+                "File number", str(number_), [str(n) for n in self.files], "the player"
+            )
+        return self.files[number_]
+
+
+class ALAudioPlayer(Service):
+    """Plays files and tones."""
+
+    NAME = "ALAudioPlayer"
+
+    def loadFile(self, fileName: str) -> int:
+        """Load a file; return its number."""
+        try:
+            with wave.open(str(Path(fileName)), "rb") as file:
+                length_s = file.getnframes() / file.getframerate()
+        except (OSError, EOFError, wave.Error, ValueError) as error:
+            raise BadInput(
+                f"file {fileName!r} cannot be played ({error}); give a WAV file."
+            ) from error
+        sounds = self._sounds
+        found = next(sounds.numbers)
+        sounds.files[found] = fileName, length_s
+        return found
+
+    def play(self, taskId: int, *volumeAndPan: Value) -> Blocks:
+        """Let the time of a file pass, and wait; it is not heard."""
+        for one in volumeAndPan:
+            number(one)
+        return self._play(taskId, 0.0)
+
+    def playFile(self, fileName: str, *volumeAndPan: Value) -> Blocks:
+        """Load a file and let its time pass, and wait; it is not heard."""
+        return self.play(self.loadFile(fileName), *volumeAndPan)
+
+    def playFileFromPosition(
+        self, fileName: str, position: float, *volumeAndPan: Value
+    ) -> Blocks:
+        """Do as `playFile`, from a position in s on."""
+        del volumeAndPan
+        return self._play(self.loadFile(fileName), position)
+
+    def playFileInLoop(self, fileName: str, *volumeAndPan: Value) -> None:
+        """Refuse: what has no end is not played."""
+        del fileName, volumeAndPan
+        raise NotSimulated("a sound in a loop")
+
+    def playInLoop(self, taskId: int, *volumeAndPan: Value) -> None:
+        """Refuse: what has no end is not played."""
+        del taskId, volumeAndPan
+        raise NotSimulated("a sound in a loop")
+
+    def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
+        """Play a tone by the loudspeakers, and wait."""
+        del pan
+        return _sine(self, frequence, gain, duration)
+
+    def pause(self, taskId: int) -> None:
+        """End a file."""
+        self._stop(taskId)
+
+    def stop(self, id: int) -> None:  # as published
+        """End a file, or a call that was begun."""
+        self._stop(id)
+        super().stop(id)
+
+    def stopAll(self) -> None:
+        """End all files and tones."""
+        for one in list(self._sounds.playing):
+            self._stop(one)
+
+    def goTo(self, taskId: int, position: float) -> None:
+        """Refuse: a position cannot be changed while a file plays."""
+        self._sounds.file(taskId)
+        del position
+        raise NotSimulated("a jump within a sound")
+
+    def getCurrentPosition(self, taskId: int) -> float:
+        """Return the position in a file, in s."""
+        _, length_s = self._sounds.file(taskId)
+        playing = self._sounds.playing.get(taskId)
+        if playing is None:
+            return 0.0
+        return min(self._served.time_s - playing[1], length_s)
+
+    def getFileLength(self, taskId: int) -> float:
+        """Return the length of a file in s."""
+        return self._sounds.file(taskId)[1]
+
+    def setVolume(self, taskId: int, volume: float) -> None:
+        """Store the volume of a file, from 0 to 1."""
+        self._sounds.file(taskId)
+        self._sounds.volumes[taskId] = _unit("volume", volume)
+
+    def getVolume(self, taskId: int) -> float:
+        """Return the volume of a file."""
+        self._sounds.file(taskId)
+        return self._sounds.volumes.get(taskId, 1.0)
+
+    def setMasterVolume(self, volume: float) -> None:
+        """Set the volume of tones, from 0 to 1."""
+        self._sounds.master = _unit("volume", volume)
+
+    def getMasterVolume(self) -> float:
+        """Return the volume of tones."""
+        return self._sounds.master
+
+    def setPanorama(self, pan: float) -> None:
+        """Store the panorama; both loudspeakers play the same."""
+        if not -1.0 <= pan <= 1.0:
+            raise BadInput(f"pan is {pan:g}; give -1 to 1.")
+        self._client.pretended["ALAudioPlayer.setPanorama"] += 1
+
+    def unloadFile(self, taskId: int) -> None:
+        """Forget a file."""
+        self._sounds.file(taskId)
+        self._stop(taskId)
+        del self._sounds.files[taskId]
+
+    def unloadAllFiles(self) -> None:
+        """Forget all files."""
+        self.stopAll()
+        self._sounds.files.clear()
+
+    def getLoadedFilesIds(self) -> list[int]:
+        """Return the numbers of all files."""
+        return list(self._sounds.files)
+
+    def getLoadedFilesNames(self) -> list[str]:
+        """Return the paths of all files."""
+        return [path for path, _ in self._sounds.files.values()]
+
+    @property
+    def _sounds(self) -> Sounds:
+        return self._parts.get(Sounds)
+
+    def _play(self, number_: int, position: float) -> Blocks:
+        _, length_s = self._sounds.file(number_)
+        if not 0.0 <= position <= length_s:
+            raise BadInput(f"position is {position:g} s of {length_s:g} s.")
+        self._client.pretended["ALAudioPlayer: a file that is not heard"] += 1
+        self._served.event("sound", said=self._sounds.files[number_][0])
+        done = self._served.pause(length_s - position)
+        begin = self._served.time_s - position
+        self._sounds.playing[number_] = done, begin
+        done.add_done_callback(lambda _: self._sounds.playing.pop(number_, None))
+        return done
+
+    def _stop(self, number_: int) -> None:
+        playing = self._sounds.playing.pop(number_, None)
+        if playing is not None and not playing[0].done():
+            playing[0].set_result(None)
+
+
+class ALAudioDevice(Service):
+    """Volume of the loudspeakers; microphones hear nothing."""
+
+    NAME = "ALAudioDevice"
+
+    def setOutputVolume(self, volume: int) -> None:
+        """Set the volume of what is said, from 0 to 100."""
+        if not 0 <= volume <= 100:
+            raise BadInput(f"volume is {volume}; give 0 to 100.")
+        self._sounds.output = volume
+        self._put_volume()
+
+    def getOutputVolume(self) -> int:
+        """Return the volume, from 0 to 100."""
+        return self._sounds.output
+
+    def muteAudioOut(self, mute: bool) -> None:
+        """Make the loudspeakers silent, or not."""
+        self._sounds.is_muted = mute
+        self._put_volume()
+
+    def isAudioOutMuted(self) -> bool:
+        """Tell whether the loudspeakers are silent."""
+        return self._sounds.is_muted
+
+    def flushAudioOutputs(self) -> None:
+        """Stop what is said."""
+        with self._served.access():
+            self._parts.get(Speech).stop_all()
+
+    def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
+        """Play a tone by the loudspeakers, and wait."""
+        del pan
+        return _sine(self, frequence, gain, duration)
+
+    def setClientPreferences(
+        self, name: str, sampleRate: int, channels: int, deinterleaved: int
+    ) -> None:
+        """Accept; no sound is sent to a program."""
+        del name, sampleRate, channels, deinterleaved
+        self._client.pretended["ALAudioDevice.setClientPreferences"] += 1
+
+    def subscribe(self, module: str) -> None:
+        """Accept; microphones are not simulated, and nothing is ever sent."""
+        self._client.pretended["ALAudioDevice.subscribe"] += 1
+        self._served.event("warning", said=f"{module}: microphones are not simulated")
+
+    def unsubscribe(self, module: str) -> None:
+        """Accept."""
+        del module
+
+    def startMicrophonesRecording(self, fileName: str) -> None:
+        """Refuse: there are no microphones."""
+        del fileName
+        raise NotSimulated("a microphone")
+
+    def stopMicrophonesRecording(self) -> None:
+        """Do nothing: nothing is recorded."""
+
+    def enableEnergyComputation(self) -> None:
+        """Accept; the energy of silence is 0."""
+        self._client.pretended["ALAudioDevice.enableEnergyComputation"] += 1
+
+    def disableEnergyComputation(self) -> None:
+        """Accept."""
+
+    def getFrontMicEnergy(self) -> float:
+        """Refuse: there are no microphones."""
+        raise NotSimulated("a microphone")
+
+    def getRearMicEnergy(self) -> float:
+        """Refuse: there are no microphones."""
+        raise NotSimulated("a microphone")
+
+    def getLeftMicEnergy(self) -> float:
+        """Refuse: there are no microphones."""
+        raise NotSimulated("a microphone")
+
+    def getRightMicEnergy(self) -> float:
+        """Refuse: there are no microphones."""
+        raise NotSimulated("a microphone")
+
+    @property
+    def _sounds(self) -> Sounds:
+        return self._parts.get(Sounds)
+
+    def _put_volume(self) -> None:
+        sounds = self._sounds
+        level = 0.0 if sounds.is_muted else sounds.output / 100.0
+        self._parts.get(Speech).output = level
+
+
+def _sine(service: Any, frequency: int, gain: int, duration: float) -> Blocks:
+    if not 20 <= frequency <= 8000:
+        raise BadInput(f"frequency is {frequency} Hz; give 20 to 8000.")
+    if not 0 <= gain <= 100:
+        raise BadInput(f"gain is {gain}; give 0 to 100.")
+    if not 0.0 < duration <= LONGEST_S:
+        raise BadInput(f"duration is {duration:g} s; give up to {LONGEST_S:g}.")
+    speech: Speech = service._parts.get(Speech)  # of a service here
+    client: str = service._client.name
+    return speech.tone(client, float(frequency), gain / 100.0, duration)
+
+
+def _unit(what: str, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise BadInput(f"{what} is {value:g}; give 0 to 1.")
+    return value

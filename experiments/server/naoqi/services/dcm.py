@@ -1,0 +1,326 @@
+"""DCM: timed commands to single actuators, sent in each device slot (until NAOqi 2.7).
+
+Between the value last sent and the next command, what is sent is a straight line in
+time; after the last command its value is held [naoqi-dcm]. A position is submitted to
+the gate with a token of the client, who gives way to any motion; a hardness is the
+user's stiffness.
+"""
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDemand
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Loss, Token
+from experiments.server.naoqi.arguments import Value, number, text, whole
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.memory.device_keys import PREFIX
+from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from experiments.server.naoqi.service import Service
+from experiments.server.naoqi.services.leds import Leds, Spot
+from models import BadInput, UnknownName
+
+MOST_COMMANDS = 512
+"""That wait for an actuator."""
+SUFFIX = "/Actuator/Value"
+UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
+BOARD = "Device/DeviceList/"
+WRAP = 1 << 31
+
+Command = tuple[int, float]
+"""Time in ms and value."""
+
+
+@dataclass
+class _Line:
+    """The commands of one actuator."""
+
+    client: str
+    waiting: list[Command] = field(default_factory=list)
+    sent: Command | None = None
+    """Time and value last sent; None: none yet since it was taken."""
+
+
+class Dcm:
+    """Timed commands of all clients; the last one wins."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin without any."""
+        self._parts, self._served = parts, parts.served
+        robot = parts.served.robot
+        self._positions = {f"{m}/Position{SUFFIX}": m for m in robot.motor_names}
+        self._hardness = {f"{m}/Hardness{SUFFIX}": m for m in robot.motor_names}
+        self._leds = {
+            name: spots[0]
+            for name, spots in parts.get(Leds).names.items()
+            if name.endswith(SUFFIX)
+        }
+        self.aliases: dict[str, list[str]] = {}
+        self._lines: dict[str, _Line] = {}
+        self._tokens: dict[str, tuple[str, Token]] = {}
+        """Leaf to client and token."""
+        parts.served.each_slot.append(lambda *_: self._slot())
+
+    def now_ms(self) -> int:
+        """Return the time in ms; in the slot that runs next it is the same."""
+        return round(self._served.time_s * 1000.0)
+
+    def actuator(self, name: str) -> str:
+        """Return an actuator's name without its prefix; unknown ones are "".
+
+        Raises:
+            UnknownName: never; who needs an actuator looks for the empty name.
+        """
+        brief = name.removeprefix(PREFIX)
+        known = brief in self._positions or brief in self._hardness
+        return brief if known or brief in self._leds else ""
+
+    def put(self, client: str, name: str, update: str, new: Sequence[Command]) -> None:
+        """Mix commands with those that wait for an actuator.
+
+        Raises:
+            BadInput: the update is none, or too many commands wait.
+        """
+        if update not in UPDATES:
+            raise UnknownName("Update type", update, UPDATES, "DCM")
+        with self._served.access():
+            line = self._lines.setdefault(name, _Line(client))
+            line.client = client
+            old, new = line.waiting, sorted(new)
+            if update == "ClearAll":
+                old = []
+            elif update == "ClearAfter" and new:
+                old = [one for one in old if one[0] <= new[0][0]]
+            elif update == "ClearBefore" and new:
+                old = [one for one in old if one[0] >= new[-1][0]]
+            times = {time for time, _ in new}
+            merged = sorted([one for one in old if one[0] not in times] + list(new))
+            if len(merged) > MOST_COMMANDS:
+                raise BadInput(f"{len(merged)} commands wait for {name}; most is 512.")
+            line.waiting = merged
+
+    # -- in each slot --
+
+    def _slot(self) -> None:
+        if not self._lines:
+            return
+        now = self.now_ms()
+        values: dict[str, dict[str, float]] = {}
+        for name, line in list(self._lines.items()):
+            value = self._value(name, line, now)
+            if value is not None:
+                values.setdefault(line.client, {})[name] = value
+            if not line.waiting and line.sent is not None and line.sent[0] < now:
+                del self._lines[name]
+        for client, mine in values.items():
+            self._write(client, mine)
+        if not self._lines:
+            self._give_back()
+
+    def _value(self, name: str, line: _Line, now: int) -> float | None:
+        """Return what an actuator gets in this slot; None: nothing new."""
+        last: float | None = None
+        while line.waiting and line.waiting[0][0] <= now:
+            last = line.waiting.pop(0)[1]
+        if last is None and line.waiting:
+            if line.sent is None:
+                line.sent = now, self._present(name)
+            (t0, v0), (t1, v1) = line.sent, line.waiting[0]
+            last = v0 + (v1 - v0) * (now - t0) / (t1 - t0) if t1 > t0 else v1
+        if last is not None:
+            line.sent = now, last
+        return last
+
+    def _present(self, name: str) -> float:
+        if name in self._leds:
+            return float(self._parts.memory.get(PREFIX + name))
+        motor = self._positions.get(name) or self._hardness[name]
+        if name in self._positions:
+            return self._parts.motion.commanded([motor])[motor]
+        i = self._served.robot.joint_index(motor)
+        return float(self._served.stiffness.user[i])
+
+    def _write(self, client: str, values: Mapping[str, float]) -> None:
+        self._write_positions(client, values)
+        user, robot = self._served.stiffness.user, self._served.robot
+        for name, value in values.items():
+            if (motor := self._hardness.get(name)) is not None:
+                for i, joint in enumerate(robot.joints):
+                    if joint.motor == motor:
+                        user[i] = min(max(value, 0.0), 1.0)
+        self._served.stiffness.set_user(user)
+        lights = {self._leds[n]: v for n, v in values.items() if n in self._leds}
+        self._write_leds(client, lights)
+
+    def _write_positions(self, client: str, values: Mapping[str, float]) -> None:
+        motion, gate = self._parts.motion, self._served.body.gate
+        parts: dict[Token, dict[str, float]] = {}
+        for name, value in values.items():
+            motor = self._positions.get(name)
+            if motor is None:
+                continue
+            leaf = self._served.leaf_of[motor]
+            token = self._token(client, leaf)
+            if token is None:
+                motion.warnings[f"{leaf} is busy: DCM had no effect"] += 1
+                continue
+            here, most = gate.present[leaf], self._most(motor)
+            step = min(max(value - here, -most), most)
+            angle = motion.body.clip(motor, here + step)
+            if abs(value - here) > most:  # what is left follows in the next slots
+                line = self._lines[name]
+                bisect.insort(line.waiting, (self.now_ms() + 1, value))
+            parts.setdefault(token, {})[leaf] = angle
+        if parts:
+            gate.submit_together(list(parts.items()))
+
+    def _most(self, motor: str) -> float:
+        robot = self._served.robot
+        most = robot.joints[robot.joint_index(motor)].max_velocity
+        return most * self._served.tick_s
+
+    def _write_leds(self, client: str, values: Mapping[Spot, float]) -> None:
+        leds = self._parts.get(Leds)
+        by_leaf: dict[str, dict[Spot, float]] = {}
+        for spot, value in values.items():
+            by_leaf.setdefault(leds.leaf(spot), {})[spot] = value
+        for leaf, mine in by_leaf.items():
+            token = self._token(client, leaf)
+            if token is not None:
+                leds.put(token, mine, 0.0)
+
+    def _token(self, client: str, leaf: str) -> Token | None:
+        """Return a token of a client for a leaf; None: somebody else has it."""
+        ledger = self._served.body.ledger
+        kept = self._tokens.get(leaf)
+        is_mine = kept is not None and kept[0] == client
+        if kept is not None and is_mine and ledger.authorise(kept[1], leaf) is None:
+            return kept[1]
+        owner = f"{client}/DCM"
+        if not ledger.knows(client):
+            return None
+        if not ledger.knows(owner):
+            policy = CallbackOnDemand(function=_gives_way)
+            ledger.add_owner(
+                Owner(
+                    name=owner, parent=client, priority=CLIENT_PRIORITY, policy=policy
+                ),
+                ledger.tick,
+            )
+        request = Request(
+            owner=owner, resources=(leaf,), timeout_s=0.0, loss=Loss.PARTIAL
+        )
+        outcome = ledger.request(request, ledger.tick).outcome
+        token = None if outcome is None else outcome.token
+        if token is not None:
+            self._tokens[leaf] = client, token
+        return token
+
+    def _give_back(self) -> None:
+        ledger = self._served.body.ledger
+        for leaf, (_, token) in self._tokens.items():
+            if ledger.covers(token, leaf):
+                ledger.release(token, ledger.tick, [leaf])
+        self._tokens.clear()
+
+
+def _gives_way(_: object) -> Answer:
+    return Answer(kind=AnswerKind.YIELD)
+
+
+class DCM(Service):
+    """Commands actuators at times; removed from NAOqi with 2.8."""
+
+    NAME = "DCM"
+
+    def createAlias(self, alias: Value) -> list[Any]:
+        """Name a list of actuators; return it, unknown ones as ""."""
+        if (
+            not isinstance(alias, list)
+            or len(alias) != 2
+            or not isinstance(alias[1], list)
+        ):
+            raise BadInput("an alias is [name, [actuator, ...]].")
+        dcm = self._parts.get(Dcm)
+        names = [dcm.actuator(text(one)) for one in alias[1]]
+        dcm.aliases[text(alias[0])] = names
+        return [alias[0], [PREFIX + n if n else "" for n in names]]
+
+    def set(self, commands: Value) -> None:
+        """Command an actuator, or all of an alias: [name, update, [[value, ms]]]."""
+        if not isinstance(commands, list) or len(commands) < 3:
+            raise BadInput("commands are [name, update type, [[value, time], ...]].")
+        dcm, update = self._parts.get(Dcm), text(commands[1])
+        new = _commands(commands[2])
+        for name in self._actuators(text(commands[0])):
+            dcm.put(self._client.name, name, update, new)
+
+    def setAlias(self, commands: Value) -> None:
+        """Command the actuators of an alias, each with its values."""
+        if not isinstance(commands, list) or len(commands) < 4:
+            raise BadInput(
+                'commands are [alias, update type, "time-separate", 0, [time, ...], '
+                '[[value, ...], ...]] or [alias, update type, "time-mixed", '
+                "[[[value, time], ...], ...]]."
+            )
+        dcm, update, kind = self._parts.get(Dcm), text(commands[1]), text(commands[2])
+        names = self._actuators(text(commands[0]))
+        if kind == "time-separate" and len(commands) >= 6:
+            times = [whole(t) for t in commands[4]]
+            rows = [
+                list(zip(times, [number(v) for v in row], strict=True))
+                for row in _rows(commands[5], len(times))
+            ]
+        elif kind == "time-mixed":
+            rows = [_commands(row) for row in commands[3]]
+        else:
+            raise UnknownName(
+                "Kind of times", kind, ("time-separate", "time-mixed"), "DCM"
+            )
+        if len(rows) != len(names):
+            raise BadInput(
+                f"the alias has {len(names)} actuators, but {len(rows)} rows."
+            )
+        with self._served.access():  # all of them from the same slot on
+            for name, row in zip(names, rows, strict=True):
+                if name:
+                    dcm.put(self._client.name, name, update, row)
+
+    def getTime(self, offset: int) -> int:
+        """Return the time in ms, and an offset on top; 32 bits with a sign."""
+        now = self._parts.get(Dcm).now_ms() + offset
+        return (now + WRAP) % (2 * WRAP) - WRAP
+
+    def getPrefix(self) -> list[str]:
+        """Return the prefixes that names may leave out."""
+        return [PREFIX, BOARD]
+
+    def _actuators(self, name: str) -> list[str]:
+        dcm = self._parts.get(Dcm)
+        if name in dcm.aliases:
+            return dcm.aliases[name]
+        one = dcm.actuator(name)
+        if not one:
+            raise UnknownName("Actuator or alias", name, dcm.aliases, "DCM")
+        return [one]
+
+
+def _commands(given: Any) -> list[Command]:
+    if not isinstance(given, list):
+        raise BadInput("timed commands are [[value, time], ...].")
+    found = []
+    for one in given:
+        if not isinstance(one, list) or len(one) not in {2, 3}:
+            raise BadInput(f"a timed command is {one!r}; give [value, time].")
+        found.append((whole(one[1]), number(one[0])))
+    return found
+
+
+def _rows(given: Any, n: int) -> list[list[Any]]:
+    if not isinstance(given, list) or any(
+        not isinstance(row, list) or len(row) != n for row in given
+    ):
+        raise BadInput(f"values are a list for each actuator, {n} in each.")
+    return given

@@ -1,0 +1,446 @@
+"""ALLeds: names of single LEDs and groups, fades and patterns; values through the gate.
+
+A name stands for channels of LEDs of the robot's groups. Which LED of the head is
+Brain0 and which of an eye is at the top is not published: here the left half of the
+head comes before the right one, each from front to rear, and an eye's LED 1 is at the
+top.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDemand
+from controllers.arbitration.requests import Owner, Request
+from controllers.interface.robot_interface import LedSetting
+from experiments.server.naoqi.arguments import Names, Value, number, text, whole
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.memory.device_keys import PREFIX
+from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from experiments.server.naoqi.served_robot import finish
+from experiments.server.naoqi.service import Blocks, Service
+from models import BadInput, UnknownName
+from models.resources import DeviceKind
+
+Spot = tuple[str, int, int]
+"""Group of the robot, LED in it, channel."""
+Steps = Sequence[tuple[float, Mapping[Spot, float]]]
+"""Time of a fade in s, and the values at its end."""
+FloatArray = NDArray[np.float64]
+COLOURS = {
+    "white": 0xFFFFFF,
+    "red": 0xFF0000,
+    "green": 0x00FF00,
+    "blue": 0x0000FF,
+    "yellow": 0xFFFF00,
+    "magenta": 0xFF00FF,
+    "cyan": 0x00FFFF,
+}
+RGB = ("Red", "Green", "Blue")
+HEAD_SIDE = (
+    "Front/{}/0",
+    "Front/{}/1",
+    "Middle/{}/0",
+    "Rear/{}/0",
+    "Rear/{}/1",
+    "Rear/{}/2",
+)
+TURN_STEPS = 8
+MOST_STEPS = 2000
+"""Of a pattern."""
+
+
+def led_names(groups: Mapping[str, int]) -> dict[str, tuple[Spot, ...]]:
+    """Return all names of LEDs and groups with the channels that they stand for.
+
+    Args:
+        groups: the robot's groups with their numbers of channels.
+    """
+    found: dict[str, tuple[Spot, ...]] = {}
+
+    def add(name: str, spots: Iterable[Spot]) -> None:
+        kept = tuple(spot for spot in spots if spot[0] in groups)
+        if kept:
+            found[name] = kept
+
+    for side in ("Left", "Right"):
+        _add_eye(add, side)
+        _add_ear(add, side)
+        foot = f"{side}FootLeds"
+        add(foot, [(foot, 0, c) for c in range(3)])
+        for c, colour in enumerate(RGB):
+            add(f"{foot}{colour}", [(foot, 0, c)])
+            add(f"{side[0]}Foot/Led/{colour}/Actuator/Value", [(foot, 0, c)])
+    add("ChestLeds", [("ChestLeds", 0, c) for c in range(3)])
+    for c, colour in enumerate(RGB):
+        add(f"ChestLeds{colour}", [("ChestLeds", 0, c)])
+        add(f"ChestBoard/Led/{colour}/Actuator/Value", [("ChestLeds", 0, c)])
+    for i, (side, place) in enumerate(itertools.product(("Left", "Right"), HEAD_SIDE)):
+        add(f"Brain{i}", [("BrainLeds", i, 0)])
+        add(f"Head/Led/{place.format(side)}/Actuator/Value", [("BrainLeds", i, 0)])
+    head = {"": range(12), "Front": (0, 1, 6, 7), "Middle": (2, 8)}
+    head |= {"Back": (3, 4, 5, 9, 10, 11), "Left": range(6), "Right": range(6, 12)}
+    for name, leds in head.items():
+        add(f"BrainLeds{name}", [("BrainLeds", i, 0) for i in leds])
+
+    def join(name: str, *parts: str) -> None:
+        add(name, dict.fromkeys(s for part in parts for s in found.get(part, ())))
+
+    join("EarLeds", "LeftEarLeds", "RightEarLeds")
+    join("FaceLeds", "LeftFaceLeds", "RightFaceLeds")
+    join("FeetLeds", "LeftFootLeds", "RightFootLeds")
+    for part in ("Top", "Bottom", "External", "Internal"):
+        join(f"FaceLeds{part}", f"FaceLedsLeft{part}", f"FaceLedsRight{part}")
+    for n in range(8):
+        add(f"FaceLedLeft{n}", found.get(f"LeftFaceLed{n + 1}", ()))
+        add(f"FaceLedRight{n}", found.get(f"RightFaceLed{8 - n}", ()))
+        join(f"FaceLed{n}", f"FaceLedLeft{n}", f"FaceLedRight{n}")
+    join("AllLeds", "FaceLeds", "EarLeds", "BrainLeds", "ChestLeds", "FeetLeds")
+    for c, colour in enumerate(RGB):
+        rgb = [s for s in found.get("AllLeds", ()) if groups[s[0]] == 3 and s[2] == c]
+        add(f"AllLeds{colour}", rgb)
+    return found
+
+
+def _add_eye(add: Any, side: str) -> None:
+    group = f"{side}FaceLeds"
+    add(group, [(group, i, c) for i in range(8) for c in range(3)])
+    for c, colour in enumerate(RGB):
+        add(f"{group}{colour}", [(group, i, c) for i in range(8)])
+        for i in range(8):
+            spot = [(group, i, c)]
+            add(f"Face/Led/{colour}/{side}/{45 * i}Deg/Actuator/Value", spot)
+    for i in range(8):
+        add(f"{side}FaceLed{i + 1}", [(group, i, c) for c in range(3)])
+    right, left = (1, 2, 3), (5, 6, 7)
+    outer, inner = (left, right) if side == "Left" else (right, left)
+    parts = {"Top": (7, 0, 1), "Bottom": (3, 4, 5)}
+    parts |= {"External": outer, "Internal": inner}
+    for part, leds in parts.items():
+        add(f"FaceLeds{side}{part}", [(group, i, c) for i in leds for c in range(3)])
+
+
+def _add_ear(add: Any, side: str) -> None:
+    group = f"{side}EarLeds"
+    add(group, [(group, i, 0) for i in range(10)])
+    for i in range(10):
+        add(f"{side}EarLed{i + 1}", [(group, i, 0)])
+        add(f"Ears/Led/{side}/{36 * i}Deg/Actuator/Value", [(group, i, 0)])
+    halves = {"Front": range(6), "Back": range(5, 10)}
+    halves |= {"Even": range(0, 10, 2), "Odd": range(1, 10, 2)}
+    for part, leds in halves.items():
+        add(f"{group}{part}", [(group, i, 0) for i in leds])
+
+
+class Leds:
+    """The LEDs of one robot for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Build all names, and the keys of the memory."""
+        self._served = parts.served
+        robot = parts.served.robot
+        self._groups = {group.name: group for group in robot.leds}
+        channels = {name: group.n_channels for name, group in self._groups.items()}
+        self.names = led_names(channels)
+        self.own: dict[str, tuple[Spot, ...]] = {}
+        """Groups that programs made."""
+        self._leaf_of = {
+            group: node.name
+            for node in robot.resources.walk()
+            if node.device is not None and node.device.kind is DeviceKind.LEDS
+            for group in node.device.names
+        }
+        self._wanted = {
+            name: np.zeros((group.count, group.n_channels))
+            for name, group in self._groups.items()
+        }
+        self._numbers = itertools.count(1)
+        parts.memory.add_live(
+            {
+                PREFIX + name: (lambda spot=spots[0]: self._now(spot))  # type: ignore[misc]
+                for name, spots in self.names.items()
+                if name.endswith("/Actuator/Value")
+            }
+        )
+
+    def spots(self, name: str) -> tuple[Spot, ...]:
+        """Return the channels of a name.
+
+        Raises:
+            UnknownName: there is no such LED or group.
+        """
+        found = self.own.get(name) or self.names.get(name.removeprefix(PREFIX))
+        if found is None:
+            raise UnknownName("LED", name, [*self.names, *self.own], "the robot")
+        return found
+
+    def intensity(self, name: str) -> list[float]:
+        """Return the present brightness of all channels of a name."""
+        return [self._now(spot) for spot in self.spots(name)]
+
+    def rgb(self, name: str, colour: int) -> dict[Spot, float]:
+        """Return the values of a colour; LEDs of one colour take the brightest."""
+        if not 0 <= colour <= 0xFFFFFF:
+            raise BadInput(f"colour is {colour:#x}; give 0 to 0xffffff.")
+        parts = [(colour >> shift & 255) / 255.0 for shift in (16, 8, 0)]
+        return {
+            spot: parts[spot[2]]
+            if self._groups[spot[0]].n_channels == 3
+            else (parts[2] if "Ear" in spot[0] else max(parts))
+            for spot in self.spots(name)
+        }
+
+    def play(self, client: str, steps: Steps) -> Blocks:
+        """Fade to values one after another; the future ends with the last.
+
+        Args:
+            client: owner for whom.
+            steps: time of a fade in s, and the values at its end.
+        """
+        if len(steps) > MOST_STEPS:
+            raise BadInput(f"a pattern has {len(steps)} steps; most is {MOST_STEPS}.")
+        done: Blocks = Future()
+        with self._served.access():
+            ledger, tick = self._served.body.ledger, self._served.tick
+            owner = f"{client}/leds {next(self._numbers)}"
+            leaves = {self._leaf_of[s[0]] for _, values in steps for s in values}
+            ledger.add_owner(
+                Owner(
+                    name=owner,
+                    parent=client,
+                    priority=CLIENT_PRIORITY,
+                    policy=CallbackOnDemand(function=_gives_way),
+                ),
+                tick,
+            )
+            request = Request(
+                owner=owner, resources=tuple(sorted(leaves)), timeout_s=0.0
+            )
+            outcome = ledger.request(request, tick).outcome
+            token = None if outcome is None else outcome.token
+            if token is None:
+                ledger.forget_owner(owner, tick)
+                raise BadInput(f"the LEDs are held by another owner: {outcome}.")
+            self._step(owner, token, iter(steps), done)
+        return done
+
+    def put(self, token: Any, values: Mapping[Spot, float], fade_s: float) -> None:
+        """Submit values with a token, for this slot."""
+        for group in dict.fromkeys(spot[0] for spot in values):
+            wanted = self._wanted[group]
+            if fade_s > 0.0 or not self._is_set(group):
+                wanted[:] = self._served.body.sim.leds.state(group)
+            for (name, led, channel), value in values.items():
+                if name == group:
+                    wanted[led, channel] = min(max(value, 0.0), 1.0)
+            setting = LedSetting(colours=wanted.copy(), fade_s=fade_s)
+            self._served.body.gate.submit(token, self._leaf_of[group], setting)
+
+    def leaf(self, spot: Spot) -> str:
+        """Return the leaf of the resource tree that a channel belongs to."""
+        return self._leaf_of[spot[0]]
+
+    def _is_set(self, group: str) -> bool:
+        now = self._served.body.sim.leds.state(group)
+        return bool(np.allclose(now, self._wanted[group], atol=0.02))
+
+    def _step(self, owner: str, token: Any, steps: Any, done: Blocks) -> None:
+        ledger = self._served.body.ledger
+        step = next(steps, None)
+        if step is None or not ledger.is_genuine(token) or not ledger.knows(owner):
+            if ledger.knows(owner):
+                ledger.forget_owner(owner, ledger.tick)
+            finish(done)
+            return
+        fade_s, values = step
+        self.put(token, values, fade_s)
+        tick_s = self._served.tick_s
+        wait_s = max(ceil(fade_s / tick_s - 1e-9), 1) * tick_s
+        self._served.after(wait_s, lambda: self._step(owner, token, steps, done))
+
+    def _now(self, spot: Spot) -> float:
+        return float(self._served.body.sim.leds.state(spot[0])[spot[1], spot[2]])
+
+
+def _gives_way(_: object) -> Answer:
+    return Answer(kind=AnswerKind.YIELD)
+
+
+class ALLeds(Service):
+    """Lights LEDs."""
+
+    NAME = "ALLeds"
+
+    def fade(self, name: str, intensity: float, duration: float) -> Blocks:
+        """Fade LEDs to an intensity from 0 to 1, and wait."""
+        value = _fraction("intensity", intensity)
+        spots = dict.fromkeys(self._leds.spots(name), value)
+        return self._play([(_time(duration), spots)])
+
+    def fadeRGB(self, name: str, *args: Value) -> Blocks:
+        """Fade LEDs to a colour (r, g, b, or a name, or 0x00RRGGBB), and wait."""
+        return self._play([(self._duration(args), self._colours(name, args))])
+
+    def fadeListRGB(self, name: str, rgbList: Value, timeList: Value) -> Blocks:
+        """Fade LEDs through colours at times, and wait."""
+        if not isinstance(rgbList, list) or not isinstance(timeList, list):
+            raise BadInput("rgbList and timeList are lists.")
+        if len(rgbList) != len(timeList) or not rgbList:
+            raise BadInput(
+                f"there are {len(rgbList)} colours and {len(timeList)} times."
+            )
+        steps, before = [], 0.0
+        for colour, at in zip(rgbList, timeList, strict=True):
+            time_s = _time(number(at))
+            steps.append((time_s - before, self._leds.rgb(name, whole(colour))))
+            if time_s < before:
+                raise BadInput(f"times do not increase: {time_s:g} after {before:g} s.")
+            before = time_s
+        return self._play(steps)
+
+    def on(self, name: str) -> Blocks:
+        """Switch LEDs on."""
+        return self.fade(name, 1.0, 0.0)
+
+    def off(self, name: str) -> Blocks:
+        """Switch LEDs off."""
+        return self.fade(name, 0.0, 0.0)
+
+    def setIntensity(self, name: str, intensity: float) -> Blocks:
+        """Set LEDs to an intensity from 0 to 1."""
+        return self.fade(name, intensity, 0.0)
+
+    def reset(self, name: str) -> Blocks:
+        """Set LEDs to their usual state: on."""
+        return self.fade(name, 1.0, 0.0)
+
+    def getIntensity(self, name: str) -> Any:
+        """Return the intensity of a LED; of a group, a list."""
+        values = self._leds.intensity(name)
+        return values[0] if len(values) == 1 else values
+
+    def rasta(self, duration: float) -> Blocks:
+        """Light all LEDs green, yellow and red in turn, and wait."""
+        colours = itertools.cycle((0x00FF00, 0xFFFF00, 0xFF0000))
+        return self._turns("AllLeds", colours, duration, 0.5)
+
+    def randomEyes(self, duration: float) -> Blocks:
+        """Light the eyes in colours drawn at random, and wait."""
+        rng = np.random.default_rng(self._client.next_number())
+        colours = (int(rng.integers(0x1000000)) for _ in itertools.count())
+        return self._turns("FaceLeds", colours, duration, 0.2)
+
+    def rotateEyes(
+        self, rgb: int, timeForRotation: float, totalDuration: float
+    ) -> Blocks:
+        """Let one LED of each eye go round, and wait."""
+        if timeForRotation <= 0.0:
+            raise BadInput(
+                f"timeForRotation is {timeForRotation:g} s; give more than 0."
+            )
+        step_s, leds = timeForRotation / TURN_STEPS, self._leds
+        steps = []
+        for i in range(ceil(_time(totalDuration) / step_s)):
+            dark = dict.fromkeys(leds.spots("FaceLeds"), 0.0)
+            steps.append((step_s, dark | leds.rgb(f"FaceLed{i % TURN_STEPS}", rgb)))
+        return self._play(steps)
+
+    def earLedsSetAngle(
+        self, degrees: int, duration: float, leaveOnAtEnd: bool
+    ) -> Blocks:
+        """Light the LED of each ear at an angle (0 up, 90 ahead), and wait."""
+        led = round(degrees / 36.0) % 10 + 1
+        leds = self._leds
+        dark = dict.fromkeys(leds.spots("EarLeds"), 0.0)
+        lit = {
+            s: 1.0
+            for side in ("Left", "Right")
+            for s in leds.spots(f"{side}EarLed{led}")
+        }
+        steps: Steps = [(_time(duration), dark | lit)]
+        if not leaveOnAtEnd:
+            steps = [*steps, (0.0, dark)]
+        return self._play(steps)
+
+    def createGroup(self, groupName: str, ledNames: Names) -> None:
+        """Make a group of LEDs and groups."""
+        leds = self._leds
+        spots = (spot for name in ledNames for spot in leds.spots(name))
+        leds.own[groupName] = tuple(dict.fromkeys(spots))
+
+    def listGroup(self, groupName: str) -> list[str]:
+        """Return the LEDs of a group by their full names."""
+        wanted = set(self._leds.spots(groupName))
+        return [
+            name
+            for name, spots in self._leds.names.items()
+            if name.endswith("/Actuator/Value") and spots[0] in wanted
+        ]
+
+    def listGroups(self) -> list[str]:
+        """Return the names of all groups."""
+        named = [n for n, spots in self._leds.names.items() if len(spots) > 3]
+        return [*named, *self._leds.own]
+
+    def listLED(self, name: str) -> list[str]:
+        """Return the full names of a LED."""
+        return self.listGroup(name)
+
+    def listLEDs(self) -> list[str]:
+        """Return the short names of all LEDs."""
+        return [n for n, s in self._leds.names.items() if "/" not in n and len(s) <= 3]
+
+    # -- inside --
+
+    @property
+    def _leds(self) -> Leds:
+        return self._parts.get(Leds)
+
+    def _play(self, steps: Steps) -> Blocks:
+        return self._leds.play(self._client.name, steps)
+
+    def _turns(self, name: str, colours: Any, duration: float, step_s: float) -> Blocks:
+        n = ceil(_time(duration) / step_s)
+        if n > MOST_STEPS:
+            raise BadInput(
+                f"duration is {duration:g} s; most is {MOST_STEPS * step_s:g}."
+            )
+        return self._play(
+            [(step_s, self._leds.rgb(name, next(colours))) for _ in range(n)]
+        )
+
+    def _duration(self, args: tuple[Any, ...]) -> float:
+        if len(args) not in {2, 4}:
+            raise BadInput("it takes (name, red, green, blue, duration) or a colour.")
+        return _time(number(args[-1]))
+
+    def _colours(self, name: str, args: tuple[Any, ...]) -> dict[Spot, float]:
+        if len(args) == 2:
+            given = args[0]
+            if isinstance(given, str):
+                if text(given) not in COLOURS:
+                    raise UnknownName("Colour", given, COLOURS, "ALLeds")
+                given = COLOURS[given]
+            return self._leds.rgb(name, whole(given))
+        parts = [_fraction("colour", number(one)) for one in args[:3]]
+        packed = sum(
+            round(255 * p) << shift for p, shift in zip(parts, (16, 8, 0), strict=True)
+        )
+        return self._leds.rgb(name, packed)
+
+
+def _time(duration: float) -> float:
+    if duration < 0.0:
+        raise BadInput(f"duration is {duration:g} s; give 0 or more.")
+    return duration
+
+
+def _fraction(what: str, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise BadInput(f"{what} is {value:g}; give 0 to 1.")
+    return value

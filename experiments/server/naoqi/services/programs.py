@@ -1,0 +1,440 @@
+"""ALBehaviorManager, ALAnimationPlayer, ALAutonomousLife, ALSystem, ALRobotModel."""
+
+import shutil
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.schemas.library.common import needs_of_command
+from controllers.transmitter.commands.order import PlacedOrder
+from experiments.server.naoqi.arguments import Value
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from experiments.server.naoqi.served_robot import fail, finish
+from experiments.server.naoqi.service import (
+    NAOQI_VERSION,
+    Blocks,
+    NotSimulated,
+    Service,
+)
+from models import BadInput, TestbedError, UnknownName
+
+LIFE_STATES = ("solitary", "interactive", "safeguard", "disabled")
+ABILITIES = (
+    "BasicAwareness",
+    "AutonomousBlinking",
+    "BackgroundMovement",
+    "ListeningMovement",
+    "SpeakingMovement",
+)
+SAFEGUARDS = (
+    "RobotPushed",
+    "RobotFell",
+    "RobotMoved",
+    "CriticalDiagnosis",
+    "CriticalTemperature",
+)
+MEMORY_KB = 1_048_576
+
+
+@dataclass
+class _Running:
+    """A behaviour, until it has ended."""
+
+    name: str
+    owner: str
+    ticket: Ticket
+    started: Blocks
+    done: Blocks
+    order: PlacedOrder | None = None
+
+
+class Programs:
+    """The robot's own behaviours and settings, for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin with none running."""
+        self._parts, self._served = parts, parts.served
+        self.installed = sorted(parts.served.robot.library.orders)
+        self.defaults: list[str] = []
+        self.running: dict[str, _Running] = {}
+        self.life = "disabled"
+        self.abilities = dict.fromkeys(ABILITIES, False)
+        self.safeguards = dict.fromkeys(SAFEGUARDS, True)
+        self.offset_m = 0.0
+        self.name = "nao"
+        self.timezone = "UTC"
+        parts.served.each_slot.append(lambda tick, _: self._step(tick))
+
+    def check(self, name: str) -> str:
+        """Return the name of an installed behaviour.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        if name not in self.installed:
+            raise UnknownName("Behavior", name, self.installed, "the robot")
+        return name
+
+    def start(self, client: str, name: str) -> _Running:
+        """Ask for what a behaviour needs, and start it then.
+
+        Raises:
+            BadInput: it runs already.
+        """
+        self.check(name)
+        with self._served.access():
+            if name in self.running:
+                raise BadInput(f"behavior {name!r} runs already.")
+            ledger, tick = self._served.body.ledger, self._served.tick
+            owner = f"{client}/behavior {name}"
+            ledger.add_owner(
+                Owner(name=owner, parent=client, priority=CLIENT_PRIORITY), tick
+            )
+            needs = needs_of_command(self._served.robot, name)
+            request = Request(owner=owner, resources=needs, timeout_s=LONGEST_S)
+            one = _Running(
+                name, owner, ledger.request(request, tick), Future(), Future()
+            )
+            self.running[name] = one
+            self._tell()
+            return one
+
+    def stop(self, name: str) -> None:
+        """End a behaviour that runs."""
+        with self._served.access():
+            one = self.running.get(name)
+            if one is not None:
+                self._end(one)
+
+    def _step(self, tick: int) -> None:
+        for one in list(self.running.values()):
+            outcome = one.ticket.outcome
+            if not self._served.body.ledger.knows(one.owner):
+                self._end(one, BadInput(f"who started {one.name!r} has left."))
+            elif outcome is None:
+                continue
+            elif outcome.token is None:
+                self._end(one, TestbedError(f"{one.name!r} was refused: {outcome}"))
+            elif one.order is None:
+                try:
+                    one.order = self._served.body.commands.submit(
+                        one.name, outcome.token, tick
+                    )
+                except TestbedError as error:
+                    self._end(one, error)
+                else:
+                    finish(one.started)
+            elif one.order.is_over:
+                why = one.order.refused or one.order.reason
+                failed = one.order.has_failed
+                said = f"{one.name!r} failed: {why} {one.order.detail}"
+                self._end(one, TestbedError(said) if failed else None)
+
+    def _end(self, one: _Running, error: Exception | None = None) -> None:
+        self.running.pop(one.name, None)
+        body = self._served.body
+        if one.order is not None and not one.order.is_over:
+            body.commands.withdraw(one.order, self._served.tick)
+        if body.ledger.knows(one.owner):
+            body.ledger.forget_owner(one.owner, body.ledger.tick)
+        for future in (one.started, one.done):
+            if error is None:
+                finish(future)
+            else:
+                fail(future, error)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._parts.memory.raise_event("BehaviorsRun", list(self.running))
+
+
+class ALBehaviorManager(Service):
+    """Starts and stops the robot's behaviours: the commands of its library."""
+
+    NAME = "ALBehaviorManager"
+
+    def getInstalledBehaviors(self) -> list[str]:
+        """Return all behaviours."""
+        return list(self._programs.installed)
+
+    def getBehaviorNames(self) -> list[str]:
+        """Return all behaviours."""
+        return self.getInstalledBehaviors()
+
+    def getRunningBehaviors(self) -> list[str]:
+        """Return the behaviours that run or wait for what they need."""
+        return list(self._programs.running)
+
+    def getLoadedBehaviors(self) -> list[str]:
+        """Return all behaviours: all are loaded."""
+        return self.getInstalledBehaviors()
+
+    def isBehaviorInstalled(self, name: str) -> bool:
+        """Tell whether there is such a behaviour."""
+        return name in self._programs.installed
+
+    def isBehaviorPresent(self, prefixedBehavior: str) -> bool:
+        """Tell whether there is such a behaviour."""
+        return self.isBehaviorInstalled(prefixedBehavior)
+
+    def isBehaviorRunning(self, behavior: str) -> bool:
+        """Tell whether a behaviour runs."""
+        return behavior in self._programs.running
+
+    def isBehaviorLoaded(self, behavior: str) -> bool:
+        """Tell whether there is such a behaviour."""
+        return self.isBehaviorInstalled(behavior)
+
+    def startBehavior(self, behavior: str) -> Blocks:
+        """Start a behaviour, and wait until it has started."""
+        return self._programs.start(self._client.name, behavior).started
+
+    def runBehavior(self, behavior: str) -> Blocks:
+        """Run a behaviour, and wait until it has ended."""
+        return self._programs.start(self._client.name, behavior).done
+
+    def stopBehavior(self, behavior: str) -> None:
+        """End a behaviour."""
+        self._programs.stop(behavior)
+
+    def stopAllBehaviors(self) -> None:
+        """End all behaviours."""
+        for name in list(self._programs.running):
+            self._programs.stop(name)
+
+    def preloadBehavior(self, behavior: str) -> bool:
+        """Tell whether there is such a behaviour."""
+        return self.isBehaviorInstalled(behavior)
+
+    def getDefaultBehaviors(self) -> list[str]:
+        """Return the behaviours that would start with the robot."""
+        return list(self._programs.defaults)
+
+    def addDefaultBehavior(self, behavior: str) -> None:
+        """Add to them."""
+        self._programs.defaults.append(self._programs.check(behavior))
+
+    def removeDefaultBehavior(self, behavior: str) -> None:
+        """Take one of them away."""
+        if behavior in self._programs.defaults:
+            self._programs.defaults.remove(behavior)
+
+    def playDefaultProject(self) -> None:
+        """Start them all."""
+        for name in self._programs.defaults:
+            self._programs.start(self._client.name, name)
+
+    def resolveBehaviorName(self, name: str) -> str:
+        """Return the full name of a behaviour."""
+        return self._programs.check(name)
+
+    def getBehaviorNature(self, behavior: str) -> str:
+        """Return the nature of a behaviour."""
+        self._programs.check(behavior)
+        return "interactive"
+
+    @property
+    def _programs(self) -> Programs:
+        return self._parts.get(Programs)
+
+
+class ALAnimationPlayer(Service):
+    """Plays behaviours of the robot; the published animations are not here."""
+
+    NAME = "ALAnimationPlayer"
+
+    def run(self, path: str, *options: Value) -> Blocks:
+        """Run a behaviour of that name, and wait; another path is refused."""
+        del options
+        return self._parts.get(Programs).start(self._client.name, path).done
+
+    def runTag(self, *tag: Value) -> Blocks:
+        """Refuse: no animation has a tag."""
+        raise UnknownName("Tag", str(tag[-1]) if tag else "", [], "the animations")
+
+    def declarePathForTags(self, path: str) -> None:
+        """Accept; no animations are there."""
+        del path
+        self._client.pretended["ALAnimationPlayer.declarePathForTags"] += 1
+
+    def addTagForAnimations(self, tags: Value) -> None:
+        """Accept; no animations are there."""
+        del tags
+        self._client.pretended["ALAnimationPlayer.addTagForAnimations"] += 1
+
+    def reset(self) -> None:
+        """Do nothing: nothing was declared."""
+
+
+class ALAutonomousLife(Service):
+    """States of autonomous life; only stored: the robot does nothing by itself."""
+
+    NAME = "ALAutonomousLife"
+
+    def setState(self, state: str) -> None:
+        """Store a state, and tell of the change."""
+        if state not in LIFE_STATES:
+            raise UnknownName("State", state, LIFE_STATES, "autonomous life")
+        self._client.pretended["ALAutonomousLife.setState"] += 1
+        if self._programs.life != state:
+            self._programs.life = state
+            self._parts.memory.raise_event("AutonomousLife/State", state)
+
+    def getState(self) -> str:
+        """Return the state."""
+        return self._programs.life
+
+    def setAutonomousAbilityEnabled(
+        self, autonomousAbility: str, enabled: bool
+    ) -> None:
+        """Store a switch; no motion follows."""
+        abilities = self._programs.abilities
+        if autonomousAbility not in {*abilities, "All"}:
+            raise UnknownName("Ability", autonomousAbility, abilities, "the robot")
+        names = abilities if autonomousAbility == "All" else [autonomousAbility]
+        abilities.update(dict.fromkeys(names, enabled))
+        self._client.pretended["ALAutonomousLife.setAutonomousAbilityEnabled"] += 1
+
+    def getAutonomousAbilityEnabled(self, autonomousAbility: str) -> bool:
+        """Return a switch."""
+        abilities = self._programs.abilities
+        if autonomousAbility == "All":
+            return all(abilities.values())
+        if autonomousAbility not in abilities:
+            raise UnknownName("Ability", autonomousAbility, abilities, "the robot")
+        return abilities[autonomousAbility]
+
+    def getAutonomousAbilitiesStatus(self) -> list[list[object]]:
+        """Return name, switch and whether it acts, of each ability."""
+        return [[name, on, False] for name, on in self._programs.abilities.items()]
+
+    def focusedActivity(self) -> str:
+        """Return that there is none."""
+        return ""
+
+    def switchFocus(self, activity_name: str, *flags: Value) -> None:
+        """Refuse: there are no activities."""
+        del flags
+        raise UnknownName("Activity", activity_name, [], "the robot")
+
+    def stopFocus(self) -> None:
+        """Do nothing: there is no activity."""
+
+    def stopAll(self) -> None:
+        """Do nothing: there is no activity."""
+
+    def setSafeguardEnabled(self, name: str, enabled: bool) -> None:
+        """Store a switch."""
+        if name not in self._programs.safeguards:
+            raise UnknownName("Safeguard", name, SAFEGUARDS, "the robot")
+        self._programs.safeguards[name] = enabled
+        self._client.pretended["ALAutonomousLife.setSafeguardEnabled"] += 1
+
+    def isSafeguardEnabled(self, name: str) -> bool:
+        """Return a switch."""
+        if name not in self._programs.safeguards:
+            raise UnknownName("Safeguard", name, SAFEGUARDS, "the robot")
+        return self._programs.safeguards[name]
+
+    def setRobotOffsetFromFloor(self, offset: float) -> None:
+        """Store an offset in m."""
+        self._programs.offset_m = offset
+        self._client.pretended["ALAutonomousLife.setRobotOffsetFromFloor"] += 1
+
+    def getRobotOffsetFromFloor(self) -> float:
+        """Return the offset in m."""
+        return self._programs.offset_m
+
+    @property
+    def _programs(self) -> Programs:
+        return self._parts.get(Programs)
+
+
+class ALSystem(Service):
+    """The robot's computer, as far as it is like one."""
+
+    NAME = "ALSystem"
+
+    def robotName(self) -> str:
+        """Return the robot's name."""
+        return self._parts.get(Programs).name
+
+    def setRobotName(self, name: str) -> bool:
+        """Set the robot's name, for this run."""
+        if not name or len(name) > 60:
+            raise BadInput(f"a name has {len(name)} letters; give 1 to 60.")
+        self._parts.get(Programs).name = name
+        return True
+
+    def systemVersion(self) -> str:
+        """Return the release whose interface this is."""
+        return NAOQI_VERSION
+
+    def previousSystemVersion(self) -> str:
+        """Return the release whose interface this is."""
+        return NAOQI_VERSION
+
+    def timezone(self) -> str:
+        """Return the time zone."""
+        return self._parts.get(Programs).timezone
+
+    def setTimezone(self, timezone: str) -> bool:
+        """Store the time zone."""
+        self._parts.get(Programs).timezone = timezone
+        self._client.pretended["ALSystem.setTimezone"] += 1
+        return True
+
+    def freeMemory(self) -> int:
+        """Return a constant in kB: no computer is simulated."""
+        return MEMORY_KB // 2
+
+    def totalMemory(self) -> int:
+        """Return a constant in kB: no computer is simulated."""
+        return MEMORY_KB
+
+    def diskFree(self, all: bool) -> list[Any]:  # as published
+        """Return name, size and what is used of the disk of this machine, in MB."""
+        del all
+        total, used, _ = shutil.disk_usage("/")
+        return [["/", total >> 20, used >> 20]]
+
+    def robotIcon(self) -> str:
+        """Return that there is none."""
+        return ""
+
+    def shutdown(self) -> None:
+        """Refuse: the robot ends where it was started."""
+        raise NotSimulated("switching off", "End `naoqi serve` where it was started.")
+
+    def reboot(self) -> None:
+        """Refuse: the robot ends where it was started."""
+        raise NotSimulated("a restart", "End `naoqi serve` where it was started.")
+
+
+class ALRobotModel(Service):
+    """What the robot has."""
+
+    NAME = "ALRobotModel"
+
+    def getRobotType(self) -> str:
+        """Return Nao."""
+        return "Nao"
+
+    def hasArms(self) -> bool:
+        """Tell whether there are arms."""
+        return "LArm" in self._parts.body.chains
+
+    def hasHands(self) -> bool:
+        """Tell whether there are hands."""
+        return "LHand" in self._parts.body.body
+
+    def hasLegs(self) -> bool:
+        """Tell whether there are legs."""
+        return "LLeg" in self._parts.body.chains
+
+    def getConfig(self) -> str:
+        """Return the name of the model."""
+        return f"<robot name={self._served.robot.name!r}/>"

@@ -1,0 +1,176 @@
+"""Temperature, diagnosis, battery, touch, sonar, feet: values are in ALMemory."""
+
+from collections import Counter
+
+from experiments.server.naoqi.arguments import Value
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.memory.device_keys import PREFIX, TOUCHES
+from experiments.server.naoqi.service import Service
+from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from models import BadInput
+
+CONTACT_EVENT = "footContactChanged"
+CHARGE_EVENT = "BatteryChargeChanged"
+LOOK_S = 0.1
+
+
+class Senses:
+    """Raises the events of feet and battery, and counts who subscribed."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Look from now on."""
+        self._parts = parts
+        self.subscribers: Counter[tuple[str, str]] = Counter()
+        """Service and name."""
+        self._contact: bool | None = None
+        self._charge: int | None = None
+        self._falls = False
+        self._look()
+
+    def _look(self) -> None:
+        memory, served = self._parts.memory, self._parts.served
+        if memory.kind("footContact") is not None:
+            contact = bool(memory.get("footContact"))
+            if self._contact is not None and contact != self._contact:
+                memory.raise_event(CONTACT_EVENT, contact)
+                memory.raise_event("ALMotion/RobotIsStand", contact)
+            self._contact = contact
+        charge = round(100.0 * memory.get(f"{PREFIX}Battery/Charge/Sensor/Value"))
+        if self._charge is not None and charge != self._charge:
+            memory.raise_event(CHARGE_EVENT, charge)
+        self._charge = charge
+        falls = served.body.sim.has_fallen()
+        if falls and not self._falls:
+            memory.raise_event("ALMotion/RobotIsFalling", value=True)
+            memory.raise_event("robotHasFallen", value=True)
+        self._falls = falls
+        served.after(LOOK_S, self._look)
+
+
+class _Extractor(Service):
+    """A service to which programs subscribe so that its values are renewed."""
+
+    def subscribe(self, name: str, *periodAndPrecision: Value) -> None:
+        """Accept: values are always renewed."""
+        del periodAndPrecision
+        self._parts.get(Senses).subscribers[self.NAME, name] += 1
+
+    def unsubscribe(self, name: str) -> None:
+        """End a subscription.
+
+        Raises:
+            BadInput: there is none of that name.
+        """
+        subscribers = self._parts.get(Senses).subscribers
+        if not subscribers[self.NAME, name]:
+            raise BadInput(f"{name!r} has not subscribed to {self.NAME}.")
+        subscribers[self.NAME, name] -= 1
+
+    def getSubscribersInfo(self) -> list[list[object]]:
+        """Return who has subscribed, with its period and precision."""
+        subscribers = self._parts.get(Senses).subscribers
+        return [
+            [n, 0, 1.0] for (s, n), k in subscribers.items() if s == self.NAME and k
+        ]
+
+
+class ALSonar(_Extractor):
+    """Distances to what is ahead; the keys are US/Left and US/Right."""
+
+    NAME = "ALSonar"
+
+
+class ALSensors(_Extractor):
+    """Touch sensors and buttons."""
+
+    NAME = "ALSensors"
+
+
+class ALFsr(_Extractor):
+    """Force sensors of the feet."""
+
+    NAME = "ALFsr"
+
+
+class ALTouch(Service):
+    """Touch sensors; nobody touches this robot."""
+
+    NAME = "ALTouch"
+
+    def getSensorList(self) -> list[str]:
+        """Return the names of the sensors."""
+        return list(TOUCHES)
+
+    def getStatus(self) -> list[list[object]]:
+        """Return name and whether it is touched, of each sensor."""
+        memory = self._parts.memory
+        return [[t, bool(memory.get(f"{PREFIX}{t}/Sensor/Value"))] for t in TOUCHES]
+
+
+class ALBodyTemperature(Service):
+    """Tells how hot the body is; temperatures of single joints are in ALMemory."""
+
+    NAME = "ALBodyTemperature"
+
+    def getTemperatureDiagnosis(self) -> list[object]:
+        """Return the worst severity, 0 to 2, and the chains that it concerns."""
+        return self._parts.get(HeatEffect).diagnosis()
+
+    def areNotificationsEnabled(self) -> bool:
+        """Tell whether warnings are on."""
+        return self._parts.get(HeatEffect).tells
+
+    def setEnableNotifications(self, enable: bool) -> None:
+        """Store whether warnings are on; events are raised in any case."""
+        self._parts.get(HeatEffect).tells = enable
+        self._client.pretended["ALBodyTemperature.setEnableNotifications"] += 1
+
+
+class ALDiagnosis(Service):
+    """Tells which parts have errors: here those that are too hot, and broken ones."""
+
+    NAME = "ALDiagnosis"
+
+    def getDiagnosisStatus(self) -> list[object]:
+        """Return the worst severity, and the parts that it concerns."""
+        heat = self._parts.get(HeatEffect).diagnosis()
+        broken = self._broken()
+        return [2, broken] if broken else heat
+
+    def getActiveDiagnosis(self) -> list[object]:
+        """Return severity and parts of errors that a test finds."""
+        broken = self._broken()
+        return [2 if broken else 0, broken]
+
+    def getPassiveDiagnosis(self) -> list[object]:
+        """Return severity and parts of errors that show by themselves."""
+        return self.getDiagnosisStatus()
+
+    def isNotificationEnabled(self) -> bool:
+        """Tell whether warnings are on."""
+        return self._parts.get(HeatEffect).tells
+
+    def setEnableNotification(self, enable: bool) -> None:
+        """Store whether warnings are on."""
+        self._parts.get(HeatEffect).tells = enable
+        self._client.pretended["ALDiagnosis.setEnableNotification"] += 1
+
+    def _broken(self) -> list[str]:
+        with self._served.access():
+            return sorted(self._served.body.sim.failed_motors)
+
+
+class ALBattery(Service):
+    """Tells the charge of the battery."""
+
+    NAME = "ALBattery"
+
+    def getBatteryCharge(self) -> int:
+        """Return the charge in percent."""
+        key = f"{PREFIX}Battery/Charge/Sensor/Value"
+        return round(100.0 * float(self._parts.memory.get(key)))
+
+    def enablePowerMonitoring(self, enable: bool) -> None:
+        """Store the switch; nothing is monitored."""
+        del enable
+        self._client.pretended["ALBattery.enablePowerMonitoring"] += 1

@@ -1,0 +1,249 @@
+"""Services that only store what is set, and those that are there to say no.
+
+Programs fetch them at start; a missing service would end them. A stub keeps a switch
+and returns it, and each call is counted as pretended in the record of its client.
+Whatever would need eyes, ears or a walk raises: a made-up answer would mislead.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from experiments.server.naoqi.arguments import Value
+from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.service import NotSimulated, Service
+from models import BadInput
+
+SWITCHES = {
+    "ALBackgroundMovement": False,
+    "ALListeningMovement": False,
+    "ALAutonomousBlinking": False,
+    "ALSpeakingMovement": False,
+    "ALBasicAwareness": False,
+    "ALAutonomousMoves": False,
+}
+REFUSING: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "ALVideoDevice": (
+        "a camera for programs",
+        (
+            "subscribe",
+            "subscribeCamera",
+            "unsubscribe",
+            "getImageRemote",
+            "getImageLocal",
+            "releaseImage",
+            "setParam",
+            "setActiveCamera",
+        ),
+    ),
+    "ALPhotoCapture": ("a camera for programs", ("takePicture", "takePictures")),
+    "ALVideoRecorder": ("a camera for programs", ("startRecording", "stopRecording")),
+    "ALFaceDetection": ("seeing", ("subscribe", "unsubscribe", "learnFace")),
+    "ALPeoplePerception": ("seeing", ("subscribe", "unsubscribe")),
+    "ALVisionRecognition": ("seeing", ("subscribe", "unsubscribe")),
+    "ALLandMarkDetection": ("seeing", ("subscribe", "unsubscribe")),
+    "ALRedBallDetection": ("seeing", ("subscribe", "unsubscribe")),
+    "ALBarcodeReader": ("seeing", ("subscribe", "unsubscribe")),
+    "ALMovementDetection": ("seeing", ("subscribe", "unsubscribe")),
+    "ALSpeechRecognition": (
+        "hearing",
+        ("subscribe", "unsubscribe", "setLanguage", "setVocabulary", "pause"),
+    ),
+    "ALSoundDetection": ("hearing", ("subscribe", "unsubscribe", "setParameter")),
+    "ALSoundLocalization": ("hearing", ("subscribe", "unsubscribe", "setParameter")),
+    "ALDialog": (
+        "a dialogue",
+        (
+            "loadTopic",
+            "loadTopicContent",
+            "activateTopic",
+            "deactivateTopic",
+            "unloadTopic",
+            "subscribe",
+            "unsubscribe",
+            "setLanguage",
+            "forceInput",
+        ),
+    ),
+    "ALTracker": (
+        "tracking",
+        ("registerTarget", "track", "trackEvent", "stopTracker", "setMode", "lookAt"),
+    ),
+    "ALNavigation": ("walking", ("navigateTo", "moveAlong", "moveTo", "explore")),
+    "ALLocalization": ("walking", ("learnHome", "goToHome", "getRobotPosition")),
+    "ALTabletService": (
+        "a tablet",
+        ("showWebview", "showImage", "loadApplication", "hideWebview", "playVideo"),
+    ),
+}
+
+
+class Switches:
+    """What was set of services that do nothing, for all clients."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Begin with the usual values."""
+        del parts
+        self.enabled = dict(SWITCHES)
+        self.values: dict[str, Any] = {}
+
+
+class _Stub(Service):
+    """Stores a switch; nothing follows."""
+
+    def setEnabled(self, enabled: bool) -> None:
+        """Store the switch; nothing follows."""
+        self._count("setEnabled")
+        self._switches.enabled[self.NAME] = enabled
+
+    def isEnabled(self) -> bool:
+        """Return the switch."""
+        self._count("isEnabled")
+        return self._switches.enabled[self.NAME]
+
+    @property
+    def _switches(self) -> Switches:
+        return self._parts.get(Switches)
+
+    def _count(self, method: str) -> None:
+        self._client.pretended[f"{self.NAME}.{method}"] += 1
+
+    def _store(self, method: str, value: Any) -> None:
+        self._count(method)
+        self._switches.values[f"{self.NAME}.{method}"] = value
+
+
+class ALBackgroundMovement(_Stub):
+    """Small motions of a robot that waits."""
+
+    NAME = "ALBackgroundMovement"
+
+
+class ALListeningMovement(_Stub):
+    """Small motions of a robot that listens."""
+
+    NAME = "ALListeningMovement"
+
+
+class ALAutonomousBlinking(_Stub):
+    """Blinking eyes."""
+
+    NAME = "ALAutonomousBlinking"
+
+
+class ALSpeakingMovement(_Stub):
+    """Small motions of a robot that speaks."""
+
+    NAME = "ALSpeakingMovement"
+
+    def setMode(self, mode: str) -> None:
+        """Store the mode; nothing follows."""
+        self._store("setMode", mode)
+
+    def addTagsToWords(self, tagsToWords: Value) -> None:
+        """Store tags; nothing follows."""
+        self._store("addTagsToWords", tagsToWords)
+
+
+class ALBasicAwareness(_Stub):
+    """Turning to people; nothing is seen here."""
+
+    NAME = "ALBasicAwareness"
+
+    def startAwareness(self) -> None:
+        """Store that it is on; nothing follows."""
+        self.setEnabled(True)
+
+    def stopAwareness(self) -> None:
+        """Store that it is off."""
+        self.setEnabled(False)
+
+    def isAwarenessRunning(self) -> bool:
+        """Return the switch."""
+        return self.isEnabled()
+
+    def isRunning(self, *id: Value) -> bool:  # as published
+        """Return the switch; of a call that was begun, whether it runs."""
+        return super().isRunning(int(id[0])) if id else self.isEnabled()
+
+    def pauseAwareness(self) -> None:
+        """Store that it rests."""
+        self._store("pause", value=True)
+
+    def resumeAwareness(self) -> None:
+        """Store that it goes on."""
+        self._store("pause", value=False)
+
+    def setEngagementMode(self, modeName: str) -> None:
+        """Store the mode; nothing follows."""
+        self._store("setEngagementMode", modeName)
+
+    def setTrackingMode(self, modeName: str) -> None:
+        """Store the mode; nothing follows."""
+        self._store("setTrackingMode", modeName)
+
+    def setStimulusDetectionEnabled(self, stimulusName: str, enabled: bool) -> None:
+        """Store the switch; nothing follows."""
+        self._store(f"setStimulusDetectionEnabled {stimulusName}", enabled)
+
+
+class ALAutonomousMoves(_Stub):
+    """Small motions of a robot that is left alone."""
+
+    NAME = "ALAutonomousMoves"
+
+    def setExpressiveListeningEnabled(self, enable: bool) -> None:
+        """Store the switch; nothing follows."""
+        self._store("setExpressiveListeningEnabled", enable)
+
+    def setBackgroundStrategy(self, strategy: str) -> None:
+        """Store the strategy; nothing follows."""
+        if strategy not in {"none", "backToNeutral"}:
+            raise BadInput(f"strategy is {strategy!r}; give none or backToNeutral.")
+        self._store("setBackgroundStrategy", strategy)
+
+
+class PackageManager(Service):
+    """Installed packages: none."""
+
+    NAME = "PackageManager"
+
+    def packages(self) -> list[str]:
+        """Return that there are none."""
+        self._client.pretended["PackageManager.packages"] += 1
+        return []
+
+
+STUBS: tuple[type[Service], ...] = (
+    ALBackgroundMovement,
+    ALListeningMovement,
+    ALAutonomousBlinking,
+    ALSpeakingMovement,
+    ALBasicAwareness,
+    ALAutonomousMoves,
+    PackageManager,
+)
+
+
+def _refusal(what: str, name: str) -> Callable[..., None]:
+    def refuse(self: Service, *args: Value) -> None:  # noqa: ARG001
+        raise NotSimulated(what)
+
+    refuse.__name__ = name
+    refuse.__doc__ = f"Refuse: {what} is not simulated."
+    return refuse
+
+
+def refusing_services() -> tuple[type[Service], ...]:
+    """Return the services whose methods all say that they are not simulated."""
+    return tuple(
+        type(
+            service,
+            (Service,),
+            {
+                "NAME": service,
+                "__doc__": f"Refuses: {what} is not simulated.",
+                **{name: _refusal(what, name) for name in names},
+            },
+        )
+        for service, (what, names) in REFUSING.items()
+    )
