@@ -8,6 +8,7 @@ connection ends, so does the client.
 
 import logging
 import socket
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,6 +26,13 @@ CHUNK = 65_536
 KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 2))
 """In s: a host that is gone is noticed after 5 s, and 3 tries at 2 s."""
 KEEP_ALIVE_TRIES = 3
+HEADER = struct.Struct("<4sIIHBBIII")
+"""Of a message: magic, number, size, version, kind, flags, service, object, action."""
+MAGIC = b"\x42\xde\xad\x42"
+VERSION = 0
+KINDS = range(1, 9)
+MOST_BYTES = 1 << 24
+"""Of a message without its header."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -124,8 +132,11 @@ class Doors:
                 target=_pass_on, args=(inner, connection), daemon=True
             )
             back.start()
-            _pass_on(connection, inner)
+            if not _pass_messages_on(connection, inner):
+                _LOG.warning("%s sent what is no message; it is cut off", client.name)
             back.join()
+        except RobotEnded:
+            pass
         except Exception:  # noqa: BLE001  # the others are served
             _LOG.exception("%s could not be served", client.name)
         finally:
@@ -136,6 +147,46 @@ class Doors:
             if inner is not None:
                 inner.close()
             session.close()
+
+
+def _pass_messages_on(source: socket.socket, sink: socket.socket) -> bool:
+    """Pass whole messages on until the source has ended; then end both.
+
+    Bytes that are no message would end the process: `qi` does not survive them.
+
+    Returns:
+        Whether all that came were messages.
+    """
+    try:
+        while header := _exactly(source, HEADER.size):
+            magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
+            is_message = magic == MAGIC and size <= MOST_BYTES
+            if not is_message or version != VERSION or kind not in KINDS:
+                return False
+            sink.sendall(header)
+            while size:
+                data = source.recv(min(size, CHUNK))
+                if not data:
+                    return True
+                sink.sendall(data)
+                size -= len(data)
+    except OSError:
+        pass
+    finally:
+        _shut(source)
+        _shut(sink)
+    return True
+
+
+def _exactly(source: socket.socket, n: int) -> bytes:
+    """Return so many bytes, or none where the source has ended before."""
+    found = b""
+    while len(found) < n:
+        data = source.recv(n - len(found))
+        if not data:
+            return b""
+        found += data
+    return found
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -309,7 +310,7 @@ class ServedRobot:
             while self._due and self._due[0][0] <= setup.tick:
                 _attempt(heapq.heappop(self._due)[2])
             for call in self.each_slot:
-                call(setup.tick, self.seen)
+                _attempt(partial(call, setup.tick, self.seen))
             setup.disturbance.begin(setup.tick)
             try:
                 setup.body.slot()
@@ -353,7 +354,7 @@ def fail(future: Future[Any], error: Exception) -> None:
         future.set_exception(error)
 
 
-def _attempt(function: Callable[[], None]) -> None:
+def _attempt(function: Callable[[], object]) -> None:
     try:
         function()
     except Exception:  # noqa: BLE001  # the robot goes on

@@ -44,7 +44,8 @@ ARRIVED = 1e-6
 ACCELERATION_S = 0.1
 """In which a reactive target lets a joint reach its full speed: an estimate."""
 SETTLE_S = 0.2
-"""After a motion, before the robot counts as standing still."""
+"""After a motion, before the robot counts as standing still, and a joint is given back:
+given back at once, one that still lags behind would be held where it is."""
 
 _LOG = logging.getLogger(__name__)
 Curves = Mapping[str, Timed]
@@ -90,8 +91,8 @@ class _Goal:
     target: float
     speed: float
     velocity: float = 0.0
-    is_over: bool = False
-    """Whether it was reached: the leaf is given back with the next slot."""
+    over_s: float | None = None
+    """When its set-point was reached; the leaf is given back soon after."""
 
 
 class MotionEngine:
@@ -325,7 +326,14 @@ class MotionEngine:
         for task in self.tasks():
             if task.is_over:
                 self._end(task)
-        self._drop_goals([x for x, goal in self._goals.items() if goal.is_over])
+        due_s = observation.time_s - SETTLE_S
+        self._drop_goals(
+            [
+                leaf
+                for leaf, goal in self._goals.items()
+                if goal.over_s is not None and goal.over_s <= due_s
+            ]
+        )
         moves = False
         for task in self.tasks():
             if task.token is None and not self._has_started(task, tick):
@@ -340,9 +348,13 @@ class MotionEngine:
             if self._ledger.authorise(goal.token, leaf) is not None:
                 del self._goals[leaf]
                 continue
+            if goal.over_s is not None:
+                continue
             moves = True
-            target, goal.is_over = self._lead(leaf, goal)
+            target, has_arrived = self._lead(leaf, goal)
             self._gate.submit(goal.token, leaf, target)
+            if has_arrived:
+                goal.over_s = observation.time_s
         if moves:
             self._moved_s = observation.time_s
         self._served.stiffness.tell_motion(moves=self.is_moving)

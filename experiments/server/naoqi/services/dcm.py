@@ -28,6 +28,9 @@ SUFFIX = "/Actuator/Value"
 UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
 BOARD = "Device/DeviceList/"
 WRAP = 1 << 31
+SETTLE_MS = 500
+"""For which an actuator is kept after its last command: given back at once, a joint
+that still lags behind would be held where it is."""
 
 Command = tuple[int, float]
 """Time in ms and value."""
@@ -112,7 +115,9 @@ class Dcm:
             value = self._value(name, line, now)
             if value is not None:
                 values.setdefault(line.client, {})[name] = value
-            if not line.waiting and line.sent is not None and line.sent[0] < now:
+            if not line.waiting and (
+                line.sent is None or line.sent[0] < now - SETTLE_MS
+            ):
                 del self._lines[name]
         for client, mine in values.items():
             self._write(client, mine)

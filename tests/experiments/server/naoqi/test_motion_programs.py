@@ -90,7 +90,7 @@ def test_a_second_timed_motion_waits_for_the_joint(nao: Any) -> None:
         time.sleep(0.02)
         b = motion.angleInterpolation("HeadYaw", -0.5, 2.0, True, _async=True)
         time.sleep(0.02)
-        n = len(motion.getTaskList()) if hasattr(motion, "getTaskList") else 2
+        n = len(motion.getTaskList())
         a.value(); begin = motion.getAngles("HeadYaw", True)[0]
         b.value(); end = motion.getAngles("HeadYaw", True)[0]
         tell([[begin, end], n])
@@ -107,8 +107,7 @@ def test_without_stiffness_nothing_moves_and_nothing_jumps(nao: Any) -> None:
         motion.setAngles("LElbowYaw", a + 0.5, 0.5)
         time.sleep(0.3)
         b = motion.getAngles("LElbowYaw", True)[0]
-        motion.killTasksUsingResources(["LArm"]) if hasattr(
-            motion, "killTasksUsingResources") else time.sleep(0.2)
+        motion.killTasksUsingResources(["LArm"])
         time.sleep(0.1)
         motion.setStiffnesses("LArm", 1)
         time.sleep(0.2)
@@ -169,3 +168,56 @@ def test_wrong_arguments_are_refused_with_the_reason(nao: Any) -> None:
     ):
         assert text is not None
         assert part in text
+
+
+def test_a_killed_task_returns_normally_where_it_was(nao: Any) -> None:
+    result, angle, free = nao.run("""
+        motion.angleInterpolationWithSpeed("HeadYaw", 0.0, 1.0)
+        a = motion.angleInterpolation("HeadYaw", 1.0, 60.0, True, _async=True)
+        time.sleep(0.1)
+        busy = motion.areResourcesAvailable(["Head"])
+        name, number, joints = motion.getTaskList()[0]
+        killed = motion.killTask(number)
+        tell([[a.value(5000), killed, busy], motion.getAngles("HeadYaw", False)[0],
+              motion.areResourcesAvailable(["Head"])])
+    """)
+    assert result == [None, True, False]
+    assert angle < 0.9
+    assert free is True
+
+
+def test_a_bezier_curve_ends_at_its_last_point(nao: Any) -> None:
+    assert nao.run("""
+        motion.angleInterpolationBezier(["HeadYaw", "HeadPitch"],
+            [[0.5, 1.0], [0.8]],
+            [[[0.3, [3, -0.1, 0.0], [3, 0.1, 0.0]], [-0.2, [3, -0.1, 0.0]]], [0.1]])
+        tell(motion.getAngles("Head", True))
+    """) == pytest.approx([-0.2, 0.1], abs=ANGLE)
+
+
+def test_a_way_of_a_hand_ends_at_its_place(nao: Any) -> None:
+    goal, found, com, mass = nao.run("""
+        posture.goToPosture("StandInit", 1.0)
+        goal = motion.getPosition("LArm", 0, False)
+        goal[0] += 0.03
+        goal[2] += 0.04
+        motion.positionInterpolations(["LArm"], 0, [[goal]], [7], [[1.0]])
+        tell([goal[:3], motion.getPosition("LArm", 0, False)[:3],
+              motion.getCOM("Body", 2, True), motion.getMass("Body")])
+    """)
+    assert found == pytest.approx(goal, abs=1e-3)
+    assert mass == pytest.approx(5.305, abs=1e-3)
+    assert 0.1 < com[2] < 0.4
+
+
+def test_limits_and_names_are_those_of_the_robot(nao: Any) -> None:
+    names, limits, chains, summary = nao.run("""
+        tell([motion.getBodyNames("Body"), motion.getLimits("HeadYaw"),
+              motion.getBodyNames("Chains"), motion.getSummary()])
+    """)
+    assert len(names) == 26
+    assert names[8] == "LHipYawPitch"
+    assert names[-1] == "RHand"
+    assert limits[0][:2] == pytest.approx([-2.08567, 2.08567])
+    assert chains == ["Head", "LArm", "LLeg", "RLeg", "RArm"]
+    assert "HeadYaw" in summary

@@ -1,0 +1,263 @@
+"""Programs of memory, DCM, LEDs, speech and resources, and what they bring about."""
+
+from typing import Any
+
+import pytest
+
+
+def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:
+    got, kept, kind, history = nao.run("""
+        got = []
+        one = memory.subscriber("Test/Event")
+        number = one.signal.connect(got.append)
+        memory.raiseEvent("Test/Event", [1, "a", 2.5])
+        memory.raiseEvent("Test/Event", [1, "a", 2.5])
+        memory.insertData("Test/Event", 7)
+        memory.raiseMicroEvent("Test/Micro", 3)
+        end = time.time() + 10
+        while len(got) < 2 and time.time() < end:
+            time.sleep(0.01)
+        one.signal.disconnect(number)
+        tell([got, memory.getData("Test/Event"), memory.getType("Test/Micro"),
+              len(memory.getEventHistory("Test/Event"))])
+    """)
+    assert got == [[1, "a", 2.5], [1, "a", 2.5]]
+    assert kept == 7  # inserted, so nobody was told
+    assert kind == "MicroEvent"
+    assert history == 2
+
+
+def test_the_old_way_to_subscribe_calls_the_service_of_the_client(nao: Any) -> None:
+    assert nao.run("""
+        got = []
+        class Mine:
+            def heard(self, key, value, message):
+                got.append([key, value, message])
+        session.listen("tcp://127.0.0.1:0")
+        session.registerService("Mine", Mine())
+        memory.subscribeToEvent("Test/Old", "Mine", "heard")
+        memory.raiseEvent("Test/Old", 1.5)
+        end = time.time() + 10
+        while not got and time.time() < end:
+            time.sleep(0.01)
+        memory.unsubscribeToEvent("Test/Old", "Mine")
+        tell(got)
+    """) == [["Test/Old", 1.5, ""]]
+
+
+def test_a_list_of_keys_has_the_values_of_each(nao: Any) -> None:
+    values, weights, n, missing = nao.run("""
+        p = "Device/SubDeviceList/"
+        keys = [p + k for k in ("LKneePitch/Temperature/Sensor/Value",
+            "LKneePitch/Hardness/Actuator/Value", "Battery/Charge/Sensor/Value",
+            "InertialSensor/AccelerometerZ/Sensor/Value")]
+        feet = [p + f + "/FSR/TotalWeight/Sensor/Value" for f in ("LFoot", "RFoot")]
+        posture.goToPosture("StandInit", 1.0)
+        tell([memory.getListData(keys), memory.getListData(feet),
+              len(memory.getDataList("Temperature/Sensor/Value")),
+              memory.getListData(["nothing"])])
+    """)
+    degc, hardness, charge, up = values
+    assert 20.0 < degc < 80.0
+    assert 0.0 < hardness <= 1.0
+    assert 0.0 < charge <= 1.0
+    assert up == pytest.approx(9.81, rel=0.15)
+    assert sum(weights) == pytest.approx(5.3, rel=0.15)
+    assert n == 27  # 25 motors, the head and the battery
+    assert missing == [None]
+
+
+@pytest.mark.slow
+def test_timed_commands_go_out_in_one_straight_line(nao: Any) -> None:
+    """Two actuators of an alias are written in the same slot: no skew."""
+    half, whole, skew, alias = nao.run("""
+        dcm = session.service("DCM")
+        motion.angleInterpolationWithSpeed("Head", [0.0, 0.0], 1.0)
+        made = dcm.createAlias(["Head", ["HeadYaw/Position/Actuator/Value",
+            "Device/SubDeviceList/HeadPitch/Position/Actuator/Value", "Nose"]])
+        dcm.createAlias(["Two", ["HeadYaw/Position/Actuator/Value",
+                                 "HeadPitch/Position/Actuator/Value"]])
+        now = dcm.getTime(0)
+        dcm.setAlias(["Two", "Merge", "time-separate", 0, [now + 4000],
+                      [[0.4], [0.4]]])
+        skew, half = 0.0, None
+        while True:
+            angles = motion.getAngles("Head", False)
+            skew = max(skew, abs(angles[0] - angles[1]))
+            if half is None and dcm.getTime(0) > now + 1500:
+                half = [angles[0], dcm.getTime(0) - now]
+            if dcm.getTime(0) > now + 4200:
+                break
+        tell([half, motion.getAngles("Head", False), skew, made[1]])
+    """)
+    angle, after_ms = half
+    assert angle == pytest.approx(0.4 * after_ms / 4000.0, abs=0.08)
+    assert whole == pytest.approx([0.4, 0.4], abs=1e-5)
+    assert skew < 1e-6
+    assert alias[2] == ""
+
+
+def test_updates_clear_what_waits(nao: Any) -> None:
+    assert nao.run("""
+        dcm = session.service("DCM")
+        key, angle = "HeadYaw/Position/Actuator/Value", 0.0
+        now = dcm.getTime(0)
+        dcm.set([key, "ClearAll", [[0.0, now]]])
+        dcm.set([key, "Merge", [[0.3, now + 3000], [0.5, now + 9000]]])
+        dcm.set([key, "ClearAfter", [[0.1, now + 3001]]])
+        while dcm.getTime(0) < now + 4000:
+            pass
+        tell(motion.getAngles("HeadYaw", False)[0])
+    """) == pytest.approx(0.1, abs=1e-5)
+
+
+def test_leds_fade_to_their_colours(nao: Any) -> None:
+    red, blue, chest, ear, groups, wrong = nao.run("""
+        leds = session.service("ALLeds")
+        leds.fadeRGB("FaceLeds", 1.0, 0.0, 0.0, 0.2)
+        red = [memory.getData("Device/SubDeviceList/Face/Led/%s/Left/90Deg"
+                              "/Actuator/Value" % c) for c in ("Red", "Blue")]
+        leds.fadeRGB("LeftFaceLeds", "blue", 0.1)
+        blue = leds.getIntensity("FaceLedLeft3")
+        leds.fadeListRGB("ChestLeds", [0x00FF00, 0xFF0000], [0.1, 0.3])
+        leds.earLedsSetAngle(36, 0.1, True)
+        leds.createGroup("mine", ["Brain0", "ChestLeds"])
+        tell([red, blue, leds.getIntensity("ChestLeds"),
+              leds.getIntensity("LeftEarLed2"), len(leds.listGroup("mine")),
+              refused(lambda: leds.on("Nose"))])
+    """)
+    assert red == [1.0, 0.0]
+    assert blue == pytest.approx([0.0, 0.0, 1.0])
+    assert chest == pytest.approx([1.0, 0.0, 0.0], abs=0.02)
+    assert ear == pytest.approx(1.0)
+    assert groups == 4
+    assert "Nose" in wrong
+
+
+def test_a_text_is_said_and_told_of(nao: Any) -> None:
+    events, marks, taken = nao.run("""
+        tts = session.service("ALTextToSpeech")
+        events, marks = [], []
+        status = memory.subscriber("ALTextToSpeech/Status")
+        status.signal.connect(lambda value: events.append(value[1]))
+        mark = memory.subscriber("ALTextToSpeech/CurrentBookMark")
+        mark.signal.connect(marks.append)
+        key = "Device/SubDeviceList/HeadYaw/Position/Sensor/Value"
+        begin = memory.getTimestamp(key)[1]
+        tts.say("\\\\rspd=80\\\\one two \\\\mrk=5\\\\ three four five six seven")
+        tts.say("")
+        taken = memory.getTimestamp(key)[1] - begin
+        time.sleep(0.2)
+        tell([events, marks, taken])
+    """)
+    assert events == ["enqueued", "started", "done", "enqueued", "done"]
+    assert marks == [5]
+    assert taken >= 1
+
+
+@pytest.mark.slow
+def test_a_held_resource_keeps_other_programs_out(nao: Any) -> None:
+    holder = nao.start("""
+        manager = session.service("ALResourceManager")
+        manager.acquireResource("Head", "Dance", "", 1)
+        motion.angleInterpolation("HeadYaw", 0.4, 0.3, True)   # its own: it may
+        print("READY", flush=True)
+        time.sleep(4)
+        tell(motion.getAngles("HeadYaw", True))
+    """)
+    assert holder.stdout.readline().strip() == "READY"
+    said, busy, mine, moved = nao.run("""
+        manager = session.service("ALResourceManager")
+        said = refused(lambda: manager.acquireResource("HeadYaw", "Other", "", 0))
+        motion.setAngles("HeadYaw", -0.5, 1.0)
+        time.sleep(0.3)
+        tell([said, manager.isResourceFree("Head"),
+              manager.areResourcesOwnedBy(["Head"], "Dance"),
+              motion.getAngles("HeadYaw", True)[0]])
+    """)
+    assert "Dance" in said
+    assert busy is False
+    assert mine is True
+    assert moved == pytest.approx(0.4, abs=0.05)
+    assert nao.told(holder) == pytest.approx([0.4], abs=0.05)
+    assert nao.run('tell(session.service("ALResourceManager").isResourceFree("Head"))')
+
+
+def test_the_owner_is_called_and_may_release(nao: Any) -> None:
+    holder = nao.start("""
+        manager = session.service("ALResourceManager")
+        class Dance:
+            def asked(self, resource, owner):
+                manager.releaseResource("Head", "Dance")
+        session.listen("tcp://127.0.0.1:0")
+        session.registerService("Dance", Dance())
+        manager.acquireResource("Head", "Dance", "asked", 1)
+        print("READY", flush=True)
+        time.sleep(4)
+        tell("left")
+    """)
+    assert holder.stdout.readline().strip() == "READY"
+    assert nao.run("""
+        manager = session.service("ALResourceManager")
+        manager.acquireResource("Head", "Other", "", 60)
+        tell(manager.areResourcesOwnedBy(["Head"], "Other"))
+    """)
+    holder.kill()
+    holder.communicate()
+
+
+def test_a_behaviour_of_the_robot_runs_to_its_end(nao: Any) -> None:
+    names, running, unknown = nao.run("""
+        manager = session.service("ALBehaviorManager")
+        posture.goToPosture("StandInit", 1.0)
+        names = manager.getInstalledBehaviors()
+        future = manager.runBehavior("blink", _async=True)
+        future.value()
+        tell([names, manager.getRunningBehaviors(),
+              refused(lambda: manager.runBehavior("fly"))])
+    """)
+    assert "say hello and wave" in names
+    assert running == []
+    assert "fly" in unknown
+
+
+def test_what_is_not_simulated_says_so(nao: Any) -> None:
+    moved, told, refusals = nao.run("""
+        failed = []
+        one = memory.subscriber("ALMotion/MoveFailed")
+        one.signal.connect(failed.append)
+        moved = [motion.moveTo(0.2, 0.0, 0.0), motion.moveTo(0, 0, 0)]
+        motion.move(0.1, 0.0, 0.0)
+        time.sleep(0.3)
+        tracker = session.service("ALTracker")
+        dialog = session.service("ALDialog")
+        tell([moved, failed, [refused(lambda: tracker.track("Face")),
+              refused(lambda: dialog.loadTopic("a")),
+              refused(lambda: motion.setFallManagerEnabled(False))]])
+    """)
+    assert moved == [False, True]
+    assert told[0][1:] == [0, [0.0, 0.0, 0.0]]
+    assert all(text is not None for text in refusals)
+    assert "not simulated" in refusals[0]
+
+
+def test_every_service_has_the_calls_of_a_module(nao: Any) -> None:
+    missing, run, late = nao.run("""
+        missing = []
+        for one in session.services():
+            name = one["name"]
+            if name in ("ServiceDirectory",):
+                continue
+            service = session.service(name)
+            if not (service.ping() and service.version() and
+                    "ping" in service.getMethodList()):
+                missing.append(name)
+        number = motion.pCall("angleInterpolation", "HeadYaw", 0.1, 30.0, True)
+        run = motion.isRunning(number)
+        late = motion.wait(number, 200)
+        motion.killAll()
+        tell([missing, run, late])
+    """)
+    assert missing == []
+    assert run is True
+    assert late is True

@@ -1,0 +1,217 @@
+"""What needs single slots: rights at the gate, the delay of DCM, heat, leaving."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.manager.front import take_snapshot
+from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.server.naoqi.arguments import Names, Numbers, Parameters
+from experiments.server.naoqi.client import Client, Parts
+from experiments.server.naoqi.served_robot import ServedRobot
+from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from models import BadInput
+
+
+class World:
+    """A robot whose slots the test runs, and two clients."""
+
+    def __init__(self) -> None:
+        (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
+        self.served = ServedRobot(trial)
+        self.parts = Parts(self.served)
+        for kind in BEGUN:
+            self.parts.get(kind)
+        self.clients = [Client(self.parts, i, "test") for i in (1, 2)]
+        self.run(3.0)
+
+    def ask(self, service: str, client: int = 0) -> Callable[..., Any]:
+        kind = next(one for one in SERVICES if service == one.NAME)
+        made = kind(self.clients[client])
+        return lambda method, *args: made._call(method, args)
+
+    def run(self, seconds: float) -> None:
+        end = self.served.time_s + seconds
+        while self.served.time_s < end - 1e-9:
+            self.served.slot()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[World]:
+    world = World()
+    yield world
+    world.served.close("done")
+
+
+@pytest.fixture
+def world(shared: World) -> Iterator[World]:
+    yield shared
+    shared.parts.motion.kill(shared.parts.motion.tasks())
+    shared.run(1.0)
+
+
+def test_nothing_passes_the_gate_without_a_token(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The robot is written by the gate alone, each leaf with a token that covers it."""
+    gate, sim = world.served.body.gate, world.served.body.sim
+    ledger = world.served.body.ledger
+    written: set[str] = set()
+    kind = type(gate._slot)
+    put, flush, write = kind.put, gate.flush, sim.write
+    inside = [False]
+
+    def watched_put(slot: Any, holding: Any) -> Any:
+        found = put(slot, holding)
+        for line, token in found.items():
+            assert ledger.authorise(token, line.name) is None
+            written.add(line.name)
+        return found
+
+    def watched_flush(tick: int) -> Any:
+        inside[0] = True
+        try:
+            return flush(tick)
+        finally:
+            inside[0] = False
+
+    def watched_write(command: Any) -> None:
+        assert inside[0]
+        write(command)
+
+    monkeypatch.setattr(kind, "put", watched_put)
+    monkeypatch.setattr(gate, "flush", watched_flush)
+    monkeypatch.setattr(sim, "write", watched_write)
+    motion, dcm, leds = (world.ask(n) for n in ("ALMotion", "DCM", "ALLeds"))
+    motion("angleInterpolation", "HeadYaw", 0.3, 0.3, True)
+    motion("setAngles", "LArm", 0.1, 0.2)
+    dcm(
+        "set",
+        ["HeadPitch/Position/Actuator/Value", "Merge", [[0.1, dcm("getTime", 0)]]],
+    )
+    leds("fadeRGB", "FaceLeds", "red", 0.1)
+    motion("setStiffnesses", "RArm", 0.5)
+    world.run(0.5)
+    assert {"HeadYaw", "LShoulderPitch", "HeadPitch", "Left eye"} <= written
+    assert "Arms-stiffness" in written
+    assert gate.submit(None, "HeadYaw", 0.0) is not None
+    world.run(0.5)
+
+
+def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(world: World) -> None:
+    dcm = world.ask("DCM")
+    names = [f"{j}/Position/Actuator/Value" for j in ("HeadYaw", "HeadPitch")]
+    dcm("createAlias", ["Two", names])
+    index = [world.served.robot.joint_index(j) for j in ("HeadYaw", "HeadPitch")]
+    before = world.served.seen.target[index]
+    now = dcm("getTime", 0)
+    new = [[[float(b) + 0.01, now]] for b in before]
+    dcm("setAlias", ["Two", "ClearAll", "time-mixed", new])
+    slots = 0
+    while not np.allclose(world.served.seen.target[index], before + 0.01, atol=1e-6):
+        changed = world.served.seen.target[index] != before
+        assert changed.all() or not changed.any()  # skew 0
+        world.served.slot()
+        slots += 1
+        assert slots <= 2
+
+
+def test_heat_takes_a_joint_away_and_says_so(world: World) -> None:
+    motion, heat = world.ask("ALMotion"), world.ask("ALBodyTemperature")
+    memory = world.ask("ALMemory")
+    body = world.served.body
+    moving = motion("angleInterpolation", "RElbowYaw", 0.5, 9.0, True)
+    world.run(0.1)
+    with world.served.access():
+        body.sim.set_temperature("RElbowYaw", 85.0)
+    world.run(2.5)
+    assert "RElbowYaw was taken away by hotEngine" in str(moving.exception())
+    key = "Device/SubDeviceList/RElbowYaw/Temperature/Sensor/"
+    assert memory("getData", key + "Status") == 2
+    assert heat("getTemperatureDiagnosis") == [1, ["RArm"]]
+    assert motion("getStiffnesses", "RArm") == [0.0] * 6
+    assert memory("getData", "HotDeviceDetected") == ["RElbowYaw"]
+    with world.served.access():
+        body.sim.set_temperature("RElbowYaw", 30.0)
+    world.run(2.5)
+    assert heat("getTemperatureDiagnosis") == [0, []]
+    assert motion("getStiffnesses", "RArm") == [
+        pytest.approx(s) for s in [0.5] * 6
+    ] or (motion("getStiffnesses", "RArm") == [1.0] * 6)
+
+
+def test_two_clients_wait_for_a_joint_in_the_ledger(world: World) -> None:
+    one, two = world.ask("ALMotion"), world.ask("ALMotion", 1)
+    first = one("angleInterpolation", "HeadYaw", 0.4, 1.0, True)
+    second = two("angleInterpolation", "HeadYaw", -0.4, 1.0, True)
+    world.run(0.5)
+    rows = take_snapshot(world.served.body.ledger).resources
+    (row,) = (row for row in rows if row.name == "HeadYaw")
+    assert row.holders[0].owner.startswith("naoqi client 1/")
+    assert [w.owner.partition("/")[0] for w in row.waiters] == ["naoqi client 2"]
+    two("setAngles", "HeadYaw", 1.0, 1.0)  # a task has it: no effect
+    world.run(0.55)
+    assert first.done()
+    assert not second.done()
+    world.run(1.1)
+    assert second.done()
+    assert two("getAngles", "HeadYaw", False) == [pytest.approx(-0.4)]
+
+
+def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: World) -> None:
+    motion, other = world.ask("ALMotion"), world.ask("ALMotion", 1)
+    motion("setStiffnesses", ["LArm", "Head"], 0.4)
+    assert other("getStiffnesses", "Head") == [0.4, 0.4]
+    world.run(0.5)
+    i = world.served.robot.joint_index("HeadYaw")
+    assert world.served.seen.stiffness[i] == pytest.approx(0.4)
+    motion("setStiffnesses", "Body", 1)
+    done = motion("stiffnessInterpolation", "Head", 0.6, 0.5)
+    world.run(0.7)
+    assert done.done()
+    assert motion("getStiffnesses", "Head") == [pytest.approx(0.6)] * 2
+    motion("setStiffnesses", "Body", 1)
+
+
+def test_a_client_that_leaves_is_forgotten(world: World) -> None:
+    third = Client(world.parts, 3, "test")
+    world.clients.append(third)
+    motion = world.ask("ALMotion", 2)
+    moving = motion("angleInterpolation", "LArm", 0.1, 50.0, True)
+    motion("setAngles", "HeadYaw", 0.3, 0.01)
+    world.run(0.1)
+    world.clients.pop().leave()
+    world.run(0.1)
+    snapshot = take_snapshot(world.served.body.ledger)
+    assert not [o.name for o in snapshot.owners if o.name.startswith(third.name)]
+    assert moving.done()
+    assert world.ask("ALMotion")("areResourcesAvailable", ["Body"])
+
+
+def example(one: Names, two: Numbers, three: bool, four: float = 1.0) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (("a",), "(one, two, three, [four])"),
+        (("a", 1, True, 1.0, 2), "not 5 arguments"),
+        ((1, 1, True), "one: it is 1"),
+        (("a", [1, "x"], True), "two: it is 'x'"),
+        (("a", float("inf"), True), "two: it is inf"),
+        (("a", 1, "yes"), "three: it is 'yes'"),
+        (("a", 1, True, None), "four: it is None"),
+    ],
+)
+def test_arguments_are_refused_by_name(args: tuple[Any, ...], part: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        Parameters(example).accept(args)
+    assert part in str(caught.value)
+
+
+def test_arguments_of_the_wire_are_taken_as_they_come() -> None:
+    found = Parameters(example).accept(("a", (1, 2.5), 1, 3))
+    assert found == [["a"], [1.0, 2.5], True, 3.0]

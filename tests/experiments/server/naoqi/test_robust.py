@@ -1,0 +1,101 @@
+"""Clients that die, hang or send garbage harm nobody."""
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from experiments.server.naoqi.arguments import MOST_ITEMS
+
+PATIENCE_S = 20.0
+
+
+def test_a_client_that_is_killed_gives_its_joints_back(nao: Any) -> None:
+    dead = nao.start("""
+        session.service("ALResourceManager").acquireResource("Arms", "Lost", "", 1)
+        motion.angleInterpolation("HeadYaw", 0.2, 500.0, True, _async=True)
+        time.sleep(0.1)
+        print("READY", flush=True)
+        time.sleep(60)
+    """)
+    assert dead.stdout.readline().strip() == "READY"
+    dead.kill()
+    dead.communicate()
+    free, tasks, angle = nao.run(f"""
+        manager = session.service("ALResourceManager")
+        end = time.time() + {PATIENCE_S}
+        while not manager.areResourcesFree(["Arms", "Head"]) and time.time() < end:
+            time.sleep(0.05)
+        motion.angleInterpolation(["HeadYaw"], 0.1, 0.3, True)
+        tell([manager.areResourcesFree(["Arms"]), motion.getTaskList(),
+              motion.getAngles("HeadYaw", True)[0]])
+    """)
+    assert free is True
+    assert tasks == []
+    assert angle == pytest.approx(0.1, abs=0.03)
+
+
+GARBAGE = """
+    import random
+    rng = random.Random(1)
+    deep = 0
+    for _ in range(40): deep = [deep]
+    nothing = (None, [], {}, "", "Body", "Nose", -1, 1e308, float("inf"), True,
+               float("nan"), [None], {"a": [1]}, deep, ["Body"] * 300, "x" * 5000,
+               [[1.0, float("nan")]], list(range(3000)), [[[]]], b"123")
+    services = [session.service(n) for n in ("ALMotion", "ALMemory", "ALLeds", "DCM",
+        "ALTextToSpeech", "ALRobotPosture", "ALResourceManager", "ALBehaviorManager")]
+    skip = {"say", "runBehavior", "goToPosture", "rest", "wakeUp", "applyPosture",
+            "acquireResource", "acquireResourcesTree", "waitForResource", "rasta",
+            "waitForResourcesTree", "waitForOptionalResourcesTree", "wait", "moveInit",
+            "randomEyes", "rotateEyes", "walkInit", "exit"}
+    methods = [(s, m) for s in services for m in s.getMethodList() if m not in skip]
+    n_refused = n = 0
+    while n < COUNT:
+        service, method = rng.choice(methods)
+        args = [rng.choice(nothing) for _ in range(rng.randint(0, 6))]
+        n += 1
+        try:
+            service.call(method, *args, _async=True).value(20000)
+        except Exception:
+            n_refused += 1
+    motion.setStiffnesses("Body", 1.0)
+    tell([n_refused, n, motion.ping()])
+"""
+
+
+def check_garbage(nao: Any, count: int) -> None:
+    n_refused, n, pings = nao.run(GARBAGE.replace("COUNT", str(count)))
+    assert pings is True
+    assert n == count
+    assert n_refused > 0.7 * count
+    reached = nao.run("""
+        motion.killAll()
+        tell([posture.goToPosture("StandInit", 1.0), posture.getPostureFamily()])
+    """)
+    assert reached == [True, "Standing"]
+
+
+def test_garbage_is_refused_and_the_robot_goes_on(nao: Any) -> None:
+    check_garbage(nao, 300)
+
+
+@pytest.mark.slow
+def test_ten_thousand_calls_of_garbage_harm_nobody(nao: Any) -> None:
+    check_garbage(nao, 10_000)
+
+
+def test_a_huge_list_is_refused(nao: Any) -> None:
+    said = nao.run(f"""
+        tell(refused(lambda: memory.insertData("k", [0.0] * {MOST_ITEMS + 1})))
+    """)
+    assert str(MOST_ITEMS) in said
+
+
+def test_bytes_that_are_no_message_end_that_connection_alone(nao: Any) -> None:
+    host, port = nao.url.removeprefix("tcp://").split(":")
+    with socket.create_connection((host, int(port))) as one:
+        one.sendall(b"GET / HTTP/1.1\r\n\r\n" * 100)
+        time.sleep(0.2)
+    assert nao.run("tell(motion.ping())") is True
