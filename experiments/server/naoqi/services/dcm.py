@@ -24,7 +24,7 @@ from models import BadInput, UnknownName
 
 MOST_COMMANDS = 512
 """That wait for an actuator."""
-SUFFIX = "/Actuator/Value"
+SUFFIX = "Actuator/Value"
 UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
 BOARD = "Device/DeviceList/"
 WRAP = 1 << 31
@@ -53,8 +53,8 @@ class Dcm:
         """Begin without any."""
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
-        self._positions = {f"{m}/Position{SUFFIX}": m for m in robot.motor_names}
-        self._hardness = {f"{m}/Hardness{SUFFIX}": m for m in robot.motor_names}
+        self._positions = {f"{m}/Position/{SUFFIX}": m for m in robot.motor_names}
+        self._hardness = {f"{m}/Hardness/{SUFFIX}": m for m in robot.motor_names}
         self._leds = {
             name: spots[0]
             for name, spots in parts.get(Leds).names.items()

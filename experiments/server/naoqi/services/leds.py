@@ -164,7 +164,7 @@ class Leds:
             {
                 PREFIX + name: (lambda spot=spots[0]: self._now(spot))  # type: ignore[misc]
                 for name, spots in self.names.items()
-                if name.endswith("/Actuator/Value")
+                if name.endswith("Actuator/Value")
             }
         )
 
@@ -379,7 +379,7 @@ class ALLeds(Service):
         return [
             name
             for name, spots in self._leds.names.items()
-            if name.endswith("/Actuator/Value") and spots[0] in wanted
+            if name.endswith("Actuator/Value") and spots[0] in wanted
         ]
 
     def listGroups(self) -> list[str]:

@@ -51,7 +51,7 @@ def test_a_list_of_keys_has_the_values_of_each(nao: Any) -> None:
         keys = [p + k for k in ("LKneePitch/Temperature/Sensor/Value",
             "LKneePitch/Hardness/Actuator/Value", "Battery/Charge/Sensor/Value",
             "InertialSensor/AccelerometerZ/Sensor/Value")]
-        feet = [p + f + "/FSR/TotalWeight/Sensor/Value" for f in ("LFoot", "RFoot")]
+        feet = [p + f + "FSR/TotalWeight/Sensor/Value" for f in ("LFoot/", "RFoot/")]
         posture.goToPosture("StandInit", 1.0)
         tell([memory.getListData(keys), memory.getListData(feet),
               len(memory.getDataList("Temperature/Sensor/Value")),
@@ -115,8 +115,8 @@ def test_leds_fade_to_their_colours(nao: Any) -> None:
     red, blue, chest, ear, groups, wrong = nao.run("""
         leds = session.service("ALLeds")
         leds.fadeRGB("FaceLeds", 1.0, 0.0, 0.0, 0.2)
-        red = [memory.getData("Device/SubDeviceList/Face/Led/%s/Left/90Deg"
-                              "/Actuator/Value" % c) for c in ("Red", "Blue")]
+        red = [memory.getData("Device/SubDeviceList/Face/Led/%s/Left/"
+                              "90Deg/Actuator/Value" % c) for c in ("Red", "Blue")]
         leds.fadeRGB("LeftFaceLeds", "blue", 0.1)
         blue = leds.getIntensity("FaceLedLeft3")
         leds.fadeListRGB("ChestLeds", [0x00FF00, 0xFF0000], [0.1, 0.3])

@@ -28,9 +28,9 @@ class State(Service):
         """Return the names of the robot's sensors."""
         keys = self._parts.memory.names()
         return [
-            key.removeprefix(PREFIX).removesuffix("/Sensor/Value")
+            key.removeprefix(PREFIX).removesuffix("Sensor/Value").rstrip("/")
             for key in keys
-            if key.startswith(PREFIX) and key.endswith("/Sensor/Value")
+            if key.startswith(PREFIX) and key.endswith("Sensor/Value")
         ]
 
     def getLimits(self, name: str) -> list[list[float]]:
