@@ -134,9 +134,7 @@ def test_a_nearer_one_that_is_woken_later_is_meant_from_then_on(nao: Robot) -> N
 
     user = actuation("user", reads=("wall.distance",), iterate=iterate)
     stage = SchemaWorld.of(nao, says("wall", 9.0), says("wall near", 1.0), user)
-    stage.begin("wall")
-    stage.begin("user")
-    stage.slot(4)
+    stage.begin("wall").begin("user").slot(4)
     assert seen == [9.0, 9.0, 1.0, 1.0]
 
 

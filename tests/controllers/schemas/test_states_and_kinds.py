@@ -194,8 +194,7 @@ def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> Non
 
     given: Any = {method: tries}
     stage = SchemaWorld.of(nao, actuation("turn", needs=("HeadYaw",), **given))
-    stage.begin("turn")
-    stage.slot(2)
+    stage.begin("turn").slot(2)
     stage.runtime.sleep("turn", 2)
     stage.slot()
     assert answers[:2] == [False, True]
@@ -248,9 +247,7 @@ def test_a_schema_sees_the_robot_its_state_and_its_own_randomness(nao: Robot) ->
 
     stage = SchemaWorld.of(nao, actuation("looks", start=start, period_s=0.05), seed=3)
     stage.ledger.set_state("State", "Sit", 0)
-    stage.begin("looks", name="one")
-    stage.begin("looks", name="two")
-    stage.slot()
+    stage.begin("looks", name="one").begin("looks", name="two").slot()
     (robot, state, period_s, first), (*_, second) = seen
     assert robot is nao
     assert (state, period_s) == ("Sit", 0.05)
@@ -265,8 +262,7 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
         answers.append(schema.submit_all({"HeadYaw": 0.2, "LElbowYaw": 0.2}))
 
     stage = SchemaWorld.of(nao, actuation("turn", needs=("Head",), iterate=iterate))
-    stage.begin("turn")
-    stage.slot()
+    stage.begin("turn").slot()
     assert answers == [True, False]
     assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
 

@@ -207,8 +207,7 @@ def test_a_broken_runtime_is_found_out(
     stage.ledger.listeners.append(checker.see)
     children = (Waking(schema="second"), Waking(schema="first"), Waking(schema="eye"))
     rule = {"arbitration": "highest_order"}
-    stage.begin("choose", name="p", parameters=rule, children=children)
-    stage.slot(2)
+    stage.begin("choose", name="p", parameters=rule, children=children).slot(2)
     assert not checker.finish()
     endings: Deactivation = stage.runtime.activation
     breaks(endings, monkeypatch)

@@ -44,7 +44,7 @@ def test_it_is_woken_in_any_state_and_ends_without_a_trace(
     body.runtime.sleep(name, body.tick)
     body.slot(2)
     assert not [path for path in body.runtime.paths if body.runtime.may_act(path)]
-    assert body.take("next", "All motors", "Stiffness", "Leds", "TTS") is not None
+    body.hold("next", "All motors", "Stiffness", "Leds", "TTS")
 
 
 @pytest.mark.parametrize(("schema", "parameter"), numbers())

@@ -35,7 +35,7 @@ def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
 def test_time_without_its_resources_does_not_count_for_hold(robot: Robot) -> None:
     body = Body.of(robot).begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
     body.slot(11)
-    assert body.take("more important", "HeadYaw", priority=5) is not None
+    body.hold("more important", "HeadYaw", priority=5)
     body.slot(10)
     body.ledger.drop("more important", body.tick)
     body.until("hold", State.SLEPT, 0.4)
@@ -72,8 +72,7 @@ def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) ->
         Waking(schema="hold", name=name, parameters={"for_s": 0.2}, needs=(name,))
         for name in ("HeadYaw", "HeadPitch")
     ]
-    body.begin("sequence", **sequence(*row))
-    body.slot(30)
+    body.begin("sequence", **sequence(*row)).slot(30)
     body.runtime.sleep("sequence", body.tick)
     body.slot(5)
     body.runtime.wake("sequence", body.tick)
@@ -86,8 +85,7 @@ def test_perceptive_children_of_a_sequence_stay_awake(robot: Robot) -> None:
     body = Body.of(robot)
     watch = Waking(schema="battery watch")
     hold = Waking(schema="hold", parameters={"for_s": 0.2}, needs=("Head",))
-    body.begin("sequence", **sequence(watch, hold))
-    body.slot(15)
+    body.begin("sequence", **sequence(watch, hold)).slot(15)
     assert body.state("sequence/battery watch") is State.WINNER
     assert body.state("sequence/hold") is State.WINNER
 
@@ -98,7 +96,7 @@ def test_a_sequence_fails_with_its_child_or_goes_on(
 ) -> None:
     body = Body.of(robot)
     broken = Waking(schema="say", parameters={"text": "Hello"}, timeout_s=0.1)
-    assert body.take("somebody else", "TTS") is not None
+    body.hold("somebody else", "TTS")
     hold = Waking(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
     body.begin("sequence", **sequence(broken, hold, on_failure=on_failure))
     body.until("sequence", State.SLEPT, 1.0)
@@ -128,7 +126,7 @@ def test_a_motion_is_repeated_as_often_as_is_asked_for(robot: Robot) -> None:
 
 def test_a_motion_that_is_revoked_begins_anew(robot: Robot) -> None:
     body = Body.of(robot).begin("move", parameters={"motion": "test wave"}).slot(30)
-    assert body.take("more important", "Right arm", priority=5) is not None
+    body.hold("more important", "Right arm", priority=5)
     body.slot(10)
     taken = [event for event in body.told(Executed) if event.tick > 30]
     assert not taken
@@ -160,7 +158,7 @@ def test_what_is_said_is_heard_and_the_speaker_is_free_again(robot: Robot) -> No
     body.begin("say", parameters={"text": "Hello", "repeat": 2, "pause_s": 0.2})
     body.until("say", State.SLEPT, 4.0)
     assert [label for _, label in body.started()] == ["Hello", "Hello"]
-    assert body.take("next", "TTS") is not None
+    body.hold("next", "TTS")
 
 
 def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:

@@ -129,7 +129,7 @@ def test_a_greeting_takes_steps_if_the_legs_are_free(
 ) -> None:
     body = Body.of(robot)
     if not legs_are_free:
-        assert body.take("somebody", "Legs") is not None
+        body.hold("somebody", "Legs")
     given = {"command": "test greeting", "with_steps": "test greeting with steps"}
     body.begin("greet", parameters=given)
     body.until("greet", State.SLEPT, 3.0)
@@ -143,10 +143,9 @@ def test_a_greeting_takes_steps_if_the_legs_are_free(
 @pytest.mark.requirement("RM-47")
 def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
     body = Body.of(robot)
-    assert body.take("somebody", "RShoulderPitch") is not None
+    body.hold("somebody", "RShoulderPitch")
     given = {"command": "test greeting", "with_steps": ""}
-    body.begin("greet", parameters=given, timeout_s=0.5)
-    body.seconds(1.0)
+    body.begin("greet", parameters=given, timeout_s=0.5).seconds(1.0)
     assert body.state("greet") is State.SLEPT
     assert not body.started()
     said = body.runtime.view("greet").error
@@ -186,8 +185,7 @@ def test_a_dance_resumes_from_its_stop_only_where_it_still_is(
     robot: Robot, is_moved_away: bool
 ) -> None:
     body = Body.of(robot)
-    body.begin("dance", parameters={"motion": "test dance", "stop": False})
-    body.slot(30)
+    body.begin("dance", parameters={"motion": "test dance", "stop": False}).slot(30)
     body.runtime.modulate("dance", {"stop": True}, body.tick)
     body.seconds(1.0)
     body.runtime.sleep("dance", body.tick)
@@ -259,8 +257,7 @@ def test_what_begins_standing_does_not_begin_lying(
     body.ledger.set_state("State", "Back", 0)
     body.sensors.up = np.array([1.0, 0.0, 0.0])
     children = (Waking(schema=schema, name="it", parameters=given),)
-    body.begin("choose", name="parent", children=children)
-    body.slot(20)
+    body.begin("choose", name="parent", children=children).slot(20)
     assert body.state("parent/it") is State.CHECKING
     body.sensors.up = np.array([0.0, 1.0, 0.0])  # on its side: that is no state
     body.seconds(2.0)
@@ -288,8 +285,7 @@ def test_unknown_counts_as_no_state(robot: Robot) -> None:
     knees = {"LKneePitch": 1.2, "RKneePitch": 1.2}
     body = Body.of(robot, turned=knees)
     body.ledger.set_state("State", None, 0)
-    body.begin("move", parameters={"motion": "test bow"})
-    body.seconds(1.0)
+    body.begin("move", parameters={"motion": "test bow"}).seconds(1.0)
     assert body.ledger.active_state("State") is None
     assert body.state("move") is State.CHECKING
     body.ledger.set_state("State", "Stand", body.tick)
@@ -310,8 +306,7 @@ def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) 
 def test_a_dance_that_is_asked_gives_back_at_its_next_stop(robot: Robot) -> None:
     body = Body.of(robot)
     given = {"motion": "test dance"}
-    body.begin("dance", parameters=given, policy=CallbackOnDemand())
-    body.slot(30)
+    body.begin("dance", parameters=given, policy=CallbackOnDemand()).slot(30)
     body.ledger.add_owner(Owner(name="somebody"), body.tick)
     request = Request(owner="somebody", resources=("HeadYaw",), timeout_s=5.0)
     ticket = body.ledger.request(request, body.tick)
@@ -344,8 +339,7 @@ def test_a_dance_gives_way_at_its_next_stop_and_goes_on_afterwards(
 ) -> None:
     """From that very stop; the head, which somebody turned, goes back there first."""
     body = Body.of(robot)
-    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand())
-    body.slot(30)
+    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand()).slot(30)
     ticket = asked(body)
     body.slot(10)
     waits = ticket.outcome is None
@@ -372,8 +366,7 @@ def test_a_dance_gives_way_at_its_next_stop_and_goes_on_afterwards(
 
 def test_a_dance_goes_on_if_who_asked_does_not_ask_again(robot: Robot) -> None:
     body = Body.of(robot)
-    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand())
-    body.slot(30)
+    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand()).slot(30)
     ticket = asked(body, timeout_s=0.1)
     body.until("dance", State.SLEPT, 4.0)
     assert ticket.outcome is not None
@@ -395,8 +388,7 @@ def test_a_dance_that_shall_go_on_needs_the_policy_that_lets_it(
 def test_a_dance_with_a_limit_gives_back_at_its_next_stop_too(robot: Robot) -> None:
     body = Body.of(robot)
     given = {"motion": "test dance"}
-    body.begin("dance", parameters=given, policy=CallbackOnDemand(limit_s=3.0))
-    body.slot(30)
+    body.begin("dance", parameters=given, policy=CallbackOnDemand(limit_s=3.0)).slot(30)
     ticket = asked(body)
     body.slot(40)
     assert ticket.outcome is not None

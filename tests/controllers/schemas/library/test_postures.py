@@ -14,8 +14,7 @@ from tests.controllers.schemas.library.body import Body
 
 
 def go(body: Body, **parameters: Any) -> None:
-    body.begin("go to posture", parameters=parameters)
-    body.slot()
+    body.begin("go to posture", parameters=parameters).slot()
 
 
 def error(body: Body) -> str:
@@ -88,7 +87,7 @@ def test_a_robot_that_does_not_stand_as_it_should_goes_no_further(
 
 def test_those_who_need_the_present_state_are_asked(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
-    assert body.take("somebody", "Stand", policy=Lock()) is not None
+    body.hold("somebody", "Stand", policy=Lock())
     go(body, posture="Crouch", patience_s=0.5)
     body.until("go to posture", State.SLEPT, 1.0)
     assert "need the state 'Stand' kept it for 0.5 s" in error(body)
@@ -142,8 +141,7 @@ def test_cool_down_waits_also_where_it_cannot_get_and_tries_again(
     robot: Robot,
 ) -> None:
     body = Body.of(robot, "Crouch")
-    taken = body.take("hot motor", "LKneePitch", policy=Lock())
-    assert taken is not None
+    body.hold("hot motor", "LKneePitch", policy=Lock())
     body.begin("cool down", parameters={"only_when_hot": False})
     body.sensors.temperature[3] = 72.0
     body.seconds(7.0)

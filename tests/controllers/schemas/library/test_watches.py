@@ -179,8 +179,7 @@ LIFE = (
 def living(robot: Robot, posture: str = "Stand") -> Body:
     body = Body.of(robot, posture)
     rule = {"arbitration": "highest_order"}
-    body.begin("choose", name="life", parameters=rule, children=LIFE)
-    body.slot(30)
+    body.begin("choose", name="life", parameters=rule, children=LIFE).slot(30)
     return body
 
 
@@ -235,8 +234,7 @@ def test_a_sitting_robot_does_not_fall(robot: Robot) -> None:
 def test_protection_takes_the_motors_from_others_by_its_priority(robot: Robot) -> None:
     body = living(robot)
     body.slot()
-    arm = body.take("somebody", "Arms-stiffness", "Legs", priority=5)
-    assert arm is not None
+    arm = body.hold("somebody", "Arms-stiffness", "Legs", priority=5)
     body.sensors.gyro = np.array([0.0, 4.0, 0.0])
     body.slot(2)
     assert body.state("life/protect from fall") is State.WINNER

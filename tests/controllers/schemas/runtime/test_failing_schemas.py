@@ -61,8 +61,7 @@ def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
     stage = SchemaWorld.of(nao, bad, good, other, actuation("leaf")).begin("other")
     children = (Waking(schema="bad"), Waking(schema="good"))
     rule = {"arbitration": "highest_order"}
-    stage.begin("choose", name="p", parameters=rule, children=children)
-    stage.slot(6)
+    stage.begin("choose", name="p", parameters=rule, children=children).slot(6)
     assert ticks == list(range(6))
     assert stage.state("p") is State.WINNER
     assert stage.state("p/bad") is State.SLEPT
@@ -101,8 +100,7 @@ def test_a_stop_that_raises_ends_nobody_else(nao: Robot) -> None:
     first = actuation("first", ready=lambda s: s.tick < 3, stop=stop)
     stage = SchemaWorld.of(nao, first, actuation("second"))
     children = (Waking(schema="first"), Waking(schema="second"))
-    stage.begin("choose", name="p", children=children)
-    stage.slot(6)
+    stage.begin("choose", name="p", children=children).slot(6)
     assert stage.runtime.winners == ("p", "p/second")
     assert stage.state("p/first") is State.CHECKING
     assert [event.method for event in stage.told(SchemaFailed)] == ["stop"]
@@ -115,8 +113,7 @@ def test_one_that_failed_may_be_woken_anew(nao: Robot) -> None:
         iterate=lambda s: s.wake("bad") if s.tick == 5 else None,
     )
     stage = SchemaWorld.of(nao, parent, actuation("bad", iterate=breaks))
-    stage.begin("parent")
-    stage.slot(5)
+    stage.begin("parent").slot(5)
     assert stage.runtime.view("parent/bad").error
     stage.slot(3)
     assert stage.runtime.winners == ("parent", "parent/bad")
@@ -153,8 +150,7 @@ def test_an_order_that_cannot_be_ended_leaves_no_other_running(nao: Robot) -> No
         raise RuntimeError("broken by the test")
 
     stage = SchemaWorld.of(nao, actuation("plays", needs=("HeadYaw",), start=start))
-    stage.begin("plays")
-    stage.slot(2)
+    stage.begin("plays").slot(2)
     orders = stage.acts.orders
     orders[0].end = breaks_off  # type: ignore[method-assign]
     stage.runtime.sleep("plays", 2)
@@ -190,8 +186,7 @@ def test_one_that_raises_is_not_called_any_more(nao: Robot) -> None:
 
     bad = actuation("bad", iterate=iterate, stop=lambda s: called.append("stop"))
     stage = SchemaWorld.of(nao, bad, actuation("parent", iterate=parent_iterates))
-    stage.begin("parent")
-    stage.slot(4)
+    stage.begin("parent").slot(4)
     assert called == []
     assert not stage.told(Finished)
     assert not stage.runtime.view("parent/bad").is_done

@@ -42,8 +42,7 @@ def test_figure_1_of_the_paper(nao: Robot) -> None:
     ]
     stage = SchemaWorld.of(nao, *kinds)
     stage.runtime.add(Waking(schema="s2"))
-    stage.begin("s1")
-    stage.slot()
+    stage.begin("s1").slot()
     states = {path: stage.state(path) for path in stage.runtime.paths}
     assert states == {
         "s2": State.SLEPT,
@@ -70,8 +69,7 @@ def test_waking_is_no_call_that_is_waited_for(nao: Robot) -> None:
         iterate=lambda s: ticks.append(s.tick),
     )
     stage = SchemaWorld.of(nao, never, parent, actuation("a"), actuation("b"))
-    stage.begin("parent")
-    stage.slot(3)
+    stage.begin("parent").slot(3)
     assert ticks == [0, 1, 2]
     assert [stage.state(f"parent/{name}") for name in ("never", "a", "b")] == [
         State.CHECKING,
@@ -90,8 +88,7 @@ def test_all_that_are_awake_keep_checking(nao: Robot) -> None:
 
     kinds = [actuation(name, ready=ready) for name in ("wa", "rb", "cc")]
     stage = SchemaWorld.of(nao, waker("parent", "wa", "rb", "cc"), *kinds)
-    stage.begin("parent")
-    stage.slot(10)
+    stage.begin("parent").slot(10)
     assert stage.state("parent/wa") is State.WINNER
     assert stage.state("parent/rb") is State.READY
     assert stage.state("parent/cc") is State.CHECKING
@@ -139,8 +136,7 @@ def test_a_parent_may_choose_by_a_rule_of_its_own(nao: Robot) -> None:
         arbitrate=last,
     )
     stage = SchemaWorld.of(nao, parent, actuation("child", period_s=0.02))
-    stage.begin("parent")
-    stage.slot()
+    stage.begin("parent").slot()
     winners = [stage.runtime.winners]
     stage.slot(2)
     winners.append(stage.runtime.winners)
@@ -176,8 +172,7 @@ def test_only_a_winner_may_command_or_wake(nao: Robot) -> None:
     stage = SchemaWorld.of(
         nao, waker("parent", "winner", "loser"), winner, loser, actuation("child")
     )
-    stage.begin("parent")
-    stage.slot(3)
+    stage.begin("parent").slot(3)
     assert answers.count(True) == 1, "the winner alone, once"
     assert stage.runtime.paths == (
         "parent",
@@ -243,8 +238,7 @@ def test_a_parent_whose_precondition_fails_takes_all_below_it_along(
         waker("middle", "leaf"),
         actuation("leaf"),
     )
-    stage.begin("top")
-    stage.slot(3)
+    stage.begin("top").slot(3)
     assert stage.runtime.winners == ("top", "top/middle", "top/middle/leaf")
     stage.slot()
     assert stage.state("top") is State.CHECKING
@@ -268,8 +262,7 @@ def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, *kinds)
     children = (Waking(schema="old"), Waking(schema="new", order=1))
     rule = {"arbitration": "highest_order"}
-    stage.begin("choose", name="p", parameters=rule, children=children)
-    stage.slot(5)
+    stage.begin("choose", name="p", parameters=rule, children=children).slot(5)
     assert stage.runtime.winners == ("p", "p/old", "p/old/old2", "p/old/old2/old3")
     stage.slot()
     assert stage.runtime.winners == ("p", "p/new", "p/new/new2", "p/new/new2/new3")
@@ -298,8 +291,7 @@ def test_an_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
     stage = SchemaWorld.of(nao, walk, emergency)
     children = (Waking(schema="emergency"), Waking(schema="walk"))
     rule = {"arbitration": "highest_order"}
-    stage.begin("choose", name="life", parameters=rule, children=children)
-    stage.slot(at + 1)
+    stage.begin("choose", name="life", parameters=rule, children=children).slot(at + 1)
     assert stage.executed_by()[at] == {"life/emergency"}
     assert stage.world.target_of("HeadYaw") == pytest.approx(-0.1)
     assert not stage.world.checker.finish()
@@ -317,8 +309,7 @@ def test_one_schema_under_two_parents_has_two_modulations_and_memories(
     slow = actuation("slow", start=lambda s: [s.wake("step", steps=1), s.wake("fast")])
     top = actuation("top", start=lambda s: [s.wake("slow"), s.wake("step", steps=7)])
     stage = SchemaWorld.of(nao, step, fast, slow, top).begin("slow").begin("fast")
-    stage.begin("top")
-    stage.slot(3)
+    stage.begin("top").slot(3)
     instances = {
         one.path: getattr(one.schema, "count", 0)
         for one in stage.runtime.instances.instances
@@ -343,8 +334,7 @@ def test_two_instances_under_one_parent_have_names_of_their_own(nao: Robot) -> N
         ],
     )
     stage = SchemaWorld.of(nao, parent, actuation("step", parameters=Pace))
-    stage.begin("parent")
-    stage.slot()
+    stage.begin("parent").slot()
     assert stage.runtime.view("parent/right").parameters == Pace(steps=2)
     assert stage.runtime.winners == ("parent", "parent/right")
 
@@ -363,8 +353,7 @@ def test_one_name_for_two_schemas_is_refused_by_both_names(nao: Robot) -> None:
     stage = SchemaWorld.of(
         nao, actuation("parent", start=start), actuation("a"), actuation("b")
     )
-    stage.begin("parent")
-    stage.slot()
+    stage.begin("parent").slot()
     (said,) = errors
     assert "'parent/child' is an instance of schema 'a'" in said
     assert "'b'" in said
@@ -383,8 +372,7 @@ def test_a_parent_that_loses_in_its_childs_slot_takes_the_child_along(
     stage = SchemaWorld.of(nao, leaf, old, new)
     children = (Waking(schema="new"), Waking(schema="old"))
     rule = {"arbitration": "highest_order"}
-    stage.begin("choose", name="p", parameters=rule, children=children)
-    stage.slot(8)
+    stage.begin("choose", name="p", parameters=rule, children=children).slot(8)
     assert ticks == [0, 1, 2, 3]
     (stopped,) = [
         event for event in stage.told(SchemaStopped) if event.path == "p/old/leaf"
@@ -436,9 +424,7 @@ def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
 
 def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, waker("again", "again"), actuation("other"))
-    stage.begin("again")
-    stage.begin("other")
-    stage.slot()
+    stage.begin("again").begin("other").slot()
     deepest = max(stage.runtime.paths, key=len)
     assert "at most 20" in stage.runtime.view(deepest).error
     assert "other" in stage.runtime.winners
@@ -446,8 +432,7 @@ def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
 
 def test_unknown_children_and_roots_are_refused_by_name(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, waker("parent", "leaf"), actuation("leaf"))
-    stage.begin("parent")
-    stage.slot()
+    stage.begin("parent").slot()
     with pytest.raises(UnknownName, match="Did you mean 'parent/leaf'"):
         stage.runtime.view("parent/leav")
     with pytest.raises(UnknownName, match="'parrent' is not in the roots"):
@@ -469,8 +454,7 @@ def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
 
     parent = actuation("parent", ready=ready, start=lambda s: s.wake("walk"))
     stage = SchemaWorld.of(nao, parent, actuation("walk", parameters=Pace))
-    stage.begin("parent")
-    stage.slot(4)
+    stage.begin("parent").slot(4)
     assert answers == [False, False]
     assert stage.runtime.winners == ("parent", "parent/walk")
     assert stage.runtime.view("parent/walk").parameters == Pace(steps=1)

@@ -44,8 +44,7 @@ def test_one_that_is_done_needs_what_its_next_task_needs(nao: Robot) -> None:
             parent.wake("turn", leaf="HeadPitch")
 
     stage = SchemaWorld.of(nao, Turn, actuation("parent", iterate=iterate))
-    stage.begin("parent")
-    stage.slot(4)
+    stage.begin("parent").slot(4)
     asked = [(event.tick, *event.shares) for event in stage.told(Requested)]
     assert asked == [(0, "HeadYaw"), (2, "HeadPitch")]
     assert not stage.world.checker.finish()
@@ -61,8 +60,7 @@ def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None
 
     middle = actuation("middle", start=lambda s: s.wake("turn"))
     stage = SchemaWorld.of(nao, Turn, middle, actuation("top", iterate=iterate))
-    stage.begin("top")
-    stage.slot(5)
+    stage.begin("top").slot(5)
     assert [(e.tick, e.priority) for e in stage.told(Requested)] == [(0, 1), (3, 4)]
 
 

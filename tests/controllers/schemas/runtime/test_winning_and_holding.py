@@ -44,10 +44,8 @@ def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -
 def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
-    token = stage.take("somebody", "Head")
-    assert token is not None
-    stage.begin("turn")
-    stage.slot(4)
+    token = stage.hold("somebody", "Head")
+    stage.begin("turn").slot(4)
     assert stage.runtime.winners == ("turn",)
     assert stage.runtime.view("turn").is_waiting
     assert not stage.runtime.may_act("turn")
@@ -61,10 +59,8 @@ def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
 def test_a_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log, period_s=0.1))
-    token = stage.take("somebody", "Head")
-    assert token is not None
-    stage.begin("turn")
-    stage.slot(4)
+    token = stage.hold("somebody", "Head")
+    stage.begin("turn").slot(4)
     stage.release(token)
     stage.slot(10)
     assert log == ["4 start"]
@@ -78,8 +74,7 @@ def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
     second = turner("second", ready=lambda s: s.tick >= 2)
     stage = SchemaWorld.of(nao, first, second)
     children = (Waking(schema="first"), Waking(schema="second"))
-    stage.begin("choose", name="p", children=children)
-    stage.slot(5)
+    stage.begin("choose", name="p", children=children).slot(5)
     assert stage.executed_by() == {
         0: {"p/first"},
         1: {"p/first"},
@@ -99,8 +94,7 @@ def test_what_a_loser_has_ordered_is_over_and_its_joints_are_safe(nao: Robot) ->
         iterate=lambda s: s.submit("HeadYaw", 0.1),
     )
     stage = SchemaWorld.of(nao, actuation("p", start=lambda s: s.wake("walk")), walk)
-    stage.begin("p")
-    stage.slot(3)
+    stage.begin("p").slot(3)
     (order,) = stage.acts.orders
     over = [order.is_over]
     stage.slot()
@@ -114,8 +108,7 @@ def test_orders_that_are_over_are_forgotten(nao: Robot) -> None:
         schema.play("nod").end()
 
     stage = SchemaWorld.of(nao, actuation("nods", needs=("HeadYaw",), iterate=iterate))
-    stage.begin("nods")
-    stage.slot(100)
+    stage.begin("nods").slot(100)
     (instance,) = stage.runtime.instances.instances
     assert len(stage.acts.orders) == 100
     assert len(instance._orders) <= 16
@@ -129,10 +122,8 @@ def test_who_loses_its_token_loses_its_tree_and_comes_back(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, parent, actuation("leaf"))
     original = parent.start  # type: ignore[attr-defined]
     parent.start = lambda s: (original(s), s.wake("leaf"))  # type: ignore[attr-defined]
-    stage.begin("parent")
-    stage.slot(3)
-    token = stage.take("boss", "HeadYaw", priority=5)
-    assert token is not None
+    stage.begin("parent").slot(3)
+    token = stage.hold("boss", "HeadYaw", priority=5)
     stage.slot(3)
     assert stage.runtime.winners == ("parent",)
     assert stage.state("parent/leaf") is State.SLEPT
@@ -148,10 +139,8 @@ def test_who_loses_its_token_loses_its_tree_and_comes_back(nao: Robot) -> None:
 def test_who_pauses_resumes_with_what_it_had(nao: Robot) -> None:
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
-    stage.begin("turn", policy=PauseOnDemand())
-    stage.slot(2)
-    token = stage.take("guest", "HeadYaw")
-    assert token is not None
+    stage.begin("turn", policy=PauseOnDemand()).slot(2)
+    token = stage.hold("guest", "HeadYaw")
     stage.slot(2)
     stage.release(token)
     stage.slot(2)
@@ -169,8 +158,7 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
     flee = turner("flee", ready=lambda s: s.tick >= 3)
     stage = SchemaWorld.of(nao, walk, flee).begin("walk")
     children = (Waking(schema="flee"),)
-    stage.begin("choose", name="reflexes", priority=7, children=children)
-    stage.slot(6)
+    stage.begin("choose", name="reflexes", priority=7, children=children).slot(6)
     assert stage.executed_by() == {
         0: {"walk"},
         1: {"walk"},
@@ -188,8 +176,7 @@ def test_what_was_taken_again_before_it_was_heard_starts_nobody(nao: Robot) -> N
     log: list[str] = []
     weak, strong = turner("weak", log=log), turner("strong")
     stage = SchemaWorld.of(nao, weak, strong).begin("weak", timeout_s=50.0)
-    stage.begin("strong", priority=5)
-    stage.slot(3)
+    stage.begin("strong", priority=5).slot(3)
     log.clear()
     stage.ledger.drop("strong", 3)
     stage.slot(3)
@@ -210,10 +197,8 @@ def test_who_stops_on_demand_is_over_and_does_not_ask_again(nao: Robot) -> None:
     """Two that stop for each other do not take turns without end."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("first", log=log), turner("second"))
-    stage.begin("first", policy=StopOnDemand())
-    stage.slot(3)
-    stage.begin("second", policy=StopOnDemand())
-    stage.slot(10)
+    stage.begin("first", policy=StopOnDemand()).slot(3)
+    stage.begin("second", policy=StopOnDemand()).slot(10)
     assert log == ["0 start", "3 stop"]
     assert stage.runtime.winners == ("second",)
     assert [event.why for event in stage.told(SchemaStopped)] == ["yielded"]
@@ -226,8 +211,7 @@ def test_a_promise_that_nobody_needs_any_more_is_no_end(nao: Robot) -> None:
     """The asker gives up before the time to stop is over; later a fault takes all."""
     log: list[str] = []
     stage = SchemaWorld.of(nao, turner("turn", log=log))
-    stage.begin("turn", policy=StopOnDemand(within_s=0.05))
-    stage.slot(2)
+    stage.begin("turn", policy=StopOnDemand(within_s=0.05)).slot(2)
     stage.ledger.add_owner(Owner(name="guest"), 1)
     wish = Request(owner="guest", resources=("HeadYaw",), timeout_s=1.0)
     ticket = stage.ledger.request(wish, 1)
@@ -255,10 +239,7 @@ def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> Non
     dance = actuation("dances", needs=("HeadYaw",), iterate=iterate)
     dance.on_demand = on_demand  # type: ignore[assignment, method-assign]
     stage = SchemaWorld.of(nao, dance, turner("second"))
-    stage.begin("dances", policy=CallbackOnDemand())
-    stage.slot(3)
-    stage.begin("second")
-    stage.slot(7)
+    stage.begin("dances", policy=CallbackOnDemand()).slot(3).begin("second").slot(7)
     by = stage.executed_by()
     assert [by[tick] for tick in (6, 8, 9)] == [{"dances"}, {"second"}, {"second"}]
     whys = [event.why for event in stage.told(SchemaStopped)]
@@ -272,11 +253,9 @@ def test_children_use_what_their_parent_has(nao: Robot) -> None:
         start=lambda s: s.wake("turn"),
     )
     stage = SchemaWorld.of(nao, parent, turner("turn"))
-    stage.begin("parent", policy=StopOnDemand())
-    stage.slot(2)
+    stage.begin("parent", policy=StopOnDemand()).slot(2)
     assert stage.executed_by()[1] == {"parent/turn"}
-    token = stage.take("guest", "HeadPitch")
-    assert token is not None
+    stage.hold("guest", "HeadPitch")
     stage.slot()
     assert stage.state("parent/turn") is State.SLEPT
     assert stage.runtime.is_quiet, "the parent gave way for good"
@@ -285,8 +264,7 @@ def test_children_use_what_their_parent_has(nao: Robot) -> None:
 def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, turner("turn"))
     stage.take("somebody", "HeadYaw")
-    stage.begin("turn", timeout_s=0.05)
-    stage.slot(10)
+    stage.begin("turn", timeout_s=0.05).slot(10)
     (failed,) = stage.told(Failed)
     assert (failed.kind, failed.tick) == (OutcomeKind.TIMED_OUT, 5)
     assert [event.path for event in stage.told(Finished)] == ["turn"]
@@ -315,8 +293,7 @@ def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
     )
     stage = SchemaWorld.of(nao, greet)
     stage.take("somebody", "HeadPitch")
-    stage.begin("says hello")
-    stage.slot()
+    stage.begin("says hello").slot()
     assert seen == [("HeadYaw", "LElbowYaw")]
 
 
@@ -410,8 +387,7 @@ def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
     )
     stage = SchemaWorld.of(nao, goes)
     stage.runtime.posture = Keeper()
-    stage.begin("goes")
-    stage.slot()
+    stage.begin("goes").slot()
     assert answers == [False, False]
     assert asked == [("goes", 0, 2.0)], "only a winner may ask"
     stage.runtime.posture = None
@@ -425,8 +401,7 @@ def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
 def test_an_old_promise_does_not_end_a_new_try(nao: Robot) -> None:
     """It gave way once, for good; woken again it waits when a fault takes its joint."""
     stage = SchemaWorld.of(nao, turner("turn"))
-    stage.begin("turn", policy="stop", timeout_s=50.0)
-    stage.slot(2)
+    stage.begin("turn", policy="stop", timeout_s=50.0).slot(2)
     stage.ledger.add_owner(Owner(name="asker"), 2)
     ticket = stage.ledger.request(Request(owner="asker", resources=("HeadYaw",)), 2)
     stage.slot(2)
