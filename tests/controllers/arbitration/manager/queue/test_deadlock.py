@@ -97,3 +97,19 @@ def test_who_asks_for_what_it_uses_itself_is_denied(stage: LedgerSetup) -> None:
     stage.take("MoveHead1", "HeadYaw")
     assert why(stage.ask("MoveHead1", "HeadYaw")) is Why.DEADLOCK
     assert stage.held_by("MoveHead1") == ("HeadYaw",)
+
+
+@pytest.mark.requirement("RM-21", "AR-13")
+def test_a_circle_through_who_goes_before_in_every_queue_is_seen_too() -> None:
+    """Somebody stands behind it at each leaf, and nobody waits for what it holds."""
+    stage = LedgerSetup(overtake_s=0.0)
+    stage.owners("see", "wave", "talk", "next", "first")
+    stage.take("see", "HeadYaw")
+    stage.take("wave", "LHand")
+    stage.take("talk", "TTS")
+    stage.ask("wave", "TTS")
+    behind = stage.ask("talk", "HeadYaw")
+    stage.ask("next", "LHand")
+    first = stage.ask("first", "HeadYaw", "LHand", priority=5)
+    assert why(behind) is Why.DEADLOCK
+    assert first.outcome is None
