@@ -267,7 +267,7 @@ class Operator:
             who = _list(self._holders(leaves)) or "nobody"
             return f"the gate refused {names}: {refused.reason.value}; it is of {who}"
         self._goals |= leaves
-        angles = ", ".join(f"{angle:g}°" for angle in angles_deg.values())
+        angles = ", ".join(f"{round(angle, 1):g}°" for angle in angles_deg.values())
         return f"{names} to {angles}"
 
     def _step_joints(self) -> None:

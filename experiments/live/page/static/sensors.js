@@ -1,11 +1,11 @@
 // -- sensors: what the robot interface describes, and what only the simulator knows ------
-const SHORT = {target: "set-point", q: "angle", current: "current", temperature: "temp.", stiffness: "stiffness"};
+const SHORT = {target: "set", q: "angle", current: "cur.", temperature: "temp.", stiffness: "stiff."};
 const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI, 1], "degC": ["°C", 1, 1],
   "A": ["A", 1, 3], "N": ["N", 1, 1], "m": ["m", 1, 2], "m/s²": ["m/s²", 1, 2], "1": ["", 1, 2]};
 // Truths of the simulator, one value a joint: not there of a recording.
 const TRUTHS = [
   {short: "error °", about: "True angle minus what the encoder reads.", digits: 2, of: (s, j) => s.error_deg[j]},
-  {short: "useless W", about: "Heat above the least that contact forces in this posture allow.", digits: 2, of: uselessW},
+  {short: "waste W", about: "Heat above the least that contact forces in this posture allow.", digits: 2, of: uselessW},
 ];
 let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "", seenFrom = null;
 function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }
@@ -66,7 +66,7 @@ function drawSensors(s) {
   if (chosen === null) chosen = s.degc.indexOf(Math.max(...s.degc));
   $("chosen").textContent = about.joints[chosen].name;
   const truths = about.replay ? [] : [
-    ["Joule loss of its motor, where it is of a leg.", fixedTo(s.loss_w[chosen], 2) + " W"],
+    ["Joule loss of its motor (legs only).", fixedTo(s.loss_w[chosen], 2) + " W"],
     ["The least it could be in this posture.", fixedTo(s.least_w[chosen], 2) + " W"],
     [TRUTHS[0].about, fixedTo(s.error_deg[chosen], 2) + " °"]];
   pairs($("card"), [...readings.map(r =>
