@@ -187,35 +187,19 @@ class Library:
     """DB5."""
 
     def order(self, name: str) -> Order:
-        """Return a command by name.
-
-        Raises:
-            UnknownName: there is none.
-        """
+        """Return a command by name, or raise `UnknownName`."""
         return _find("Command", name, self.orders)
 
     def motion(self, name: str) -> Motion:
-        """Return a motion by name.
-
-        Raises:
-            UnknownName: there is none.
-        """
+        """Return a motion by name, or raise `UnknownName`."""
         return _find("Motion", name, self.motions)
 
     def light(self, name: str) -> LightPattern:
-        """Return a light pattern by name.
-
-        Raises:
-            UnknownName: there is none.
-        """
+        """Return a light pattern by name, or raise `UnknownName`."""
         return _find("Light pattern", name, self.lights)
 
     def sound(self, name: str) -> Sound:
-        """Return a sound by name.
-
-        Raises:
-            UnknownName: there is none.
-        """
+        """Return a sound by name, or raise `UnknownName`."""
         return _find("Sound", name, self.sounds)
 
     def with_more(self, more: "Library") -> "Library":

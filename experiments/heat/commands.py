@@ -338,8 +338,7 @@ def posture_search_command(
     from controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415
         PostureSearchCfg,  # heavy
     )
-    from experiments.heat.posture_search import PostureSearchRequest, run_posture_search  # noqa: PLC0415  # heavy
-    from models import default_robot_folder  # noqa: PLC0415  # heavy
+    from experiments.heat.posture_search import run_posture_search  # noqa: PLC0415  # heavy
 
     cfg = PostureSearchCfg(
         within_rad=radians(within),
@@ -355,14 +354,14 @@ def posture_search_command(
         starts=starts,
         seed=seed,
     )
-    asked = PostureSearchRequest(
-        posture=posture,
-        cfg=cfg,
-        check=check,
+    status = run_posture_search(
+        posture,
+        cfg,
+        robot,
         controllers=names_in(controllers),
+        check=check,
         name=name,
         out=out,
         json_file=json_file,
-        robot=robot or default_robot_folder(),
     )
-    raise typer.Exit(run_posture_search(asked))
+    raise typer.Exit(status)

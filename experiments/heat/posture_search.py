@@ -320,45 +320,47 @@ SAME, SAME_W = 1.02, 0.01
 """Powers that differ by less than this factor and this many W are the same."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PostureSearchRequest:
-    """What a command line asked for."""
-
-    posture: str
-    cfg: PostureSearchCfg
-    check: bool
-    """Stand the postures in the simulation."""
-    controllers: tuple[str, ...]
-    """Under which; none: `CONTROLLERS` of the trial."""
-    name: str | None
-    """Of the posture that is found; None: that of the wanted one and `Cool`."""
-    out: Path | None
-    """Robot folder to write."""
-    json_file: str | None
-    robot: Path
-
-
-def run_posture_search(asked: PostureSearchRequest) -> int:
+def run_posture_search(
+    posture: str,
+    cfg: PostureSearchCfg,
+    folder: Path | None = None,
+    *,
+    controllers: tuple[str, ...] = (),
+    check: bool = False,
+    name: str | None = None,
+    out: Path | None = None,
+    json_file: str | None = None,
+) -> int:
     """Search, print, write; return the exit status.
+
+    Args:
+        posture: that is wanted.
+        cfg: of the search.
+        folder: of the robot; None: the NAO's.
+        controllers: under which `check` stands; none: `CONTROLLERS`.
+        check: stand the postures in the simulation.
+        name: of the posture that is found; None: that of the wanted one and `Cool`.
+        out: robot folder to write.
+        json_file: also write JSON there.
 
     Raises:
         BadInput: something asked for cannot be used.
         NoPostureFound: no posture in reach keeps all that it must.
     """
-    if asked.controllers:
-        check_controllers(asked.controllers)
-        if not asked.check:
+    if controllers:
+        check_controllers(controllers)
+        if not check:
             raise BadInput("--controllers are those of --check; give that, too.")
-    robot = load_robot(asked.robot)
-    wanted = robot.posture(asked.posture)
-    name = asked.name or f"{asked.posture}Cool"
-    check_folder(robot, name, asked.out)
-    check_json_file(asked.json_file)
+    robot = load_robot(folder)
+    wanted = robot.posture(posture)
+    name = name or f"{posture}Cool"
+    check_folder(robot, name, out)
+    check_json_file(json_file)
     messages = Console(stderr=True)
     with messages.status("searching"):
-        found = search_posture(robot, wanted, asked.cfg)
-    console = console_for(asked.json_file, width=110)
-    console.print(found_tables(robot, found, asked.cfg))
+        found = search_posture(robot, wanted, cfg)
+    console = console_for(json_file, width=110)
+    console.print(found_tables(robot, found, cfg))
     if found.wanted.missed:
         print(
             f"{wanted.name} itself misses: {'; '.join(found.wanted.missed)}.",
@@ -373,16 +375,16 @@ def run_posture_search(asked: PostureSearchRequest) -> int:
             )
     trials: tuple[PostureTrial, ...] = ()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = asked.out or Path(scratch) / "robot"
-        if asked.out is not None or asked.check:
-            write_robot_folder(robot, wanted, name, found.found.angles, folder)
-        if asked.check:
+        made = out or Path(scratch) / "robot"
+        if out is not None or check:
+            write_robot_folder(robot, wanted, name, found.found.angles, made)
+        if check:
             with messages.status("standing in the simulation"):
                 trials = stand_in_postures(
-                    folder,
+                    made,
                     (wanted.name, name),
-                    asked.cfg.slope_deg,
-                    asked.controllers or CONTROLLERS,
+                    cfg.slope_deg,
+                    controllers or CONTROLLERS,
                 )
             foretold = {
                 wanted.name: None
@@ -392,11 +394,10 @@ def run_posture_search(asked: PostureSearchRequest) -> int:
             }
             console.print(trial_table(trials, foretold))
     data = posture_search_json(robot, wanted.name, name, found, trials)
-    write_json(asked.json_file, json_text(data))
-    if asked.out is not None:
+    write_json(json_file, json_text(data))
+    if out is not None:
         print(
-            f"{asked.out} knows the posture: nao-testbed heat --robot {asked.out} "
-            f"--posture {name}",
+            f"{out} knows the posture: nao-testbed heat --robot {out} --posture {name}",
             file=sys.stderr,
         )
     failures = [

@@ -7,6 +7,7 @@ wide as well, the columns follow each other in several tables, the first one in 
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -23,6 +24,12 @@ MOST_TURNED = 12
 """Rows that may become columns."""
 
 
+_LOOK: dict[str, Any] = {
+    **{"title_justify": "left", "caption_justify": "left", "caption_style": ""},
+    **{"box": box.SIMPLE_HEAD, "pad_edge": False, "show_edge": False},
+}
+
+
 def plain_table(
     title: str, caption: str | None = None, texts: str = "", numbers: Sequence[str] = ()
 ) -> "PlainTable":
@@ -34,16 +41,8 @@ def plain_table(
         texts: head of a first column, which is not wrapped, if there are `numbers`.
         numbers: heads of the others, whose cells stand at the right.
     """
-    table = PlainTable(
-        title=Text(title, style="bold") if title else None,
-        caption=caption or None,
-        title_justify="left",
-        caption_justify="left",
-        caption_style="",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
+    table = PlainTable(**_LOOK, title=Text(title, style="bold") if title else None)
+    table.caption = caption or None
     if numbers:
         table.add_column(texts, no_wrap=True)
     for head in numbers:
@@ -107,31 +106,18 @@ class PlainTable(Table):
         widths = [self._needed(column) for column in columns]
         left = most - _total(widths)
         while left > 0:
-            short = [
-                i
-                for i, column in enumerate(columns)
-                if self._widest(column) > widths[i]
-            ]
+            widest = map(self._widest, columns)
+            short = [i for i, width in enumerate(widest) if width > widths[i]]
             if not short:
                 break
             for i in short[:left]:
                 widths[i] += 1
             left -= len(short[:left])
-        part = Table(
-            title_justify="left",
-            caption_justify="left",
-            caption_style="",
-            box=self.box,
-            pad_edge=False,
-            show_edge=False,
-            show_header=self.show_header,
-        )
+        part = Table(**_LOOK, show_header=self.show_header)
         for column, width in zip(columns, widths, strict=True):
+            justify = column.justify
             part.add_column(
-                column.header,
-                justify=column.justify,
-                overflow="fold",
-                width=width,
+                column.header, justify=justify, overflow="fold", width=width
             )
         for row, *cells in zip(self.rows, *(c.cells for c in columns), strict=True):
             part.add_row(
@@ -146,16 +132,7 @@ class PlainTable(Table):
         heads = [_texts(column)[0] for column in self.columns]
         if len(self.rows) > MOST_TURNED or any("\n" in head for head in heads):
             return None
-        turned = PlainTable(
-            title=self.title,
-            caption=self.caption,
-            title_justify="left",
-            caption_justify="left",
-            caption_style="",
-            box=self.box,
-            pad_edge=False,
-            show_edge=False,
-        )
+        turned = PlainTable(**_LOOK, title=self.title, caption=self.caption)
         first, *others = (list(column.cells) for column in self.columns)
         turned.add_column(heads[0])
         for name in first:

@@ -47,7 +47,7 @@ from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import counted
-from experiments.heat.published import PUBLISHED
+from experiments.heat.published import POSTURE, PUBLISHED
 from experiments.heat.side_by_side import start_workers
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.files import check_writable
@@ -168,14 +168,12 @@ class PresetSearch:
     """The search's cost as a picklable callable."""
 
     robot: Robot
-    cfg: Callable[[dict[str, float]], SimulationCfg]
-    posture: str = "PoseInit"
 
     def trial(self, x: FloatArray) -> PresetCandidate | None:
         """Try misalignments ±x in degrees; None where the robot fell."""
         misalignment = {name: round(v, 3) for name, v in opposed(x).items()}
-        cfg = self.cfg(misalignment)
-        mean_square = settled_mean_square(self.robot, cfg, self.posture)
+        cfg = SimulationCfg(misalignment_deg=misalignment)
+        mean_square = settled_mean_square(self.robot, cfg, POSTURE)
         if mean_square is None:
             return None
         starts, reached = solve_starts(self.robot, cfg, mean_square)
@@ -272,14 +270,6 @@ REACHED = ("left_rise_k", "right_rise_k", "LAnklePitch_degc", "RHipPitch_degc")
 """What `TARGETS` are."""
 
 
-@dataclass(frozen=True)
-class _Stand:
-    """Makes the simulation of a trial; a class, so that workers can unpickle it."""
-
-    def __call__(self, misalignment_deg: dict[str, float]) -> SimulationCfg:
-        return SimulationCfg(misalignment_deg=misalignment_deg)
-
-
 def run_preset_search(
     out: Path, generations: int, seed: int, json_file: str | None = None
 ) -> int:
@@ -295,7 +285,7 @@ def run_preset_search(
     check_json_file(json_file)
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
-    search = PresetSearch(robot=robot, cfg=_Stand())
+    search = PresetSearch(robot=robot)
     most = most_candidates(generations)
     with counted("searching", most) as tell:
         best = find_preset(
@@ -352,7 +342,7 @@ def _as_preset(
             "the end: 80.5), RHipPitch 60 °C"
         ),
         "found_by": command,
-        "posture": "PoseInit",
+        "posture": POSTURE,
         "minutes": 15.0,
         "effort_limits": limits,
         "misalignment_deg": best.misalignment_deg,
