@@ -39,7 +39,14 @@ from controllers.registry import check_controllers, make_controller
 from controllers.stiffness.flags import StiffnessFlag
 from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, number
+from experiments.common.drawing.page import (
+    NOTHING,
+    Column,
+    DataTable,
+    Row,
+    number,
+    text_columns,
+)
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, counted
 from experiments.common.robot_setting import RobotSetting
@@ -279,7 +286,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
         caption=f"Force at {' and '.join(cfg.links)} that moves it by "
         f"{100 * cfg.distance_m:g} cm, in N",
         columns=(
-            Column(label="pulled", is_number=False),
+            *text_columns("pulled"),
             *(Column(label=name) for name in cfg.controllers),
         ),
         rows=tuple(rows),

@@ -234,60 +234,28 @@ def _messages(run: ExportedRun) -> Iterator[Message]:
     events = sorted(run.run.events, key=lambda event: event.time_s)
     blocks = {name: run.joints(c) for name, c in _JOINT_CHANNELS.items()}
     degc = run.motors("temperature")
-    seen: Any = None
+    names = list(run.robot.joint_names)
+    state, unknown = "sensor_msgs/JointState", {"velocity": [], "effort": []}
     for i, now in enumerate(times):
         while events and events[0].time_s <= now:
             yield _log(events.pop(0))
         header = _header(now, "")
         rows = {n: [] if b is None else b[i].tolist() for n, b in blocks.items()}
-        names = list(run.robot.joint_names)
-        yield (
-            now,
-            "/joint_states",
-            "sensor_msgs/JointState",
-            {
-                "header": header,
-                "name": names,
-                **{key: rows[key] for key in ("position", "velocity", "effort")},
-            },
-        )
-        yield (
-            now,
-            "/joint_targets",
-            "sensor_msgs/JointState",
-            {
-                "header": header,
-                "name": names,
-                "position": rows["target"],
-                "velocity": [],
-                "effort": [],
-            },
-        )
-        yield (
-            now,
-            "/stiffness",
-            "std_msgs/Float64MultiArray",
-            {
-                "layout": {"dim": _labels(names), "data_offset": 0},
-                "data": rows["stiffness"],
-            },
-        )
+        of = {"header": header, "name": names}
+        felt = {key: rows[key] for key in ("position", "velocity", "effort")}
+        yield now, "/joint_states", state, of | felt
+        wanted = of | {"position": rows["target"]} | unknown
+        yield now, "/joint_targets", state, wanted
+        layout = {"dim": _labels(names), "data_offset": 0}
+        limits = {"layout": layout, "data": rows["stiffness"]}
+        yield now, "/stiffness", "std_msgs/Float64MultiArray", limits
         yield now, "/tf", "tf2_msgs/TFMessage", {"transforms": _stamped(run, i, now)}
         while diagnostics and diagnostics[0][0] <= now:
             yield _diagnostic(run, *diagnostics.pop(0))
-            if degc is not None:
-                seen = degc[i]
-                for m, name in enumerate(run.robot.motor_names):
-                    yield (
-                        now,
-                        f"/temperature/{name}",
-                        "sensor_msgs/Temperature",
-                        {
-                            "header": _header(now, ""),
-                            "temperature": float(seen[m]),
-                            "variance": 0.0,
-                        },
-                    )
+            for m, name in enumerate(() if degc is None else run.robot.motor_names):
+                fields = {"header": header, "temperature": float(degc[i, m])}
+                topic, kind = f"/temperature/{name}", "sensor_msgs/Temperature"
+                yield now, topic, kind, fields | {"variance": 0.0}
     for event in events:
         yield _log(event)
 

@@ -34,6 +34,7 @@ from experiments.common.drawing.page import (
     Row,
     Sound,
     number,
+    text_columns,
 )
 from experiments.common.robot_setting import Told, marked
 from experiments.heat.figures.section import push_words
@@ -87,21 +88,13 @@ def event_tables(
     more = len(found) - len(rows)
     happened = DataTable(
         caption="What happened",
-        columns=(
-            Column(label="time, s"),
-            Column(label="robot", is_number=False),
-            Column(label="event", is_number=False),
-        ),
+        columns=(Column(label="time, s"), *text_columns("robot", "event")),
         rows=rows,
         note=f"And {more} more; the run folder has them." if more else "",
     )
     counted = DataTable(
         caption="Events that are only counted",
-        columns=(
-            Column(label="robot", is_number=False),
-            Column(label="event", is_number=False),
-            Column(label="times"),
-        ),
+        columns=(*text_columns("robot", "event"), Column(label="times")),
         rows=tuple(counts),
     )
     return tuple(table for table in (happened, counted) if table.rows)
@@ -199,10 +192,7 @@ def _shared(caption: str, values: Mapping[str, Mapping[str, str]]) -> DataTable:
     keys = [key for key in _keys(values) if not _differs(values, key)]
     return DataTable(
         caption=caption,
-        columns=(
-            Column(label="", is_number=False),
-            Column(label="value", is_number=False),
-        ),
+        columns=text_columns("", "value"),
         rows=tuple(Row(cells=(key, first[key])) for key in keys),
     )
 
@@ -218,7 +208,7 @@ def _differing(caption: str, *groups: Mapping[str, Mapping[str, str]]) -> DataTa
     names = list(groups[0])
     return DataTable(
         caption=caption,
-        columns=tuple(Column(label=label, is_number=False) for label in ("", *names)),
+        columns=text_columns("", *names),
         rows=tuple(rows),
     )
 

@@ -79,6 +79,11 @@ class Column:
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
+def text_columns(*labels: str) -> tuple[Column, ...]:
+    """Return columns of words."""
+    return tuple(Column(label=label, is_number=False) for label in labels)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """A row: its first cell is its head."""

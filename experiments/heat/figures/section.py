@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.drawing.page import (
-    Column,
     DataTable,
     PageFigure,
     PlannedFigure,
@@ -25,6 +24,7 @@ from experiments.common.drawing.page import (
     Row,
     Section,
     draw_figures,
+    text_columns,
 )
 from experiments.heat.figures.joints import shift_history_figure
 from experiments.heat.figures.tables import (
@@ -249,8 +249,7 @@ def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
 
 
 COLUMNS = (
-    Column(label="run", is_number=False),
-    Column(label="controller", is_number=False),
+    *text_columns("run", "controller"),
     *(quantity.column() for quantity in _overview(())),
 )
 

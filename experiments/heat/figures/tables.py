@@ -29,6 +29,7 @@ from experiments.common.drawing.page import (
     number,
     rows_across,
     signed,
+    text_columns,
 )
 from experiments.heat.published import (
     LIFETIME_FACTOR,
@@ -259,10 +260,7 @@ def terminal_tables(result: HeatResult) -> Group:
     outcome, *others = heat_tables(result)
     failed = DataTable(
         caption="Without a result",
-        columns=(
-            Column(label="", is_number=False),
-            Column(label="failed", is_number=False),
-        ),
+        columns=text_columns("", "failed"),
         rows=tuple(Row(cells=item) for item in result.failed.items()),
     )
     return Group(*others, outcome, *([failed] if failed.rows else []))
@@ -273,10 +271,7 @@ def outcome_table(result: HeatResult) -> DataTable:
     arms = list(result.arms.values())
     return DataTable(
         caption="What came of it",
-        columns=(
-            Column(label="", is_number=False),
-            *(Column(label=name) for name in result.arms),
-        ),
+        columns=(*text_columns(""), *(Column(label=name) for name in result.arms)),
         rows=rows_across(outcome_quantities(result), arms),
         note=_outcome_note(arms),
     )
@@ -305,7 +300,7 @@ def joint_table(result: HeatResult) -> DataTable:
     return DataTable(
         caption=f"Joints, {result.posture}, {result.minutes:g} min",
         columns=(
-            Column(label="joint", is_number=False),
+            *text_columns("joint"),
             Column(label="start", unit="°C"),
             *(
                 quantity.column(name, is_extra=k >= SHORT)
@@ -351,7 +346,7 @@ def published_table(result: HeatResult) -> DataTable:
     return DataTable(
         caption="Beside the published numbers",
         columns=(
-            Column(label="", is_number=False),
+            *text_columns(""),
             *(Column(label=text, group=name) for name in known for text in per_arm),
         ),
         rows=tuple(rows),

@@ -176,11 +176,8 @@ def identified_table(found: Identified) -> Table:
     if fit.is_ambient_given:
         caption += f"; ambient given as {fit.ambient.value:g} °C"
     names = "; ".join(log.name for log in found.logs)
-    table = plain_table(f"C dT/dt = R i² - λ (T - Tₑ), {names}", caption)
-    table.add_column("")
-    table.add_column("fitted", justify="right")
-    table.add_column("from", justify="right")
-    table.add_column("to", justify="right")
+    title = f"C dT/dt = R i² - λ (T - Tₑ), {names}"
+    table = plain_table(title, caption, " ", ("fitted", "from", "to"))
     table.add_column("unit")
     if found.table is not None:
         table.add_column("robot's table", justify="right")

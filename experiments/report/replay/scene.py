@@ -67,49 +67,33 @@ def build_scene(
         # Seen from ahead of the robots, +y is to the right.
         n = len(motions)
         places = height * APART * (np.arange(n) - 0.5 * (n - 1))
-        actors = [
-            _Actor(server, i, motion, float(y), height, slope_deg)
-            for i, (motion, y) in enumerate(zip(motions, places, strict=True))
-        ]
+        figures: list[Figure] = []
+        for motion, y in zip(motions, places.tolist(), strict=True):
+            body, name = motion.body, motion.name
+            figure = Figure(server, len(figures), body, name, y, height)
+            figure.stand_among(motion.obstacles, slope_deg)
+            for lamp in motion.lamps:
+                figure.add_lamp(lamp.name, lamp.link, lamp.position)
+            figures.append(figure)
         recording: StateSerializer = server.get_scene_serializer()
         step = float(grid_s[1] - grid_s[0]) / scale if len(grid_s) > 1 else 0.0
         for i in range(len(grid_s)):
             if i:
                 recording.insert_sleep(step)
-            for actor in actors:
-                actor.show(i)
+            for figure, motion in zip(figures, motions, strict=True):
+                _show(figure, motion, i)
         html: str = recording.as_html()
         return html
 
 
-class _Actor:
-    """One recorded robot in the scene; `show` moves it to a moment of its run."""
-
-    def __init__(
-        self,
-        server: "ViserServer",
-        number: int,
-        motion: Motion,
-        y: float,
-        height: float,
-        slope_deg: float,
-    ) -> None:
-        figure = Figure(server, number, motion.body, motion.name, y, height)
-        figure.stand_among(motion.obstacles, slope_deg)
-        for lamp in motion.lamps:
-            figure.add_lamp(lamp.name, lamp.link, lamp.position)
-        self._figure, self._motion = figure, motion
-
-    def show(self, i: int) -> None:
-        """Tell what has changed since the last call so much that it can be seen."""
-        motion, figure = self._motion, self._figure
-        text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
-        figure.put(
-            motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i], text
-        )
-        for lamp in motion.lamps:
-            figure.shine(lamp.name, lamp.rgb[i])
-        figure.say(motion.said[i])
+def _show(figure: Figure, motion: Motion, i: int) -> None:
+    """Let a figure be as its robot was at a moment of the grid."""
+    text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
+    moment = (motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i])
+    figure.put(*moment, text)
+    for lamp in motion.lamps:
+        figure.shine(lamp.name, lamp.rgb[i])
+    figure.say(motion.said[i])
 
 
 def hottest_text(name: str, robot: Robot, degc: FloatArray) -> str:
@@ -213,7 +197,6 @@ def build_replay(
     Raises:
         BadInput: rows lack what a replay needs.
     """
-    pass  # viser
     from experiments.heat.figures.robot_view import (  # noqa: PLC0415  # the engine
         COLDEST_DEGC,
         HOTTEST_DEGC,
@@ -235,10 +218,7 @@ def build_replay(
     return Replay(
         html=html,
         caption=caption,
-        notes=(
-            *_notes(arms, robots, step_s, in_minutes=in_minutes),
-            *_effector_notes(motions),
-        ),
+        notes=tuple(_notes(arms, robots, motions, step_s, in_minutes=in_minutes)),
         scale=tuple(
             _hex(colour_of(float(degc)))
             for degc in np.linspace(COLDEST_DEGC, HOTTEST_DEGC, COLOURS)
@@ -251,10 +231,11 @@ def build_replay(
 def _notes(
     arms: Sequence[RecordedTrial],
     robots: Mapping[str, Robot],
+    motions: Sequence[Motion],
     step_s: float,
     *,
     in_minutes: bool,
-) -> tuple[str, ...]:
+) -> list[str]:
     clock = (
         "The clock counts minutes: at 1x, a second shows a minute."
         if in_minutes
@@ -272,11 +253,6 @@ def _notes(
     slope = slope_deg(arms[0])
     if slope:
         notes.append(f"The ground rises by {number(slope)}° ahead of the robots.")
-    return tuple(notes)
-
-
-def _effector_notes(motions: Sequence[Motion]) -> list[str]:
-    notes = []
     if any(motion.lamps for motion in motions):
         notes.append("Each ball is a group of LEDs in its mean colour, grey when off.")
     if any(any(motion.said) for motion in motions):
