@@ -235,7 +235,8 @@ def _messages(run: ExportedRun) -> Iterator[Message]:
     blocks = {name: run.joints(c) for name, c in _JOINT_CHANNELS.items()}
     degc = run.motors("temperature")
     names = list(run.robot.joint_names)
-    state, unknown = "sensor_msgs/JointState", {"velocity": [], "effort": []}
+    state = "sensor_msgs/JointState"
+    unknown: dict[str, Any] = {"velocity": [], "effort": []}
     for i, now in enumerate(times):
         while events and events[0].time_s <= now:
             yield _log(events.pop(0))
@@ -252,10 +253,11 @@ def _messages(run: ExportedRun) -> Iterator[Message]:
         yield now, "/tf", "tf2_msgs/TFMessage", {"transforms": _stamped(run, i, now)}
         while diagnostics and diagnostics[0][0] <= now:
             yield _diagnostic(run, *diagnostics.pop(0))
-            for m, name in enumerate(() if degc is None else run.robot.motor_names):
-                fields = {"header": header, "temperature": float(degc[i, m])}
-                topic, kind = f"/temperature/{name}", "sensor_msgs/Temperature"
-                yield now, topic, kind, fields | {"variance": 0.0}
+            if degc is None:
+                continue
+            for name, hot in zip(run.robot.motor_names, degc[i].tolist(), strict=True):
+                fields = {"header": header, "temperature": hot, "variance": 0.0}
+                yield now, f"/temperature/{name}", "sensor_msgs/Temperature", fields
     for event in events:
         yield _log(event)
 
