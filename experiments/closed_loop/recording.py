@@ -7,9 +7,10 @@ to give it the same again (`sim.replay`). Beside it stands what only the simulat
 and no controller sees: where the base is, torques and temperatures as they truly are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ from sim.recording.channels import (
 from sim.recording.recorder import Recorder
 from sim.recording.run_meta import describe_run, robot_data
 from sim.robot import SimulatedRobot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 
@@ -106,6 +110,32 @@ def channels(
         *((leds,) if with_leds else ()),
         *((signal,) if signals else ()),
     )
+
+
+def channel_of(
+    frame: "pd.DataFrame", channel: str, members: Iterable[str]
+) -> FloatArray | None:
+    """Return a channel's columns of recorded rows, (n_rows, n_members).
+
+    None where the rows lack one of them.
+    """
+    columns = [f"{channel}.{member}" for member in members]
+    if not set(columns) <= set(frame.columns):
+        return None
+    return frame[columns].to_numpy(dtype=np.float64)
+
+
+def base_pose_of(frame: "pd.DataFrame") -> tuple[FloatArray, FloatArray] | None:
+    """Return the true positions (n, 3) in m and quaternions (n, 4) of the base.
+
+    None where not every row has them: older runs did not record it.
+    """
+    position = channel_of(frame, BASE_POSITION, AXES)
+    quaternion = channel_of(frame, BASE_QUATERNION, QUATERNION)
+    if position is None or quaternion is None:
+        return None
+    known = np.isfinite(position).all() and np.isfinite(quaternion).all()
+    return (position, quaternion) if known else None
 
 
 class RunRecording:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from experiments.closed_loop.recording import base_pose_of, channel_of
 from experiments.report.replay.body import read_tree, turns
 from models import BadInput, Robot
 from sim.recording.run_folder import Run, read_run
@@ -66,10 +67,10 @@ class ExportedRun:
         self.frame = self.run.frame
         if self.frame.empty:
             raise BadInput(f"{folder} holds no rows yet; there is nothing to export.")
-        if missing := [n for n in self._columns("q") if n not in self.frame]:
+        if self.joints("q") is None:
             raise BadInput(
-                f"{folder} has no column {missing[0]!r}; give a run that holds joint "
-                "angles."
+                f"{folder} lacks columns such as q.{self.robot.joint_names[0]}; give a "
+                "run that holds joint angles."
             )
 
     @property
@@ -79,11 +80,11 @@ class ExportedRun:
 
     def joints(self, channel: str) -> FloatArray | None:
         """Return (n, n_joints) of a channel of joints; None where the run lacks it."""
-        return self._block(self._columns(channel))
+        return channel_of(self.frame, channel, self.robot.joint_names)
 
     def motors(self, channel: str) -> FloatArray | None:
         """Return (n, n_motors) of a channel of motors; None where the run lacks it."""
-        return self._block([f"{channel}.{name}" for name in self.robot.motor_names])
+        return channel_of(self.frame, channel, self.robot.motor_names)
 
     @cached_property
     def transforms(self) -> tuple[Transform, ...]:
@@ -93,17 +94,10 @@ class ExportedRun:
         """
         n, robot = len(self.frame), self.robot
         found: list[Transform] = []
-        position = self._block([f"base_position.{axis}" for axis in "xyz"])
-        attitude = self._block([f"base_quaternion.{axis}" for axis in "xyzw"])
-        if position is not None and attitude is not None:
-            found.append(
-                Transform(
-                    parent=WORLD,
-                    child=robot.base_link,
-                    translation=position,
-                    quaternion=attitude,
-                )
-            )
+        base = base_pose_of(self.frame)
+        if base is not None:
+            place = {"translation": base[0], "quaternion": base[1]}
+            found.append(Transform(parent=WORLD, child=robot.base_link, **place))
         q = self.joints("q")
         assert q is not None, "looked at before"
         column = {name: q[:, i] for i, name in enumerate(robot.joint_names)}
@@ -163,11 +157,3 @@ class ExportedRun:
                 "commit": str(meta.commit),
             },
         )
-
-    def _columns(self, channel: str) -> list[str]:
-        return [f"{channel}.{name}" for name in self.robot.joint_names]
-
-    def _block(self, columns: list[str]) -> FloatArray | None:
-        if any(column not in self.frame for column in columns):
-            return None
-        return self.frame[columns].to_numpy(dtype=np.float64)

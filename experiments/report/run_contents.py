@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_loop.recording import channel_of
 from experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,
     JointResult,
@@ -48,7 +49,7 @@ from sim.engine.world import Payload
 from sim.recording.run_folder import Event
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 MOST_EVENTS = 100
@@ -343,12 +344,15 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
     Heat in J: sum over rows of R (tau / K)² dt, with R and K of the robot's data.
     """
     frame = arm.frame
-    temperature = _by_motor(frame, robot, ("true_temperature", "temperature"))
+    motors = robot.motor_names
+    temperature = channel_of(frame, "true_temperature", motors)
+    if temperature is None:
+        temperature = channel_of(frame, "temperature", motors)
     if temperature is None or not len(frame):
         return None
     time_s = frame.index.to_numpy(float)
     dt = np.diff(time_s, prepend=0.0)
-    torque = _by_motor(frame, robot, ("motor_torque",))
+    torque = channel_of(frame, "motor_torque", motors)
     if torque is None:
         torque = np.full_like(temperature, math.nan)
     heating = [motor.one_node for motor in robot.motors]
@@ -426,15 +430,3 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
 def recorded_boxes(obstacles: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
     """Return what stood in a recorded robot's way, name to box as a setting has it."""
     return {one.name: one.box for one in (Obstacle(**box) for box in obstacles or ())}
-
-
-def _by_motor(
-    frame: "pd.DataFrame", robot: Robot, channels: tuple[str, ...]
-) -> FloatArray | None:
-    """Return (n_rows, n_motors) of the first channel that is there, else None."""
-    for channel in channels:
-        columns = [f"{channel}.{motor}" for motor in robot.motor_names]
-        if all(column in frame.columns for column in columns):
-            values: FloatArray = frame[columns].to_numpy(float)
-            return values
-    return None

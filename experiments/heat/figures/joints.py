@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from controllers.heat_minimization.standing_problem import joule_loss
 from experiments.closed_loop.leg_forces import InternalForces
 from experiments.closed_loop.loop import APPROACH_TIME
+from experiments.closed_loop.recording import channel_of
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.drawing.style import (
     COLOURS,
@@ -357,9 +358,9 @@ def shifts_deg(
 
     The way into the posture counts as none. None where the rows hold no set-points.
     """
-    columns = [f"target.{joint}" for joint in robot.joint_names]
-    if not len(frame) or any(column not in frame.columns for column in columns):
+    target = channel_of(frame, "target", robot.joint_names)
+    if target is None or not len(frame):
         return None
-    shift: FloatArray = np.rad2deg(frame[columns].to_numpy(float) - posture)
+    shift: FloatArray = np.rad2deg(target - posture)
     shift[frame.index.to_numpy(float) <= frame.index[0] + APPROACH_TIME] = 0.0
     return shift

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.closed_loop.recording import base_pose_of, channel_of
 from models import Robot
 from sim.engine.bullet_engine import Engine
 from sim.engine.picture_urdf import write_picture_urdf
 from sim.engine.world import Camera, WorldCfg
-from sim.recording.channels import AXES
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
 if TYPE_CHECKING:
@@ -76,21 +75,15 @@ def last_pose(
         robot: that ran.
         misalignment_deg: joint to calibration error: true angle less encoder's.
     """
-    names = [
-        *(f"q.{joint}" for joint in robot.joint_names),
-        *(f"{BASE_POSITION}.{axis}" for axis in AXES),
-        *(f"{BASE_QUATERNION}.{part}" for part in QUATERNION),
-    ]
-    if not len(frame) or not set(names) <= set(frame.columns):
+    last = frame.iloc[-1:]
+    q, base = channel_of(last, "q", robot.joint_names), base_pose_of(last)
+    if last.empty or q is None or base is None or not np.isfinite(q).all():
         return None
-    row = frame[names].iloc[-1].to_numpy(float)
-    if not np.isfinite(row).all():
-        return None
-    n = len(robot.joints)
+    (position,), (quaternion,) = base
     return Pose(
-        q=row[:n] + misalignment_of(robot, misalignment_deg),
-        base_position=row[n : n + 3],
-        base_quaternion=row[n + 3 :],
+        q=q[0] + misalignment_of(robot, misalignment_deg),
+        base_position=position,
+        base_quaternion=quaternion,
     )
 
 

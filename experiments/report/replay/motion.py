@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.closed_loop.recording import base_pose_of
 from experiments.report.replay.body import (
     Body,
     Poses,
@@ -262,10 +262,10 @@ def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
     degc = _channel(arm, "true_temperature", robot.motor_names)[rows]
     q = _channel(arm, "q", robot.joint_names)[rows] + misalignment(arm, robot)
     poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
-    if has_base_pose(arm):
-        quaternion = _channel(arm, BASE_QUATERNION, QUATERNION)[rows]
-        rotation: FloatArray = Rotation.from_quat(quaternion).as_matrix()
-        position = _channel(arm, BASE_POSITION, AXES)[rows]
+    base = base_pose_of(arm.frame)
+    if base is not None:
+        rotation: FloatArray = Rotation.from_quat(base[1][rows]).as_matrix()
+        position = base[0][rows]
     else:
         felt, gyro = _channel(arm, "accelerometer", AXES), _channel(arm, "gyro", AXES)
         up_in_imu = upward(time_s, felt, gyro)[rows]
@@ -304,20 +304,11 @@ def _height(body: Body, rotation: FloatArray, poses: Poses) -> float:
     return float((highest - lowest).max())
 
 
-def has_base_pose(arm: RecordedTrial) -> bool:
-    """Does every row tell where the base was? Older runs did not record it."""
-    columns = [f"{BASE_POSITION}.{axis}" for axis in AXES]
-    columns += [f"{BASE_QUATERNION}.{part}" for part in QUATERNION]
-    known = set(columns) <= set(arm.frame.columns)
-    return known and bool(np.isfinite(arm.frame[columns].to_numpy()).all())
-
-
 def misalignment(arm: RecordedTrial, robot: Robot) -> FloatArray:
     """Return the calibration errors (n_joints,) in rad that the settings name."""
     errors = _simulation(arm).get("misalignment_deg") or {}
     found = [float(errors.get(name, 0.0)) for name in robot.joint_names]
-    radians: FloatArray = np.deg2rad(np.array(found))
-    return radians
+    return np.deg2rad(np.array(found, dtype=np.float64))
 
 
 def slope_deg(arm: RecordedTrial) -> float:

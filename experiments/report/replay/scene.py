@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_loop.recording import base_pose_of
 from experiments.common.drawing.page import Replay, duration, number
 from experiments.report.replay.body import Body
 from experiments.report.replay.figure import Figure, sloped
 from experiments.report.replay.motion import (
     Motion,
     dress,
-    has_base_pose,
     misalignment,
     pose_robot,
     slope_deg,
@@ -265,7 +265,7 @@ def _notes(
 
 def base_notes(arms: Sequence[RecordedTrial]) -> list[str]:
     """Say whose base is where it was, and whose is where it probably was."""
-    known = [arm.name for arm in arms if has_base_pose(arm)]
+    known = [arm.name for arm in arms if base_pose_of(arm.frame)]
     guessed = [arm.name for arm in arms if arm.name not in known]
     notes = []
     if known:
