@@ -14,12 +14,16 @@ from typing import Annotated, NoReturn
 import typer
 
 from experiments.common.options import (
+    STDOUT,
     Commands,
     JsonOption,
     RobotOption,
     WholeHelp,
+    check_json_file,
     controllers_option,
+    json_text,
     names_in,
+    write_json,
 )
 from experiments.common.signals import INTERRUPTED, heed_interrupts, was_interrupted
 from experiments.heat.commands import (
@@ -196,12 +200,6 @@ def robot_command(
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
-    from experiments.common.options import (  # noqa: PLC0415  # beside the next
-        STDOUT,
-        check_json_file,
-        json_text,
-        write_json,
-    )
     from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
     from models.load import copy_robot  # noqa: PLC0415  # beside it
     from models.load.write_urdf import write_anew  # noqa: PLC0415  # beside it

@@ -5,7 +5,13 @@ from typing import Annotated
 
 import typer
 
-from experiments.common.options import JsonOption
+from experiments.common.options import (
+    STDOUT,
+    JsonOption,
+    check_json_file,
+    json_text,
+    write_json,
+)
 from models import UnknownName
 
 
@@ -46,12 +52,6 @@ def report(
     json_file: JsonOption = None,
 ) -> None:
     """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
-    from experiments.common.options import (  # noqa: PLC0415  # beside the next
-        STDOUT,
-        check_json_file,
-        json_text,
-        write_json,
-    )
     from experiments.common.progress import counted  # noqa: PLC0415  # heavy
     from experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
@@ -89,12 +89,6 @@ def export_command(
     json_file: JsonOption = None,
 ) -> None:
     """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
-    from experiments.common.options import (  # noqa: PLC0415  # beside the next
-        STDOUT,
-        check_json_file,
-        json_text,
-        write_json,
-    )
     from experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
     from experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
     from experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
