@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration import Owner, Request
 from controllers.arbitration.tokens import Token
 from controllers.transmitter.events import NotOrdered
 from controllers.transmitter.receipt import EndReason
@@ -12,16 +11,12 @@ from experiments.closed_loop.robot_with_ledger import (
     RobotWithLedgerCfg,
 )
 from models import load_robot
+from tests.experiments.closed_loop.robot_with_ledger.conftest import take
 
 
 def robot_in(posture: str) -> tuple[RobotWithLedger, Token]:
     robot = RobotWithLedger(load_robot(), RobotWithLedgerCfg(posture=posture))
-    robot.ledger.add_owner(Owner(name="host"), tick=0)
-    wanted = Request(owner="host", resources=("All motors", "Leds", "TTS"))
-    outcome = robot.ledger.request(wanted, tick=0).outcome
-    assert outcome is not None
-    assert outcome.token is not None
-    return robot, outcome.token
+    return robot, take(robot, "host", "All motors", "Leds", "TTS")
 
 
 @pytest.mark.slow

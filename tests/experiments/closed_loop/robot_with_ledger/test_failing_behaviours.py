@@ -1,19 +1,15 @@
 """A behaviour that fails ends alone: the robot is protected whatever they do."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from controllers.arbitration.events import Crashed, Event, Executed, MadeSafe, Ticked
 from controllers.arbitration.invariants import check
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Token
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.behaviours import MOST_KEPT, SlotsFailed
 from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from models import UnknownName, load_robot
-from tests.controllers.arbitration.ledger_setup import token_of
+from models import UnknownName
+from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
 
@@ -22,22 +18,8 @@ BUG = ValueError("a bug of somebody else's")
 
 
 @pytest.fixture
-def events() -> list[Event]:
-    """The trace of `body`."""
-    return []
-
-
-@pytest.fixture
-def body(events: list[Event]) -> Iterator[RobotWithLedger]:
-    robot = RobotWithLedger(load_robot(), listeners=(events.append,))
-    yield robot
-    robot.close()
-
-
-def take(body: RobotWithLedger, owner: str, *resources: str) -> Token:
-    body.ledger.add_owner(Owner(name=owner), body.tick)
-    request = Request(owner=owner, resources=resources)
-    return token_of(body.ledger.request(request, body.tick))
+def body(couple: Couple) -> RobotWithLedger:
+    return couple()
 
 
 class Fails:

@@ -2,26 +2,20 @@
 
 import pytest
 
-from controllers.arbitration import Owner, Request
-from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from models import load_robot
+from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 GENTLE_RAD_S = 0.2
 """As an arm settles; a servo that jumps to an old set-point takes 6 rad/s."""
 
 
 @pytest.mark.requirement("RM-43")
-def test_a_repaired_arm_does_not_snap_back() -> None:
-    nao = load_robot()
-    body = RobotWithLedger(nao)
-    arm = nao.joint_index("RShoulderPitch")
-    body.ledger.add_owner(Owner(name="raise"), 0)
-    asked = Request(owner="raise", resources=("RShoulderPitch",))
-    outcome = body.ledger.request(asked, 0).outcome
-    assert outcome is not None
+def test_a_repaired_arm_does_not_snap_back(couple: Couple) -> None:
+    body = couple()
+    arm = body.sim.robot.joint_index("RShoulderPitch")
+    token = take(body, "raise", "RShoulderPitch")
 
     def lift(*_: object) -> None:
-        body.gate.submit(outcome.token, "RShoulderPitch", -1.0)
+        body.gate.submit(token, "RShoulderPitch", -1.0)
 
     body.behaviours.add("raise", lift)
     body.run(1.0)
@@ -38,4 +32,3 @@ def test_a_repaired_arm_does_not_snap_back() -> None:
     assert fastest < GENTLE_RAD_S
     assert body.sim.read().q[arm] == pytest.approx(hanging, abs=0.05)
     assert body.gate.present["RShoulderPitch"] == pytest.approx(hanging, abs=0.05)
-    body.close()

@@ -1,8 +1,5 @@
 """Body and reservations of a simulated robot, coupled slot by slot."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,49 +7,17 @@ from controllers.arbitration.events import Event, Executed
 from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
 from controllers.arbitration.invariants import check
 from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Refusal, Token
+from controllers.arbitration.tokens import Refusal
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
-    RobotWithLedgerCfg,
 )
-from models import BadInput, Robot, load_robot
+from models import BadInput, Robot
+from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
 
 SHOULDER = "LShoulderPitch"
-Couple = Callable[..., RobotWithLedger]
-
-
-@pytest.fixture
-def events() -> list[Event]:
-    """The trace of the robots that `couple` makes."""
-    return []
-
-
-@pytest.fixture
-def couple(nao: Robot, events: list[Event]) -> Iterator[Couple]:
-    made: list[RobotWithLedger] = []
-
-    def make(body: str = "H25", **settings: object) -> RobotWithLedger:
-        cfg = RobotWithLedgerCfg(**settings)  # type: ignore[arg-type]
-        robot = nao.with_body(body)
-        made.append(RobotWithLedger(robot, cfg, listeners=(events.append,)))
-        return made[-1]
-
-    yield make
-    for robot in made:
-        robot.close()
-
-
-def take(body: RobotWithLedger, owner: str, *resources: str) -> Token:
-    body.ledger.add_owner(Owner(name=owner), body.tick)
-    request = Request(owner=owner, resources=resources)
-    outcome = body.ledger.request(request, body.tick).outcome
-    assert outcome is not None
-    assert outcome.token is not None
-    return outcome.token
 
 
 def failed(body: RobotWithLedger) -> list[str]:
@@ -217,15 +182,11 @@ def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
     assert body.ledger.authorise(token, SHOULDER) is None
 
 
-def test_a_robot_without_states_has_no_posture_monitor() -> None:
+def test_a_robot_without_states_has_no_posture_monitor(
+    couple: Couple, two_leg: Robot
+) -> None:
     """Another humanoid, whose resources follow from its joints."""
-    walker = load_robot(Path(__file__).parents[3] / "data" / "two_leg")
-    body = RobotWithLedger(
-        walker, RobotWithLedgerCfg(posture=next(iter(walker.postures)))
-    )
-    try:
-        body.run(0.1)
-        assert (body.posture, body.state) == (None, None)
-        assert body.time_s == pytest.approx(0.1)
-    finally:
-        body.close()
+    body = couple(two_leg, posture=next(iter(two_leg.postures)))
+    body.run(0.1)
+    assert (body.posture, body.state) == (None, None)
+    assert body.time_s == pytest.approx(0.1)
