@@ -117,7 +117,10 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
         try:
             given[name] = TypeAdapter(known[name]).validate_python(value, strict=True)
         except ValidationError as error:
-            accepted = _EXAMPLES.get(name) or message_of(error.errors()[0])
+            first = error.errors()[0]
+            if first["type"] == "literal_error":
+                continue  # `plan` says which words there are
+            accepted = _EXAMPLES.get(name) or message_of(first)
             raise BadInput(f"{name} is {values[name]!r}; {accepted}.") from None
     return StandingCfg(**given)
 
