@@ -112,7 +112,7 @@ def channels(
     )
 
 
-def channel_of(
+def recorded_channel(
     frame: "pd.DataFrame", channel: str, members: Iterable[str]
 ) -> FloatArray | None:
     """Return a channel's columns of recorded rows, (n_rows, n_members).
@@ -130,8 +130,8 @@ def base_pose_of(frame: "pd.DataFrame") -> tuple[FloatArray, FloatArray] | None:
 
     None where not every row has them: older runs did not record it.
     """
-    position = channel_of(frame, BASE_POSITION, AXES)
-    quaternion = channel_of(frame, BASE_QUATERNION, QUATERNION)
+    position = recorded_channel(frame, BASE_POSITION, AXES)
+    quaternion = recorded_channel(frame, BASE_QUATERNION, QUATERNION)
     if position is None or quaternion is None:
         return None
     known = np.isfinite(position).all() and np.isfinite(quaternion).all()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.closed_loop.recording import base_pose_of, channel_of
+from experiments.closed_loop.recording import base_pose_of, recorded_channel
 from experiments.report.replay.body import read_tree, turns
 from models import BadInput, Robot
 from sim.recording.run_folder import Run, read_run
@@ -80,11 +80,11 @@ class ExportedRun:
 
     def joints(self, channel: str) -> FloatArray | None:
         """Return (n, n_joints) of a channel of joints; None where the run lacks it."""
-        return channel_of(self.frame, channel, self.robot.joint_names)
+        return recorded_channel(self.frame, channel, self.robot.joint_names)
 
     def motors(self, channel: str) -> FloatArray | None:
         """Return (n, n_motors) of a channel of motors; None where the run lacks it."""
-        return channel_of(self.frame, channel, self.robot.motor_names)
+        return recorded_channel(self.frame, channel, self.robot.motor_names)
 
     @cached_property
     def transforms(self) -> tuple[Transform, ...]:

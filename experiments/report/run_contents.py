@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import channel_of
+from experiments.closed_loop.recording import recorded_channel
 from experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,
     JointResult,
@@ -345,14 +345,14 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
     """
     frame = arm.frame
     motors = robot.motor_names
-    temperature = channel_of(frame, "true_temperature", motors)
+    temperature = recorded_channel(frame, "true_temperature", motors)
     if temperature is None:
-        temperature = channel_of(frame, "temperature", motors)
+        temperature = recorded_channel(frame, "temperature", motors)
     if temperature is None or not len(frame):
         return None
     time_s = frame.index.to_numpy(float)
     dt = np.diff(time_s, prepend=0.0)
-    torque = channel_of(frame, "motor_torque", motors)
+    torque = recorded_channel(frame, "motor_torque", motors)
     if torque is None:
         torque = np.full_like(temperature, math.nan)
     heating = [motor.one_node for motor in robot.motors]

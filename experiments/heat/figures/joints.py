@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from controllers.heat_minimization.standing_problem import joule_loss
 from experiments.closed_loop.leg_forces import InternalForces
 from experiments.closed_loop.loop import APPROACH_TIME
-from experiments.closed_loop.recording import channel_of
+from experiments.closed_loop.recording import recorded_channel
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.drawing.style import (
     COLOURS,
@@ -358,7 +358,7 @@ def shifts_deg(
 
     The way into the posture counts as none. None where the rows hold no set-points.
     """
-    target = channel_of(frame, "target", robot.joint_names)
+    target = recorded_channel(frame, "target", robot.joint_names)
     if target is None or not len(frame):
         return None
     shift: FloatArray = np.rad2deg(target - posture)

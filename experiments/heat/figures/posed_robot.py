@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import base_pose_of, channel_of
+from experiments.closed_loop.recording import base_pose_of, recorded_channel
 from models import Robot
 from sim.engine.bullet_engine import Engine
 from sim.engine.picture_urdf import write_picture_urdf
@@ -76,7 +76,7 @@ def last_pose(
         misalignment_deg: joint to calibration error: true angle less encoder's.
     """
     last = frame.iloc[-1:]
-    q, base = channel_of(last, "q", robot.joint_names), base_pose_of(last)
+    q, base = recorded_channel(last, "q", robot.joint_names), base_pose_of(last)
     if last.empty or q is None or base is None or not np.isfinite(q).all():
         return None
     (position,), (quaternion,) = base
