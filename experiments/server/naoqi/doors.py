@@ -107,6 +107,7 @@ class Doors:
         """Serve one client from its connection to its end."""
         session = qi.Session()
         inner: socket.socket | None = None
+        registered: list[int] = []
         try:
             client = Client(self._parts, number, address)
         except RobotEnded:
@@ -117,7 +118,10 @@ class Doors:
             session.listenStandalone(f"tcp://{self._host}:0")
             client.find_service = session.service
             for kind in self._services:
-                session.registerService(kind.NAME, exported(kind(client)))
+                number_of_it = session.registerService(
+                    kind.NAME, exported(kind(client))
+                )
+                registered.append(number_of_it)
             port = int(session.endpoints()[0].rpartition(":")[2])
             inner = socket.create_connection((self._host, port))
             for one in (connection, inner):
@@ -146,7 +150,11 @@ class Doors:
             connection.close()
             if inner is not None:
                 inner.close()
+            for one_service in registered:
+                with suppress(RuntimeError):
+                    session.unregisterService(one_service)
             session.close()
+            client.find_service = None
 
 
 def _pass_messages_on(source: socket.socket, sink: socket.socket) -> bool:

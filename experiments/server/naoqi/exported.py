@@ -17,24 +17,37 @@ class Refused(Exception):
     """What a client reads: the service, the method, and the reason."""
 
 
+_KINDS: dict[str, Callable[[], Any]] = {}
+
+
 def exported(service: Service) -> object:
     """Return an object of `qi` with the public methods of a service.
 
     Its calls run side by side. A method that returns a future answers when that ends,
     without keeping a thread.
     """
-    methods = {name: _method(service, name) for name in methods_of(type(service))}
-    kind = qi.multiThreaded()(type(service.NAME, (), methods))
-    found: object = kind()
+    kind = _KINDS.get(service.NAME)
+    if kind is None:
+        methods = {name: _method(service, name) for name in methods_of(type(service))}
+        kind = qi.multiThreaded()(type(service.NAME, (_Exported,), methods))
+        _KINDS[service.NAME] = kind
+    found = kind()
+    found.served_by = service
     return found
+
+
+class _Exported:
+    """Base of what `qi` sees; one class a service, one object a client."""
+
+    served_by: Service
 
 
 def _method(service: Service, name: str) -> Callable[..., object]:
     where = f"{service.NAME}::{name}"
 
-    def call(_self: object, *args: object) -> object:
+    def call(self: _Exported, *args: object) -> object:
         try:
-            result = service._call(name, args)  # its exported side
+            result = self.served_by._call(name, args)  # its other side
         except TestbedError as error:
             raise Refused(f"{where}: {error}") from None
         except Exception as error:  # noqa: BLE001  # the client is told

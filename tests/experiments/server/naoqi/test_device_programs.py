@@ -1,5 +1,8 @@
 """Programs of memory, DCM, LEDs, speech and resources, and what they bring about."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -261,3 +264,21 @@ def test_every_service_has_the_calls_of_a_module(nao: Any) -> None:
     assert missing == []
     assert run is True
     assert late is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    sorted((Path(__file__).parents[4] / "examples" / "naoqi").glob("*.py")),
+    ids=lambda path: path.stem,
+)
+def test_each_example_runs_and_says_something(nao: Any, path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(path), nao.url],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip()
