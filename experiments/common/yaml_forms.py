@@ -192,23 +192,24 @@ class Notes:
 
 def one_line(value: Any) -> str:
     """Return a part of a file in YAML's flow style, without its outer braces."""
-    text = _flow(value)
+    text = flow(value)
     return text[1:-1] if isinstance(value, dict) else text
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
+    """Return a value in YAML's flow style."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items())
+        inner = ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items())
         return f"{{{inner}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_flow, value))}]"
+        return f"[{', '.join(map(flow, value))}]"
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value)
+    return '""' if value == "" else str(value)
 
 
 def plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
 """
 
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,16 +146,12 @@ def schema() -> None:
 @scenario_app.command()
 def schemas(json_file: JsonOption = None) -> None:
     """List the schemas that behaviours may be, with their parameters and defaults."""
-    from rich.console import Console  # noqa: PLC0415  # heavy
+    from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415
+        schema_table,  # heavy
+        schema_words,  # heavy
+    )
 
-    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.tables import schema_table  # noqa: PLC0415  # heavy
-    from experiments.scenarios.vocabulary.listing import schema_words  # noqa: PLC0415  # heavy
-
-    write_json(json_file, json_text({"schemas": schema_words()}))
-    if json_file == STDOUT:
-        return
-    Console(width=None if sys.stdout.isatty() else 120).print(schema_table())
+    _tell(json_file, {"schemas": schema_words()}, [schema_table()])
 
 
 @scenario_app.command()
@@ -167,9 +164,6 @@ def words(
     json_file: JsonOption = None,
 ) -> None:
     """List what a file may name: motions, commands, schemas, policies, conditions."""
-    from rich.console import Console  # noqa: PLC0415  # heavy
-
-    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
         check_kinds,
         scenario_words,
@@ -179,33 +173,42 @@ def words(
 
     check_kinds(kinds or ())
     found = scenario_words(load_robot(robot))
-    write_json(json_file, json_text({kind: found[kind] for kind in kinds or found}))
-    if json_file != STDOUT:
-        console = Console(width=None if sys.stdout.isatty() else 120)
-        for table in word_tables(found, kinds or ()):
-            console.print(table)
+    data = {kind: found[kind] for kind in kinds or found}
+    _tell(json_file, data, word_tables(found, kinds or ()))
 
 
 @scenario_app.command(name="list")
 def list_scenarios(json_file: JsonOption = None) -> None:
     """List the scenarios that come with the testbed."""
-    from rich.console import Console  # noqa: PLC0415  # heavy
     from rich.text import Text  # noqa: PLC0415  # heavy
 
     from experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy
-    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.reading.load import SCENARIOS, scenario_about  # noqa: PLC0415  # heavy
 
     found = {name: scenario_about(name) for name in SCENARIOS.names()}
-    write_json(json_file, json_text(found))
-    if json_file == STDOUT:
-        return
     table = plain_table("")
     table.add_column("scenario", no_wrap=True)
     table.add_column("about", overflow="fold")
     for name, about in found.items():
         table.add_row(name, Text(about))
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    _tell(json_file, found, [table], width=100)
+
+
+def _tell(
+    json_file: str | None,
+    data: Mapping[str, Any],
+    tables: Iterable[Any],
+    width: int = 120,
+) -> None:
+    """Write data as JSON if asked for, and print tables, but beside JSON on stdout."""
+    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # heavy
+    from experiments.common.progress import console_for  # noqa: PLC0415  # heavy
+
+    write_json(json_file, json_text(data))
+    if json_file != STDOUT:
+        console = console_for(json_file, width)
+        for table in tables:
+            console.print(table)
 
 
 def _count(number: int, what: str) -> str:

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from controllers.registry import check_controllers
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
-from experiments.common.progress import simulated_time_bars
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, simulated_time
 from experiments.common.signals import exit_status
 from experiments.scenarios.playing.result import ScenarioResult, junit_xml
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
@@ -164,7 +162,7 @@ def _report(
             "not_run": [str(planned.path) for planned in not_run],
             "all_hold": not not_run and all(result.all_hold for result in results),
         }
-        console = _console(asked.json_file)
+        console = console_for(asked.json_file, 120)
         console.print(results_table(results))
         console.print(tracking_table(results))
     write_json(asked.json_file, json_text(data))
@@ -198,7 +196,7 @@ def _show(
 ) -> None:
     from experiments.scenarios.timeline.figure import draw_timeline  # noqa: PLC0415  # matplotlib
 
-    console = _console(json_file)
+    console = console_for(json_file, 120)
     console.print(verdict_table(run.result))
     paths: Sequence[Path] = ()
     try:
@@ -213,24 +211,14 @@ def _show(
         print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
 
 
-def _console(json_file: str | None) -> Console:
-    """Return where tables go: with --json - stdout is for the JSON alone."""
-    is_terminal = sys.stdout.isatty()
-    return Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
-
-
 def _with_progress(
     scenario: Scenario, folder: Path, asked: RunArguments
 ) -> ScenarioRun:
-    command = tuple(sys.argv)
-    if not sys.stderr.isatty():
-        return run_scenario(scenario, folder, proves=asked.proves, command=command)
-    with simulated_time_bars() as progress:
-        task = progress.add_task(scenario.name, total=scenario.duration_s)
-
-        def show(time_s: float) -> None:
-            progress.update(task, completed=time_s)
-
+    with simulated_time({scenario.name: scenario.duration_s}) as show:
         return run_scenario(
-            scenario, folder, proves=asked.proves, command=command, on_time=show
+            scenario,
+            folder,
+            proves=asked.proves,
+            command=tuple(sys.argv),
+            on_time=lambda time_s: show(0, time_s),
         )

@@ -1,20 +1,17 @@
-"""Tables of scenarios: verdicts for terminal and page, highest temperatures, schemas.
+"""Tables of scenarios: verdicts for terminal and page, highest temperatures.
 
-An expectation is a row: its line in the file, its verdict, what was seen. What schemas
-there are: a name, what it does, its parameters. Pure functions of results; nothing is
-printed here.
+An expectation is a row: its line in the file, its verdict, what was seen. Pure
+functions of results; nothing is printed here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from controllers.schemas.declaration import SchemaInfo
-from controllers.schemas.registry import schema_class, schema_names
 from experiments.common.drawing.page import (
     NOTHING,
     DataTable,
@@ -24,7 +21,6 @@ from experiments.common.drawing.page import (
 )
 from experiments.common.drawing.plain_table import plain_table
 from experiments.scenarios.playing.result import ScenarioResult
-from models import BadInput
 
 MOST_FAILURES = 10
 """Things that went wrong that are printed; the JSON has them all."""
@@ -121,39 +117,6 @@ def _run_lines(result: ScenarioResult) -> list[str]:
     if result.failure is not None:
         lines.append(result.failure_in_words)
     return lines
-
-
-def schema_table() -> Table:
-    """Return the schemas of this installation; one that cannot be loaded says why."""
-    table = plain_table("")
-    table.add_column("schema", no_wrap=True)
-    table.add_column("does", overflow="fold", ratio=1)
-    table.add_column("with", overflow="fold", ratio=1)
-    for name in schema_names():
-        try:
-            info = schema_class(name).info
-        except BadInput as error:
-            table.add_row(name, Text(str(error)), "")
-            continue
-        table.add_row(name, Text(info.about), Text(_parameters(info)))
-    return table
-
-
-def _parameters(info: SchemaInfo) -> str:
-    made = info.parameters()
-    shown = (f"{one.name}: {_flow(getattr(made, one.name))}" for one in fields(made))
-    return ", ".join(shown)
-
-
-def _flow(value: object) -> str:
-    """Return a default as a file would write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_flow, value))}]"
-    return '""' if value == "" else str(value)
 
 
 MOST_JOINTS = 10

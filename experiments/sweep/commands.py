@@ -79,14 +79,12 @@ def sweep_show_command(
     json_file: JsonOption = None,
 ) -> None:
     """Compare the controllers of a sweep that has run; draw its figures anew."""
-    from rich.console import Console  # noqa: PLC0415  # heavy
-
     from experiments.common.options import (  # noqa: PLC0415  # beside it
-        STDOUT,
         check_json_file,
         json_text,
         write_json,
     )
+    from experiments.common.progress import console_for  # noqa: PLC0415  # heavy
     from experiments.sweep.summary.show import show_summary, summary_json  # noqa: PLC0415  # heavy
     from experiments.sweep.sweep_table import (  # noqa: PLC0415
         read_folder,  # heavy
@@ -101,8 +99,6 @@ def sweep_show_command(
     check_json_file(json_file)
     for sentence in said:
         print(sentence, file=sys.stderr)
-    is_json = json_file == STDOUT
-    width = None if sys.stdout.isatty() else 100
     out = folder if folder.is_dir() else folder.parent
-    show_summary(sweep, out, Console(stderr=is_json, width=width))
+    show_summary(sweep, out, console_for(json_file))
     write_json(json_file, json_text(summary_json(sweep)))

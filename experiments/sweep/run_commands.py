@@ -21,7 +21,8 @@ from rich.text import Text
 
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.drawing.page import DataTable
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for
 from experiments.common.signals import exit_status
 from experiments.sweep.engines import SweepEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
@@ -176,8 +177,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
     path = SWEEPS.find(asked.file)
     spec = read_spec(path, asked.controllers, asked.robots)
     check_json_file(asked.json_file)
-    is_json = asked.json_file == STDOUT
-    console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)
+    console = console_for(asked.json_file)
     if asked.is_dry:
         console.print(Text(f"\nSweep {spec.name}", "bold"))
         console.print(parameter_table(identity(spec)), trial_table(spec))

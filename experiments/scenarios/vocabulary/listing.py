@@ -21,12 +21,16 @@ from rich.text import Text
 from controllers.arbitration.policies import policy_classes
 from controllers.schemas.registry import schema_class, schema_names
 from experiments.common.drawing.plain_table import plain_table
+from experiments.common.yaml_forms import flow, one_line
 from experiments.scenarios.vocabulary.conditions import CONDITIONS
 from experiments.scenarios.vocabulary.events import ACTIONS
 from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 from models import BadInput, Robot, UnknownName
 
+Entry = Mapping[str, Any]
 Words = Mapping[str, list[dict[str, Any]]]
+Columns = Mapping[str, Callable[[Entry], str]]
+"""Head to what stands below it of an entry."""
 
 
 def scenario_words(robot: Robot) -> Words:
@@ -112,15 +116,24 @@ def check_kinds(kinds: Iterable[str]) -> None:
 def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
     """Yield a table a kind; no kinds are all of them."""
     for kind in kinds or words:
-        table = plain_table(f"\n{kind.capitalize()}")
-        table.add_column("name", overflow="fold")
-        columns = _COLUMNS[kind]
-        for head in columns:
-            table.add_column(head, overflow="fold")
-        for entry in words[kind]:
-            cells = (Text(show(entry)) for show in columns.values())
-            table.add_row(Text(entry["name"]), *cells)
-        yield table
+        yield _table(f"\n{kind.capitalize()}", words[kind], _COLUMNS[kind])
+
+
+def schema_table() -> Table:
+    """Return the schemas of this installation; one that cannot be loaded says why."""
+    return _table("", schema_words(), {"does": _said, "with": _parameters}, "schema")
+
+
+def _table(
+    title: str, entries: Iterable[Entry], columns: Columns, head: str = "name"
+) -> Table:
+    table = plain_table(title)
+    for text in (head, *columns):
+        table.add_column(text, overflow="fold")
+    for entry in entries:
+        cells = (Text(show(entry)) for show in columns.values())
+        table.add_row(Text(entry["name"]), *cells)
+    return table
 
 
 # -- what is said of one --------------------------------------------------------------
@@ -199,33 +212,18 @@ def _plain(value: object) -> Any:
 # -- how it is shown ------------------------------------------------------------------
 
 
-def _flow(value: object) -> str:
-    """Return a value as a file would write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{k}: {_flow(v)}' for k, v in value.items())}}}"
-    if value is None:
-        return "null"
-    return '""' if value == "" else str(value)
-
-
-def _way(entry: Mapping[str, Any]) -> str:
+def _way(entry: Entry) -> str:
     start, end = entry["from"] or "anywhere", entry["to"] or "anywhere"
     return f"{start} to {end}"
 
 
-def _sound(entry: Mapping[str, Any]) -> str:
+def _sound(entry: Entry) -> str:
     if entry["text"] is not None:
         return f'"{entry["text"]}"'
     return f"{entry['tone_hz']:g} Hz, {entry['length_s']:g} s"
 
 
-def _outputs(entry: Mapping[str, Any]) -> str:
+def _outputs(entry: Entry) -> str:
     points = entry["points"]
     return ", ".join(
         f"{key} {entry[key]}"
@@ -235,25 +233,23 @@ def _outputs(entry: Mapping[str, Any]) -> str:
     )
 
 
-def _parameters(entry: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{one['name']}: {_flow(one['default'])}" for one in entry["parameters"]
-    )
+def _parameters(entry: Entry) -> str:
+    return one_line({one["name"]: one["default"] for one in entry["parameters"]})
 
 
-def _listed(key: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda entry: ", ".join(map(_flow, entry[key]))
+def _listed(key: str) -> Callable[[Entry], str]:
+    return lambda entry: ", ".join(map(flow, entry[key]))
 
 
-def _length(entry: Mapping[str, Any]) -> str:
+def _length(entry: Entry) -> str:
     return f"{entry['length_s']:g} s"
 
 
-def _said(entry: Mapping[str, Any]) -> str:
+def _said(entry: Entry) -> str:
     return str(entry["about"])
 
 
-_COLUMNS: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+_COLUMNS: Mapping[str, Columns] = {
     "motions": {"way": _way, "takes": _length, "may rest at, s": _listed("stops_s")},
     "lights": {"takes": _length, "LEDs": _listed("leds")},
     "sounds": {"sounds": _sound},
@@ -267,12 +263,7 @@ _COLUMNS: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
         "with": _parameters,
         "outputs": lambda one: ", ".join(o["name"] for o in one["outputs"]),
     },
-    "policies": {
-        "does": _said,
-        "with": lambda one: ", ".join(
-            f"{k}: {_flow(v)}" for k, v in one["settings"].items()
-        ),
-    },
+    "policies": {"does": _said, "with": lambda one: one_line(one["settings"])},
     "conditions": {
         "claims": _said,
         "": lambda one: "lasts" if one["lasts"] else "happens",
