@@ -99,18 +99,14 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
 @pytest.mark.slow(covers=True)
 @pytest.mark.requirement("ST-21")
 def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
-    assert len(result.figures) == len(by_name(result))
-    assert by_name(result).keys() == RATIOS | OTHERS
+    """Blocks alternate; ratios have no unit; the share of a cycle is % of 20 ms."""
+    figures = by_name(result)
+    assert len(result.figures) == len(figures) == bench_table(result).row_count
+    assert figures.keys() == RATIOS | OTHERS
     for one in result.figures:
         assert math.isfinite(one.value), one
         assert one.low <= one.value <= one.high, one
-        if one.name not in NOTHING:
-            assert one.value > 0.0, one
-
-
-@pytest.mark.slow(covers=True)
-def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None:
-    figures = by_name(result)
+        assert one.value > 0.0 or one.name in NOTHING, one
     assert {name for name in RATIOS if figures[name].unit != "1"} == set()
     targets = {n: f.target for n, f in figures.items() if f.target is not None}
     assert targets == {
@@ -121,23 +117,10 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
         "live_watched": 1.15,
         "live_idle": 1.02,
     }
-    assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
-        "scenario_real_time",
-    }
-
-
-@pytest.mark.slow(covers=True)
-def test_blocks_alternate_and_are_counted(result: BenchResult) -> None:
-    figures = by_name(result)
-    assert figures["loop_over_bare"].blocks == figures["bare_us"].blocks == 2
-    assert figures["smart_us"].blocks == figures["alone_us"].blocks == 2
-
-
-@pytest.mark.slow(covers=True)
-@pytest.mark.requirement("ST-21")
-def test_the_share_of_a_cycle_follows_from_the_step(result: BenchResult) -> None:
-    """In % of 20 ms."""
-    figures = by_name(result)
+    lowest = {n for n, f in figures.items() if f.is_at_least and f.target}
+    assert lowest == {"scenario_real_time"}
+    blocks = ("loop_over_bare", "bare_us", "smart_us", "alone_us")
+    assert {figures[name].blocks for name in blocks} == {2}
     for name in ("smart", "smart_full", "minheat"):
         share = 100.0 * figures[f"{name}_us"].value * 1e-6 / 0.02
         assert figures[f"{name}_share"].value == pytest.approx(share, rel=1e-12)
@@ -215,46 +198,29 @@ def test_a_time_that_cannot_be_measured_is_refused(seconds: float) -> None:
         BenchCfg(seconds=seconds)
 
 
-@pytest.fixture
-def measured(result: BenchResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the command find what has been measured already."""
-    monkeypatch.setattr("experiments.bench.run_bench.run_bench", lambda *_: result)
-
-
 @pytest.mark.slow(covers=True)
-@pytest.mark.usefixtures("measured")
-def test_the_command_prints_a_plain_table_in_a_pipe(
+def test_the_command_prints_a_plain_table_and_writes_json(
+    result: BenchResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_bench_command(5.0, None) == 0
+    """In a pipe; with JSON on stdout the table goes to stderr."""
+    monkeypatch.setattr("experiments.bench.run_bench.run_bench", lambda *_: result)
+    path = tmp_path / "bench.json"
+    assert run_bench_command(5.0, str(path)) == 0
     out, err = capsys.readouterr()
-    assert "whole loop / bare engine" in out
-    assert "≤ 1.5" in out
     assert "\x1b" not in out
     assert max(map(len, out.splitlines())) <= 100
     assert err == ""
-
-
-@pytest.mark.slow(covers=True)
-@pytest.mark.usefixtures("measured")
-def test_json_to_stdout_leaves_the_table_to_stderr(
-    capsys: pytest.CaptureFixture[str], result: BenchResult
-) -> None:
+    rows = {line.strip().split("  ")[0]: line for line in out.splitlines()}
+    assert "≥ 8" in rows["ten behaviours, times real time"]
+    assert "≤ 1.5" in rows["whole loop / bare engine"]
     assert run_bench_command(5.0, "-") == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out) == json.loads(json.dumps(result.as_json()))
+    text, err = capsys.readouterr()
     assert "whole loop" in err
-
-
-@pytest.mark.slow(covers=True)
-@pytest.mark.usefixtures("measured")
-def test_json_goes_to_a_file_beside_the_table(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert run_bench_command(5.0, str(tmp_path / "bench.json")) == 0
-    assert "whole loop" in capsys.readouterr().out
-    data = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
-    assert data["experiment"] == "bench"
+    told = json.loads(json.dumps(result.as_json()))
+    assert json.loads(text) == json.loads(path.read_text(encoding="utf-8")) == told
 
 
 def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
@@ -268,27 +234,10 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
         run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
 
 
-@pytest.mark.slow(covers=True)
-def test_the_table_shows_every_figure(result: BenchResult) -> None:
-    assert bench_table(result).row_count == len(result.figures)
-
-
 def test_an_unknown_part_is_refused_by_name() -> None:
     asked = r"'scenarios' is not in .*\. Did you mean 'scenario'\?"
     with pytest.raises(UnknownName, match=asked):
         run_bench_command(5.0, None, "scenarios")
-
-
-@pytest.mark.slow(covers=True)
-@pytest.mark.usefixtures("measured")
-def test_the_table_says_which_way_a_target_lies(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run_bench_command(5.0, None) == 0
-    lines = capsys.readouterr().out.splitlines()
-    rows = {line.strip().split("  ")[0]: line for line in lines}
-    assert "≥ 8" in rows["ten behaviours, times real time"]
-    assert "≤ 1.5" in rows["whole loop / bare engine"]
 
 
 def test_a_part_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:

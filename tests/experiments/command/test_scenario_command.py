@@ -80,7 +80,12 @@ def test_check_tells_programs_of_each_file(here: Path, nao_testbed: Run) -> None
     assert json.loads((here / "told.json").read_text())["files"] == [right]
 
 
-def test_schemas_are_told_to_programs(nao_testbed: Run) -> None:
+def test_schemas_are_listed_with_their_parameters(nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario schemas")
+    assert (ran.status, ran.err) == (0, "")
+    for name in schema_names():
+        assert any(line.startswith(f"{name} ") for line in ran.out.splitlines())
+    assert "arbitration: keep_winner" in ran.out
     ran = nao_testbed("scenario schemas --json -")
     assert (ran.status, ran.err) == (0, "")
     told = {one["name"]: one for one in json.loads(ran.out)["schemas"]}
@@ -107,14 +112,6 @@ def test_list_names_what_ships(nao_testbed: Run) -> None:
 def test_every_scenario_that_ships_is_right(name: str, nao_testbed: Run) -> None:
     ran = nao_testbed(f"scenario check {name}")
     assert ran.status == 0, ran.err
-
-
-def test_schemas_are_listed_with_their_parameters(nao_testbed: Run) -> None:
-    ran = nao_testbed("scenario schemas")
-    assert (ran.status, ran.err) == (0, "")
-    for name in schema_names():
-        assert any(line.startswith(f"{name} ") for line in ran.out.splitlines())
-    assert "arbitration: keep_winner" in ran.out
 
 
 def test_schema_is_json_on_stdout(nao_testbed: Run) -> None:
