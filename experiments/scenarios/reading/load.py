@@ -22,7 +22,6 @@ from controllers.arbitration.faults.virtual_owners import (
     ROBOT_MODEL,
 )
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.registry import check_controller
 from controllers.speech import make_voice
 from experiments.closed_loop.behaviours import STIFFNESS_OWNER
 from experiments.common.builtin_files import BuiltinFiles
@@ -197,7 +196,7 @@ class _Loader:
         lookup.ticks(("duration_s",), form.duration_s)
         check_reservations(form, lookup)
         notes.attempt(("posture",), self._robot.posture, form.posture)
-        notes.attempt(("controller",), check_controller, form.controller, self._robot)
+        lookup.controller(("controller",), form.controller)
         notes.attempt(("voice",), make_voice, form.voice)
         setting = read_setting(form, self._robot, notes)
         simulation = setting.simulation()

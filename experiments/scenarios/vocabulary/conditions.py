@@ -5,11 +5,11 @@ happen (`started`, `said`): true in just the slots in which it happened. A condi
 *comes true* in a slot in which it is true and was not in the slot before; one
 that happens comes true each time. Events wait for that, expectations count it.
 
-A class a word: its fields are what the file says, `resolved` looks up the names,
-`check` notes what can never come true, `is_true` tests the facts of a slot, and
-`ConditionWatch` remembers when. A new condition is one more class here. Behaviours and
-owners are named by their path, such as `life/dance`; who is at the top has its name
-alone.
+A class a word: its fields are what the file says, their types how names are looked up
+(`JointName`; or `resolved`), `check` notes what can never come true, `is_true` tests
+the facts of a slot, and `ConditionWatch` remembers when. A new condition is one more
+class here. Behaviours and owners are named by their path, such as `life/dance`; who is
+at the top has its name alone.
 """
 
 import operator
@@ -36,7 +36,16 @@ from experiments.common.yaml_forms import (
     tagged_union,
 )
 from experiments.scenarios.vocabulary.facts import Facts, Wanted
-from experiments.scenarios.vocabulary.lookup import Lookup, Role
+from experiments.scenarios.vocabulary.lookup import (
+    GroupName,
+    JointName,
+    Known,
+    Lookup,
+    ObstacleName,
+    Role,
+    StateName,
+    is_all_known,
+)
 from models.files.yaml_forms import Place
 from models.library import Unit
 from models.values import Celsius
@@ -66,8 +75,7 @@ class Entry(Part):
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
         """Return it with paths and leaves; None, and a note, where a name is wrong."""
-        del place, lookup
-        return self
+        return self if is_all_known(self, place, lookup) else None
 
 
 class Condition(Part):
@@ -88,8 +96,7 @@ class Condition(Part):
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
         """Return it with paths and leaves; None, and a note, where a name is wrong."""
-        del place, lookup
-        return self
+        return self if is_all_known(self, place, lookup) else None
 
     def check(self, place: Place, first: int, last: int, lookup: Lookup) -> None:
         """Note that it cannot come true from one slot to another, whatever happens."""
@@ -248,12 +255,8 @@ class StateForm(Condition):
     """The robot is in a state."""
 
     lasts = True
-    state: Name
+    state: StateName
     """A state resource, such as Sit."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the state up."""
-        return self if lookup.state((*place, "state"), self.state) else None
 
     def is_true(self, facts: Facts) -> bool:
         """It is the active one of its set."""
@@ -272,20 +275,12 @@ class AllBeyond(Condition):
     """Field of `Facts` that has it, by name."""
     wants: ClassVar[str]
     """Field of `Wanted` that asks for it."""
-    known: ClassVar[Callable[[Lookup, Place, str], bool]]
-    """Look a name up, and note one that is unknown."""
 
     @property
     def limits(self) -> dict[str, float]:
         """Name to limit."""
         limits: dict[str, float] = getattr(self, self.key)
         return limits
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the names up."""
-        known = type(self).known
-        found = [known(lookup, (*place, self.key, one), one) for one in self.limits]
-        return self if all(found) else None
 
     def asks_for(self, wanted: Wanted) -> None:
         """Ask for the quantities."""
@@ -300,13 +295,13 @@ class AllBeyond(Condition):
 class OfTemperature(AllBeyond):
     """The temperatures that motors report, in °C, by joint."""
 
-    quantity, wants, known = "degc", "joints", Lookup.joint
+    quantity, wants = "degc", "joints"
 
 
 class DegcAboveForm(OfTemperature):
     """Motors are reported to be hot."""
 
-    degc_above: Annotated[dict[Name, Celsius], Field(min_length=1)]
+    degc_above: Annotated[dict[JointName, Celsius], Field(min_length=1)]
     """Joint to temperature in °C; all of them must be above."""
 
 
@@ -314,14 +309,14 @@ class DegcBelowForm(OfTemperature):
     """Motors are reported to be cool."""
 
     beyond = operator.lt
-    degc_below: Annotated[dict[Name, Celsius], Field(min_length=1)]
+    degc_below: Annotated[dict[JointName, Celsius], Field(min_length=1)]
     """Joint to temperature in °C; all of them must be below."""
 
 
 class OfForce(AllBeyond):
     """The forces on obstacles, in N, by obstacle."""
 
-    quantity, wants, known = "force_n", "obstacles", Lookup.obstacle
+    quantity, wants = "force_n", "obstacles"
 
 
 Force = Annotated[FiniteFloat, Field(ge=0.0)]
@@ -330,7 +325,7 @@ Force = Annotated[FiniteFloat, Field(ge=0.0)]
 class ForceAboveForm(OfForce):
     """The robot presses against obstacles."""
 
-    force_above: Annotated[dict[Name, Force], Field(min_length=1)]
+    force_above: Annotated[dict[ObstacleName, Force], Field(min_length=1)]
     """Obstacle to force in N; all of them must be pressed with more."""
 
 
@@ -338,7 +333,7 @@ class ForceBelowForm(OfForce):
     """The robot presses against obstacles no more."""
 
     beyond = operator.lt
-    force_below: Annotated[dict[Name, Force], Field(min_length=1)]
+    force_below: Annotated[dict[ObstacleName, Force], Field(min_length=1)]
     """Obstacle to force in N; all of them must be pressed with less."""
 
 
@@ -366,16 +361,19 @@ class ShutDownForm(Condition):
         return facts.is_shut_down
 
 
+def _is_reason(lookup: Lookup, place: Place, name: str) -> bool:
+    reasons = [reason.value for reason in EndReason]
+    return lookup.notes.is_known(place, "Reason", name, reasons, "the transmitter")
+
+
+Reason = Annotated[Name, Known(_is_reason)]
+
+
 class GroupStartedForm(Condition):
     """A synchronous group starts."""
 
-    group_started: Name
+    group_started: GroupName
     """Its id."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Note a group that nothing could start."""
-        lookup.group((*place, "group_started"), self.group_started)
-        return self
 
     def is_true(self, facts: Facts) -> bool:
         """Its first items go out."""
@@ -385,21 +383,10 @@ class GroupStartedForm(Condition):
 class GroupEndedForm(Condition):
     """A synchronous group is over."""
 
-    group_ended: Name
+    group_ended: GroupName
     """Its id."""
-    reason: Name | None = None
+    reason: Reason | None = None
     """Why, such as done or deleted; absent: whatever it was."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Note a group that nothing could start, and a reason that there is not."""
-        lookup.group((*place, "group_ended"), self.group_ended)
-        if self.reason is not None:
-            reasons = [reason.value for reason in EndReason]
-            here = (*place, "reason")
-            lookup.notes.is_known(
-                here, "Reason", self.reason, reasons, "the transmitter"
-            )
-        return self
 
     def is_true(self, facts: Facts) -> bool:
         """Its last stream is over: done, deleted, expired, rejected or revoked."""

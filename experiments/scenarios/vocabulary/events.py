@@ -4,18 +4,17 @@ An event at a time takes place at the beginning of its slot, before anybody acts
 a condition takes place once: at the beginning of the slot after that in which the
 condition first comes true, or later by a delay.
 
-A class a word, told by its key (`...Event`): fields are what the file says, `resolved`
-looks up the names, `act` lets it happen, `in_words` is its label in the figure. A new
-event is one more class here.
+A class a word, told by its key (`...Event`): fields are what the file says, their types
+how names are looked up (`JointName`; or `resolved`), `act` lets it happen, `in_words`
+is its label in the figure. A new event is one more class here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from controllers.registry import check_controller
 from experiments.common.yaml_forms import (
     BehaviourPath,
     Name,
@@ -28,7 +27,14 @@ from experiments.common.yaml_forms import (
 )
 from experiments.scenarios.vocabulary.conditions import AnyCondition, Entry
 from experiments.scenarios.vocabulary.lookup import (
+    BodyName,
+    ControllerName,
+    GroupName,
+    JointName,
+    LinkName,
     Lookup,
+    ResourceName,
+    WholeSlots,
     read_parameters,
 )
 from experiments.scenarios.vocabulary.setup import Setup
@@ -37,7 +43,6 @@ from models.library import LONGEST_TEXT
 from models.values import (
     Celsius,
     GroundFriction,
-    PositiveSeconds,
     Seconds,
     SlopeDegrees,
 )
@@ -187,11 +192,11 @@ class SayEvent(ScenarioEvent):
 class PushForm(Part):
     """A force on a link."""
 
-    link: Name
+    link: LinkName
     """Where: at its centre of mass."""
     newton: Annotated[list[Newton], Field(min_length=3, max_length=3)]
     """Force in world axes, in N: x ahead at the start, y to the left, z up."""
-    for_s: PositiveSeconds
+    for_s: WholeSlots
     """How long, in s."""
 
 
@@ -199,17 +204,6 @@ class PushEvent(ScenarioEvent):
     """Push the robot."""
 
     push: PushForm
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the link up."""
-        here, push = (*place, "push"), self.push
-        lookup.ticks((*here, "for_s"), push.for_s)
-        links = [link.name for link in lookup.robot.links]
-        where = f"robot {lookup.robot.name!r}"
-        is_known = lookup.notes.is_known(
-            (*here, "link"), "Link", push.link, links, where
-        )
-        return self if is_known else None
 
     def act(self, setup: Setup) -> None:
         """Push for so many slots, the present one first."""
@@ -225,7 +219,7 @@ class PushEvent(ScenarioEvent):
 class HeatForm(Part):
     """A temperature for a motor."""
 
-    joint: Name
+    joint: JointName
     """A joint of the motor."""
     degc: Celsius
     """In °C; it goes on from there."""
@@ -235,12 +229,6 @@ class HeatEvent(ScenarioEvent):
     """Give a motor a temperature."""
 
     heat: HeatForm
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the joint up."""
-        return (
-            self if lookup.joint((*place, "heat", "joint"), self.heat.joint) else None
-        )
 
     def act(self, setup: Setup) -> None:
         """Set the temperature of the joint's motor."""
@@ -255,12 +243,8 @@ class HeatEvent(ScenarioEvent):
 class BreakEvent(ScenarioEvent):
     """Let parts fail: no torque, and nobody's."""
 
-    break_: Annotated[list[Name], Field(min_length=1, alias="break")]
+    break_: Annotated[list[ResourceName], Field(min_length=1, alias="break")]
     """Resources, such as Left arm."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the parts up."""
-        return self if _are_resources(self.break_, (*place, "break"), lookup) else None
 
     def act(self, setup: Setup) -> None:
         """Break them."""
@@ -274,12 +258,8 @@ class BreakEvent(ScenarioEvent):
 class RepairEvent(ScenarioEvent):
     """Repair parts that an event broke."""
 
-    repair: Annotated[list[Name], Field(min_length=1)]
+    repair: Annotated[list[ResourceName], Field(min_length=1)]
     """By the names with which they were broken."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the parts up."""
-        return self if _are_resources(self.repair, (*place, "repair"), lookup) else None
 
     def check(
         self,
@@ -318,15 +298,8 @@ class RepairEvent(ScenarioEvent):
 class BodyEvent(ScenarioEvent):
     """Make it another model of the robot."""
 
-    body: Name
+    body: BodyName
     """Such as H25 or T14."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the body up."""
-        robot = lookup.robot
-        here, where = (*place, "body"), f"robot {robot.name!r}"
-        is_known = lookup.notes.is_known(here, "Body", self.body, robot.bodies, where)
-        return self if is_known else None
 
     def act(self, setup: Setup) -> None:
         """Change the body: what it lacks is nobody's from now on."""
@@ -372,14 +345,8 @@ class GroundEvent(ScenarioEvent):
 class ControllerEvent(ScenarioEvent):
     """Use another stiffness controller."""
 
-    controller: Name
+    controller: ControllerName
     """As `nao-testbed heat --controllers` names it."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Note one that cannot be made, or is of another robot."""
-        here = (*place, "controller")
-        lookup.notes.attempt(here, check_controller, self.controller, lookup.robot)
-        return self
 
     def act(self, setup: Setup) -> None:
         """Let it decide from now on."""
@@ -393,13 +360,8 @@ class ControllerEvent(ScenarioEvent):
 class DeleteGroupEvent(ScenarioEvent):
     """Delete a synchronous group."""
 
-    delete_group: Name
+    delete_group: GroupName
     """Its id."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Note a group that nothing could start."""
-        lookup.group((*place, "delete_group"), self.delete_group)
-        return self
 
     def act(self, setup: Setup) -> None:
         """Delete it: waiting, it never starts; running, it ends whole."""
@@ -503,8 +465,3 @@ def _top_level(name: str, place: Place, lookup: Lookup) -> str | None:
         )
         return None
     return role.path
-
-
-def _are_resources(names: Sequence[str], place: Place, lookup: Lookup) -> bool:
-    known = [lookup.resource((*place, i), name) for i, name in enumerate(names)]
-    return all(known)

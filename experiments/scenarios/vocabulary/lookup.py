@@ -8,16 +8,27 @@ found.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from controllers.arbitration.resource_tree import ResourceTree
+from controllers.registry import check_controller
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import SchemaClass
 from controllers.schemas.waking import make_parameters
-from experiments.common.yaml_forms import Notes
+from experiments.common.yaml_forms import Name, Notes, Part
 from models import BadInput, Robot, UnknownName
 from models.files.yaml_forms import Place
 from models.resources import ResourceKind
+from models.values import PositiveSeconds
 
 ATOL_TICKS = 1e-6
 """Rounding of a time that is written as a decimal number."""
@@ -170,10 +181,29 @@ class Lookup:
             return None
         return role
 
+    def link(self, place: Place, name: str) -> bool:
+        """Tell whether the robot has a link; note it if not."""
+        links = [link.name for link in self.robot.links]
+        return self._of_robot(place, "Link", name, links)
+
+    def body(self, place: Place, name: str) -> bool:
+        """Tell whether the robot may have a body; note it if not."""
+        return self._of_robot(place, "Body", name, self.robot.bodies)
+
+    def _of_robot(
+        self, place: Place, kind: str, name: str, known: Iterable[str]
+    ) -> bool:
+        return self.notes.is_known(
+            place, kind, name, known, f"robot {self.robot.name!r}"
+        )
+
+    def controller(self, place: Place, spec: str) -> None:
+        """Note a stiffness controller that cannot be made, or is of another robot."""
+        self.notes.attempt(place, check_controller, spec, self.robot)
+
     def joint(self, place: Place, name: str) -> bool:
         """Tell whether the robot has a joint; note it if not."""
-        where = f"robot {self.robot.name!r}"
-        return self.notes.is_known(place, "Joint", name, self.robot.joint_names, where)
+        return self._of_robot(place, "Joint", name, self.robot.joint_names)
 
     def joints(self, place: Place, name: str) -> tuple[str, ...]:
         """Return the joints of a joint or a group; note it if there is none."""
@@ -181,10 +211,7 @@ class Lookup:
         if name in robot.groups:
             return tuple(robot.groups[name])
         known = (*robot.joint_names, *robot.groups)
-        is_known = self.notes.is_known(
-            place, "Joint", name, known, f"robot {robot.name!r}"
-        )
-        return (name,) if is_known else ()
+        return (name,) if self._of_robot(place, "Joint", name, known) else ()
 
     def resource(self, place: Place, name: str) -> bool:
         """Tell whether there is such a resource; note it if not."""
@@ -295,3 +322,50 @@ def _problem(info: SchemaInfo, values: Mapping[str, Any]) -> str | None:
     except BadInput as error:
         return str(error)
     return None
+
+
+class Known(NamedTuple):
+    """Of a field's type: how its value is looked up."""
+
+    look: Callable[[Lookup, Place, Any], object]
+    """Notes what is wrong; False where the value is of no use then."""
+
+
+JointName = Annotated[Name, Known(Lookup.joint)]
+LinkName = Annotated[Name, Known(Lookup.link)]
+ObstacleName = Annotated[Name, Known(Lookup.obstacle)]
+ResourceName = Annotated[Name, Known(Lookup.resource)]
+StateName = Annotated[Name, Known(Lookup.state)]
+GroupName = Annotated[Name, Known(Lookup.group)]
+BodyName = Annotated[Name, Known(Lookup.body)]
+ControllerName = Annotated[Name, Known(Lookup.controller)]
+WholeSlots = Annotated[PositiveSeconds, Known(Lookup.ticks)]
+
+
+def is_all_known(part: Part, place: Place, lookup: Lookup) -> bool:
+    """Look up all values of a part, and of the parts in it, whose type is `Known`."""
+    hints = get_type_hints(type(part), include_extras=True)
+    found = [
+        _is_known(hints[key], getattr(part, key), (*place, one.alias or key), lookup)
+        for key, one in type(part).model_fields.items()
+    ]
+    return all(found)
+
+
+def _is_known(kind: Any, value: Any, place: Place, lookup: Lookup) -> bool:
+    """Look up a value; of a mapping its keys, of a list its items."""
+    if isinstance(value, Part):  # an entry or a condition is looked up by itself
+        return hasattr(value, "resolved") or is_all_known(value, place, lookup)
+    if get_origin(kind) in {Union, UnionType}:
+        kind = get_args(kind)[0]  # the other one is None
+    marks = getattr(kind, "__metadata__", ())
+    inner = get_args(kind.__origin__ if marks else kind)
+    if isinstance(value, dict | list) and inner:
+        places = value if isinstance(value, dict) else range(len(value))
+        pairs = zip(places, value, strict=True)
+        found = [_is_known(inner[0], one, (*place, at), lookup) for at, one in pairs]
+        return all(found)
+    looks = [mark.look for mark in marks if isinstance(mark, Known)]
+    return value is None or all(
+        look(lookup, place, value) is not False for look in looks
+    )
