@@ -5,17 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controllers.arbitration.manager.ledger import Listener
-from controllers.arbitration.manager.state import LedgerCfg
 from controllers.schemas.waking import Waking
-from controllers.transmitter.buses.bus import TransmitterCfg
-from controllers.transmitter.commands.issuing import CommandControllerCfg
 from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.scenarios.vocabulary.events import ScenarioEvent
 from experiments.scenarios.vocabulary.judge import Expectation
 from experiments.scenarios.vocabulary.setup import Setup
 from models import Robot
 from models.library import Library, Unit
-from sim.robot import SimulationCfg
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +44,8 @@ class Behaviour(Waking):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """All that a run needs."""
+class Scenario(RobotWithLedgerCfg):
+    """All that a run needs: the setting of the robot, and who wants what of it."""
 
     name: str
     about: str
@@ -60,18 +56,10 @@ class Scenario:
     robot: Robot
     """With the body that the scenario begins with, and its own library."""
     body: str | None
-    posture: str
-    """Stored posture in which it begins, at rest."""
     duration_ticks: int
     seed: int
     controller: str
     """Stiffness controller, as `nao-testbed heat` names it."""
-    voice: str
-    """As `controllers.speech.make_voice` names it."""
-    simulation: SimulationCfg
-    ledger: LedgerCfg
-    transmitter: TransmitterCfg
-    commands: CommandControllerCfg
     delays: Mapping[Unit, float]
     """What the converters really take, in s."""
     library: Library
@@ -99,19 +87,9 @@ class Scenario:
 
     def set_up(self, listeners: Iterable[Listener] = ()) -> Setup:
         """Place the robot and make every behaviour known; arguments as of `Setup`."""
-        cfg = RobotWithLedgerCfg(
-            posture=self.posture,
-            simulation=self.simulation,
-            ledger=self.ledger,
-            library=self.library,
-            voice=self.voice,
-            transmitter=self.transmitter,
-            commands=self.commands,
-            delays=self.delays,
-        )
         return Setup(
             self.robot,
-            cfg,
+            self,
             [(one, one.owner_parent) for one in self.behaviours],
             controller=self.controller,
             seed=self.seed,

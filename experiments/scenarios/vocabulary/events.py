@@ -117,8 +117,11 @@ class ScenarioEvent(Entry):
         raise NotImplementedError
 
     def in_words(self) -> str:
-        """Return it as a label of a figure has room for it."""
-        raise NotImplementedError
+        """Return it as a label of a figure has room for it: key and value."""
+        said = next(iter(self.model_fields_set - ScenarioEvent.model_fields.keys()))
+        value = getattr(self, said)
+        text = ", ".join(value) if isinstance(value, list) else value
+        return f"{said.strip('_').replace('_', ' ')} {text}"
 
 
 class StartEvent(ScenarioEvent):
@@ -136,10 +139,6 @@ class StartEvent(ScenarioEvent):
         """Wake it; awake already, it goes on."""
         setup.schemas.wake(self.start, setup.tick)
 
-    def in_words(self) -> str:
-        """Return its name."""
-        return f"start {self.start}"
-
 
 class StopEvent(ScenarioEvent):
     """Put a behaviour to sleep, with all below it."""
@@ -155,10 +154,6 @@ class StopEvent(ScenarioEvent):
     def act(self, setup: Setup) -> None:
         """Put it to sleep."""
         setup.schemas.sleep(self.stop, setup.tick)
-
-    def in_words(self) -> str:
-        """Return its name."""
-        return f"stop {self.stop}"
 
 
 class SayEvent(ScenarioEvent):
@@ -250,10 +245,6 @@ class BreakEvent(ScenarioEvent):
         """Break them."""
         setup.body.break_parts(tuple(self.break_))
 
-    def in_words(self) -> str:
-        """Return the parts."""
-        return f"break {', '.join(self.break_)}"
-
 
 class RepairEvent(ScenarioEvent):
     """Repair parts that an event broke."""
@@ -290,10 +281,6 @@ class RepairEvent(ScenarioEvent):
         """Let them work again."""
         setup.body.repair_parts(tuple(self.repair))
 
-    def in_words(self) -> str:
-        """Return the parts."""
-        return f"repair {', '.join(self.repair)}"
-
 
 class BodyEvent(ScenarioEvent):
     """Make it another model of the robot."""
@@ -304,10 +291,6 @@ class BodyEvent(ScenarioEvent):
     def act(self, setup: Setup) -> None:
         """Change the body: what it lacks is nobody's from now on."""
         setup.body.change_body(self.body)
-
-    def in_words(self) -> str:
-        """Return the body."""
-        return f"body {self.body}"
 
 
 class GroundForm(Part):
@@ -352,10 +335,6 @@ class ControllerEvent(ScenarioEvent):
         """Let it decide from now on."""
         setup.use_controller(self.controller)
 
-    def in_words(self) -> str:
-        """Return its name."""
-        return f"controller {self.controller}"
-
 
 class DeleteGroupEvent(ScenarioEvent):
     """Delete a synchronous group."""
@@ -366,10 +345,6 @@ class DeleteGroupEvent(ScenarioEvent):
     def act(self, setup: Setup) -> None:
         """Delete it: waiting, it never starts; running, it ends whole."""
         setup.delete_group(self.delete_group)
-
-    def in_words(self) -> str:
-        """Return its id."""
-        return f"delete group {self.delete_group}"
 
 
 class ModulateForm(Part):
