@@ -124,32 +124,43 @@ class ScenarioEvent(Entry):
         return f"{said.strip('_').replace('_', ' ')} {text}"
 
 
-class StartEvent(ScenarioEvent):
+class OfTopLevel(ScenarioEvent):
+    """Something is done to a behaviour of the top level, which is all that it says."""
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the behaviour up; those below are for the one above them."""
+        key = next(iter(self.model_fields_set - ScenarioEvent.model_fields.keys()))
+        name, here = getattr(self, key), (*place, key)
+        role = lookup.behaviour(here, name)
+        if role is None:
+            return None
+        if not role.is_top:
+            above = role.path.partition("/")[0]
+            lookup.notes.add(
+                here,
+                f"behaviour {name!r} is below {above!r}, which alone wakes it and puts "
+                "it to sleep; name one of the top level.",
+            )
+            return None
+        return self.model_copy(update={key: role.path})
+
+
+class StartEvent(OfTopLevel):
     """Wake a behaviour."""
 
     start: BehaviourPath
     """A behaviour of the top level."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the behaviour up."""
-        path = _top_level(self.start, (*place, "start"), lookup)
-        return None if path is None else self.model_copy(update={"start": path})
 
     def act(self, setup: Setup) -> None:
         """Wake it; awake already, it goes on."""
         setup.schemas.wake(self.start, setup.tick)
 
 
-class StopEvent(ScenarioEvent):
+class StopEvent(OfTopLevel):
     """Put a behaviour to sleep, with all below it."""
 
     stop: BehaviourPath
     """A behaviour of the top level."""
-
-    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the behaviour up."""
-        path = _top_level(self.stop, (*place, "stop"), lookup)
-        return None if path is None else self.model_copy(update={"stop": path})
 
     def act(self, setup: Setup) -> None:
         """Put it to sleep."""
@@ -425,18 +436,3 @@ def event_names(
             )
         names[form.name] = form.at_s
     return names
-
-
-def _top_level(name: str, place: Place, lookup: Lookup) -> str | None:
-    role = lookup.behaviour(place, name)
-    if role is None:
-        return None
-    if not role.is_top:
-        above = role.path.partition("/")[0]
-        lookup.notes.add(
-            place,
-            f"behaviour {name!r} is below {above!r}, which alone wakes it and puts it "
-            "to sleep; name one of the top level.",
-        )
-        return None
-    return role.path

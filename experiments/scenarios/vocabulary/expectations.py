@@ -54,7 +54,12 @@ from experiments.scenarios.vocabulary.judge import (
     Window,
     slots_between,
 )
-from experiments.scenarios.vocabulary.lookup import Lookup, Role
+from experiments.scenarios.vocabulary.lookup import (
+    GroupName,
+    Lookup,
+    Role,
+    StateName,
+)
 from experiments.scenarios.vocabulary.setup import Setup
 from models.files.yaml_forms import Place
 from models.library import Unit
@@ -379,7 +384,7 @@ INITIAL_MOTION = "initial motion"
 class GroupExpectation(Expectation):
     """A synchronous group starts as one."""
 
-    group: Name
+    group: GroupName
     """Its id."""
     starts_after: Name | None = None
     """`initial motion`, or the id of another group."""
@@ -396,7 +401,7 @@ class GroupExpectation(Expectation):
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
         """Note groups that nothing could start, and an initial motion to nowhere."""
-        lookup.group((*place, "group"), self.group)
+        super().resolved(place, lookup)
         if self.starts_after == INITIAL_MOTION:
             self._note_no_start((*place, "starts_after"), lookup)
         elif self.starts_after is not None:
@@ -598,7 +603,7 @@ class AtTimeExpectation(Expectation):
     """Resource to who holds it whole; null: nobody holds any of it."""
     waiters: dict[Name, list[BehaviourPath]] = Field(default_factory=dict, min_length=1)
     """Resource to all who wait for it, in the order of being served."""
-    state: Name | None = None
+    state: StateName | None = None
     """A state resource that is active."""
     running: list[BehaviourPath] = Field(default_factory=list, min_length=1)
     """Behaviours that may act."""
@@ -620,6 +625,7 @@ class AtTimeExpectation(Expectation):
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
         """Look up resources, owners and behaviours; composites become leaves."""
+        super().resolved(place, lookup)
         waiters: dict[str, list[str]] = {}
         for resource, names in self.waiters.items():
             here = (*place, "waiters", resource)
@@ -642,8 +648,6 @@ class AtTimeExpectation(Expectation):
                 (*place, "not_running"),
                 f"impossible: {name!r} would be running and not running; keep one.",
             )
-        if self.state is not None:
-            lookup.state((*place, "state"), self.state)
         if self.posture is not None:
             here = (*place, "posture")
             lookup.notes.attempt(here, lookup.robot.posture, self.posture)

@@ -204,46 +204,41 @@ def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]
         survival_figure,
     )
 
-    plans = []
-    if is_pushed(sweep):
-        plans.append(
-            PlannedFigure(
-                caption="Who stands a push: the part of trials that did not fall, with "
-                "95 %.",
-                draw=partial(survival_figure, sweep),
-                alt="A line a controller over the size of the push. The numbers are in "
-                "the table of falls.",
-            )
-        )
-    if QUIET not in sweep.frame:
-        plans.append(
-            PlannedFigure(
-                caption="Where the robots lie: a dot a robot and grid point, with "
-                "median and 5 to 95 %.",
-                draw=partial(spread_figure, sweep),
-                alt="Dots of all robots under each controller: loss, temperature, "
-                "settling, shift. The numbers are in the tables of controllers and of "
-                "trials.",
-            )
-        )
-    if has_pairs(sweep):
-        plans.append(
-            PlannedFigure(
-                caption="The same robots from controller to controller, beside the "
-                "least heat that is possible.",
-                draw=partial(paired_figure, sweep),
-                alt="A line a robot over the controllers: the power of the legs at the "
-                "end. The numbers are in the tables of controllers and of trials.",
-            )
-        )
-    if is_near_published(sweep):
-        plans.append(
-            PlannedFigure(
-                caption="Where the published outcomes lie among the robots that "
-                "were kept.",
-                draw=partial(band_figure, sweep),
-                alt="Dots of the robots that were kept and the published outcome, by "
-                "controller. The numbers are in the table of kept robots.",
-            )
-        )
-    return draw_figures(plans, prefix, problems)
+    plans = (
+        (
+            is_pushed(sweep),
+            survival_figure,
+            "Who stands a push: the part of trials that did not fall, with 95 %.",
+            "A line a controller over the size of the push. The numbers are in the "
+            "table of falls.",
+        ),
+        (
+            QUIET not in sweep.frame,
+            spread_figure,
+            "Where the robots lie: a dot a robot and grid point, with median and 5 to "
+            "95 %.",
+            "Dots of all robots under each controller: loss, temperature, settling, "
+            "shift. The numbers are in the tables of controllers and of trials.",
+        ),
+        (
+            has_pairs(sweep),
+            paired_figure,
+            "The same robots from controller to controller, beside the least heat that "
+            "is possible.",
+            "A line a robot over the controllers: the power of the legs at the end. "
+            "The numbers are in the tables of controllers and of trials.",
+        ),
+        (
+            is_near_published(sweep),
+            band_figure,
+            "Where the published outcomes lie among the robots that were kept.",
+            "Dots of the robots that were kept and the published outcome, by "
+            "controller. The numbers are in the table of kept robots.",
+        ),
+    )
+    planned = [
+        PlannedFigure(caption=caption, draw=partial(draw, sweep), alt=alt)
+        for is_drawn, draw, caption, alt in plans
+        if is_drawn
+    ]
+    return draw_figures(planned, prefix, problems)
