@@ -51,7 +51,9 @@ def headline(found: Xray) -> str:
     ]
     said = f"{heat} {' and '.join(parts)}, with {best.probability:.0%}."
     saving = found.saving
-    if saving is not None and saving.saved_w > 0.0:
+    if saving is not None and saving.saved_w <= 0.0:
+        said += f" To move the set-point of {saving.joint} alone would save nothing."
+    elif saving is not None:
         said += (
             f" Its set-point moved by {saving.set_point_deg:+.2f}° would save "
             f"{saving.saved_w:.2f} W"

@@ -109,7 +109,7 @@ class Outcome:
     probability: float = 0.0
     """Of the best explanation."""
     inside: Mapping[str, bool]
-    """Joint that is off to whether the interval, it being the only one, holds it."""
+    """Joint that is off, and named, to whether its interval holds the error."""
     rivals: int = 0
     heat: Watts | None = None
     needed: Watts | None = None
@@ -216,9 +216,9 @@ def run_one(cfg: TrialsCfg, k: int) -> Outcome:
             first=max(chance, key=lambda name: chance[name]),
             probability=suspects.best.probability,
             inside={
-                name: e.low_deg <= true <= e.high_deg
-                for name, true in errors.items()
-                for e in suspects.by_joint[name].errors
+                e.joint: e.low_deg <= errors[e.joint] <= e.high_deg
+                for e in suspects.best.errors
+                if e.joint in errors
             },
             rivals=len(suspects.rivals),
             heat=Watts(said=said.loss_w, true=heat_w),
@@ -319,8 +319,8 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
     """Return how often the X-ray was right."""
     seen = [one for one in found if one.why is None]
     n = len(found)
-    off = [(one, name) for one in seen for name in one.true_deg]
-    is_inside = [one.inside[name] for one, name in off]
+    named = [one for one in seen if one.is_named]
+    is_inside = [inside for one in named for inside in one.inside.values()]
 
     def of(items: Sequence[bool]) -> str:
         share = f" ({sum(items) / len(items):.0%})" if items else ""
@@ -339,7 +339,7 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
             of([o.is_sized for o in seen] + missed),
         ),
         ("most likely joint is off", of([o.first in o.true_deg for o in seen])),
-        ("interval of 95 % holds the error", of(is_inside)),
+        ("its interval of 95 % then holds it", of(is_inside)),
         (f"heat of the legs to {SHARE:.0%}", right(lambda o: o.heat)),
         ("needed watts", right(lambda o: o.needed)),
         ("useless watts", right(lambda o: o.useless)),
