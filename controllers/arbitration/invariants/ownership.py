@@ -261,9 +261,11 @@ def none_is_left_over(replay: TraceReplay, _: t.Settled) -> Findings:
 def siblings_were_told(replay: TraceReplay, _: t.Settled) -> Findings:
     """After a call every sibling knows who asks for what it has."""
     notes = replay.notes
+    if not notes.siblings:
+        return
     told = {
         (x.token, x.request)
-        for x in (notes.all(t.Notified) if notes.siblings else ())
+        for x in notes.all(t.Notified)
         if x.kind is NoticeKind.DEMANDED
     }
     for asked, seat in notes.siblings:

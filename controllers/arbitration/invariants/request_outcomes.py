@@ -98,7 +98,7 @@ def told_once(replay: TraceReplay, event: t.Notified) -> Findings:
 @RULES.before("I-6", "I-7")
 def who_ended_knows(replay: TraceReplay, _: t.Settled) -> Findings:
     """After a call who ended knows it, and who tries once does not wait."""
-    told = _told(replay)
+    told = _told(replay) if replay.ended else set()
     for request in replay.ended:
         number, has_ended = request.number, request.outcome_call == replay.call
         if has_ended and request.call < replay.call and number not in told:
@@ -177,6 +177,8 @@ def nobody_gave_way_for_nothing(replay: TraceReplay, _: t.Settled) -> Findings:
 def _takers(replay: TraceReplay) -> dict[int, t.Revoked]:
     """Return requests for which holders lost in this call, and have no outcome yet."""
     notes = replay.notes
+    if t.Revoked not in notes.said:
+        return {}
     ended = {end.request for end in notes.all(t.Granted)}
     ended |= {end.request for end in notes.all(t.Failed)}
     return {

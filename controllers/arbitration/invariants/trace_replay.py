@@ -69,7 +69,10 @@ class TraceReplay(ReplayState):
 
     def _on_settled(self, _: t.Settled) -> None:
         self.call += 1
-        self.notes = CallNotes()
+        if len(self.notes.said) > 1:
+            self.notes = CallNotes()
+        else:  # this event alone: nothing was noted
+            self.notes.said.clear()
         self.touched.clear()
         while self.ended and self.ended[0].outcome_tick < self.tick:
             old = self.ended.popleft()

@@ -199,6 +199,8 @@ def _unanswered(
     replay: TraceReplay,
 ) -> list[tuple[str, TokenId | None, int | None]]:
     """Return owner, token and request of the demands of this call without an answer."""
+    if t.Notified not in replay.notes.said:
+        return []
     demands = [
         (told.owner, told.token, told.request)
         for told in replay.notes.all(t.Notified)
