@@ -22,7 +22,7 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 ROOT = Path(__file__).resolve().parents[4]
 OURS = ROOT / "examples" / "third_party_controller" / "src"
-NAME = "<img src=x onerror=alert(1)>"
+NAME = "<script>alert(1)"
 SCHEMA = """
 from controllers.interface.panel import Line, Panel, Plot, Row
 from controllers.schemas import NoParameters, PerceptiveSchema, SchemaInfo
@@ -30,7 +30,7 @@ from controllers.schemas import NoParameters, PerceptiveSchema, SchemaInfo
 
 class Watch(PerceptiveSchema[NoParameters]):
     info = SchemaInfo(
-        name="<img src=x onerror=alert(1)>", about="Watches.", period_s=0.1
+        name="<script>alert(1)", about="Watches.", period_s=0.1
     )
 
     def perceive(self) -> None:
@@ -109,7 +109,9 @@ def test_a_controller_and_a_schema_of_others_show_panels(
         assert 40.0 < float(newton) < 65.0
         assert own.locator("img, script, b").count() == 0
         own.get_by_text("both soles in N").wait_for()
-        assert page.locator("img[src=x]").count() == 0
+        assert (
+            page.locator("body img[src=x], .schema script, #panels script").count() == 0
+        )
 
         page.locator("#controller").select_option("fixed")
         card.wait_for(state="detached")
