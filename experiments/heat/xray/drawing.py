@@ -42,6 +42,11 @@ def headline(found: Xray) -> str:
         f"The legs turn {legs.loss_w:.2f} W into heat; {legs.needed_w:.2f} W carry the "
         f"robot, {legs.useless_w:.2f} W carry nothing."
     )
+    if legs.useless_w < 0.0:
+        heat = (
+            f"The legs turn {legs.loss_w:.2f} W into heat, less than the "
+            f"{legs.needed_w:.2f} W that carry the robot: stuck gears bear a part."
+        )
     if not best.errors:
         return f"{heat} No joint is off that this log could tell."
     parts = [

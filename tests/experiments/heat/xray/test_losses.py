@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from controllers.heat_minimization.standing_problem import sole_axes, sole_normals
+from experiments.heat.xray.drawing import headline
 from experiments.heat.xray.losses import LegAccount, settled_effort
 from experiments.heat.xray.standing import Standing
 from experiments.heat.xray.standing_model import StandingModel
 from experiments.heat.xray.suspects import Suspects
+from experiments.heat.xray.xray import Xray
 from models import Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
 
@@ -27,6 +29,19 @@ def test_watts_add_up_and_the_needed_ones_are_fewer(account: LegAccount) -> None
     assert losses.loss_w == pytest.approx(sum(m.loss_w for m in losses.motors))
     assert losses.useless_w == pytest.approx(losses.loss_w - losses.needed_w)
     assert 0.0 < losses.needed_w <= losses.loss_w
+
+
+def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
+    model: StandingModel, standing: Standing, suspects: Suspects
+) -> None:
+    calm = replace(standing, mean_square=0.01 * standing.mean_square)
+    losses = LegAccount(model, calm, suspects.best.fit).losses()
+    assert losses.useless_w < 0.0
+    found = Xray(
+        standing=calm, model=model, suspects=suspects, losses=losses, saving=None
+    )
+    assert "stuck gears bear a part" in headline(found)
+    assert "carry nothing" not in headline(found)
 
 
 @given(data=st.data())
