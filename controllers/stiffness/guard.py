@@ -1,64 +1,59 @@
 """The guard: a torque limit gives way at once when the robot is pushed.
 
 A limit that leaves a joint what equilibrium needs, and an offset, leaves too little to
-catch a push. So somebody watches two numbers that a push changes within a cycle or two
-of 20 ms, long before a fall (0.5 s and more):
+catch a push. The guard watches two numbers that a push changes within a cycle or two of
+20 ms, long before a fall (0.5 s and more):
 
     u_ω = |ω| / (ω_0 + κ m),      u_c = min(1, F / W) |c - c̄| / c_0.
 
-ω is what the gyroscope says, and m the speed of the fastest set-point: arms that swing
-turn the body by a small share κ of it. c is the centre of pressure, c = Σ f_k p_k / Σ
-f_k with the sensors at p_k, seen from between the feet as they stand at joint angles 0,
-over two cycles; c̄ is its slow mean, which follows slopes and shifts. Where a robot
-leans on the edges of its soles, which no sensor feels, c may be anywhere: it counts as
-far as F = Σ f_k is the weight W. Where set-points move or the soles carry next to
-nothing, c tells nothing, and u_c is 0.
+ω is the gyroscope's reading and m the speed of the fastest set-point: arms that swing
+turn the body by a small share κ of it. c = Σ f_k p_k / Σ f_k is the centre of pressure
+of the force sensors, at p_k from between the feet at joint angles 0, and c̄ its slow
+mean, which follows slopes and shifts. A robot that leans on the edges of its soles,
+where no sensor is, may have c anywhere: it counts as far as F = Σ f_k is the weight W,
+and not at all while set-points move or the soles carry next to nothing.
 
 The alarm is raised where u = max(u_ω, u_c) > 1. Then every joint may use what the user
-allows, for `hold_s` since u was last above 1, and as `release_s` goes by the limit
-comes back,
+allows, for `hold_s` since u was last above 1, and within `release_s` the limit returns,
 
     stiffness = limit + lift · max(user - limit, 0),      lift: 1 -> 0.
 
-**Motions of the legs.** The limit is that of a robot at rest. While the set-points of
-the legs move it gives way likewise, and no alarm is raised: neither the gyroscope nor
-the soles could tell a push from a robot that stands up, which rocks by 1 rad/s.
+**Motions of the legs.** The limit is that of a robot at rest. While set-points of the
+legs move it gives way likewise, without an alarm: a robot that stands up rocks by
+1 rad/s, which neither sensor can tell from a push.
 
-**The set-points give way too.** Under a limit a robot that is misaligned sags: joints
-at their limit stay short of their set-points by e = q* - q. If the limit vanished now,
-they would leap there; that kick adds to the push. So the set-points first go where the
-limited torque holds by itself, and stay there while the robot is caught,
+**Set-points give way too.** Under a limit, joints of a misaligned robot stay short of
+their set-points by e = q* - q. Without the limit they would leap there, which adds to
+the push. So set-points go where the limited torque holds, and stay there meanwhile,
 
     s = lift · (clip(ē, ± stiffness · τ_max / k_p) - ē),      |s| <= `bound_rad`,
 
-ē being the mean of e before the alarm: the motors' torques begin at what they were, and
-have all their range. A joint within its limit has none of it.
+ē being the mean of e before the alarm. A joint within its limit has none of it.
 
-**The ankles lean against a push.** The body of a robot that tips turns with ω about its
-soles, so its centre of mass at the height h runs at ċ = ω x h, and comes to rest only
-over the capture point c + ċ √(h / g) [pratt2006]. Each ankle joint with the axis a_i
-leans the body back by as much:
+**The ankles lean against a push.** A robot that tips turns with ω about its soles. Its
+centre of mass, at the height h, moves at ċ = ω x h and comes to rest only over the
+capture point c + ċ √(h / g) [pratt2006]. Each ankle joint, with the axis a_i, leans the
+body back by as much:
 
     s_i += k ω · a_i √(h / g),      i the last two joints of a leg,
 
-k going from 1 to 0 in `lean_s` after the alarm. For good it would be a feedback with
-two cycles of delay, on which a robot rocks from edge to edge of its soles and the alarm
-never ends. A robot whose legs move is shifted by neither.
+k going from 1 to 0 in `lean_s` after the alarm: a lasting feedback with two cycles of
+delay would rock the robot from edge to edge of its soles. A robot whose legs move is
+shifted by neither.
 
-A robot that is let down yields a little, which would raise the alarm again, and so on
-for ever: while it is let down, and as long after, u has to be above `release_factor`,
-as it has for as long after the start, when nothing has held it; the very first cycle
-tells nothing.
+**No alarm by the guard itself, or by settling.** A robot that is let down yields a
+little. Until the limit is back, and `release_s` longer, u has to be above
+`release_factor`. So it has for as long after the start, when nothing has held the
+robot, and until it has settled: u below CALM and set-points slower than SLOW_RAD_S for
+`settle_s`. Put down, some robots rattle for seconds on three corners of their soles,
+and the first shift that spares heat rolls some onto another corner, at 0.1 rad/s.
 
-Thresholds. White noise alone crosses n times its standard deviation, in a year of
-cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since
-floors shake, soles rattle and robots that settle creep, and a catch loses no more than
-a cycle by it.
-`alarms_per_hour` is the rate for a robot's own sensors; a guard that they would wake
-more often than once an hour is refused.
-
-What does not help: motors at their limit (under a limit some always are) and feet
-without a load (they come 0.1 s after the centre of pressure, if at all).
+**Thresholds.** White noise alone crosses n times its standard deviation, in a year of
+cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since floors
+shake and soles rattle, and it costs a cycle. A guard that the noise of a robot's own
+sensors would wake more often than once an hour (`alarms_per_hour`) is refused. Motors
+at their limit (under a limit some always are) and feet without a load (0.1 s later
+than the centre of pressure, if at all) tell less.
 """
 
 from dataclasses import dataclass
@@ -91,6 +86,10 @@ ANKLE_JOINTS = 2
 """Joints at the end of a leg that turn the foot, pitch and roll."""
 LEAST_ON_FEET = 0.3
 """Share of the weight from which there is a centre of pressure."""
+CALM = 0.5
+"""u of a robot that stands is below it."""
+SLOW_RAD_S = 0.1 * DEGREE
+"""Speed of a set-point below which a robot may settle: a sixth of a shift's most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +123,12 @@ class GuardCfg(Checked):
     release_s: Positive = 1.0
     """Time in which it comes back."""
     release_factor: Positive = 4.0
-    """Factor on both thresholds while it does."""
+    """Factor on both thresholds while it does, and until the robot has settled."""
+    settle_s: NotNegative = 1.0
+    """Time of calm in which a robot settles after the start, in s: some swings."""
+    settle_by_s: NotNegative = 10.0
+    """Time after the start by which it counts as settled, calm or not: that of the
+    first shifts."""
     sag_s: Positive = 0.3
     """Time constant of ē: the first cycles of a push hardly change it."""
     bound_rad: NotNegative = 3.0 * DEGREE
@@ -184,6 +188,8 @@ class Guard:
         """u of the last step: 1 is the threshold."""
         self._time: float | None = None
         self._begun_at = self._held_until = self._alarm_at = -np.inf
+        self._restless_at = -np.inf
+        self._has_settled = False
         self._moved_at = self._legs_moved_at = -np.inf
         self._slow: FloatArray | None = None
         self._cop = self._mean = np.zeros(2)
@@ -207,7 +213,7 @@ class Guard:
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
         if self._time is None:
             self._time = now
-            self._begun_at = now
+            self._begun_at = self._restless_at = now
             self._held_until = now - cfg.release_s
         dt = max(0.0, now - self._time)
         self._time = now
@@ -219,6 +225,7 @@ class Guard:
         u_gyro = float(np.sqrt(omega @ omega)) / tolerated
         u_cop = self._pressure(observation, dt) / cfg.cop_m
         self.disturbance = u = max(u_gyro, u_cop)
+        self._watch_settling(u, speed)
         since = now - self._held_until
         if now == self._legs_moved_at:
             self._hold(cfg.motion_s)
@@ -237,11 +244,24 @@ class Guard:
         self._move_set_points(omega)
         return self.lift
 
+    def _watch_settling(self, u: float, speed: float) -> None:
+        """Note whether the robot has been calm for long enough since the start."""
+        if self._has_settled:
+            return
+        cfg, now = self.cfg, self._time or 0.0
+        if u > CALM or speed > SLOW_RAD_S:
+            self._restless_at = now
+        self._has_settled = (
+            now - self._restless_at > cfg.settle_s
+            or now - self._begun_at > cfg.settle_by_s
+        )
+
     def _threshold(self, since: float) -> float:
         """Return what u has to be above, so long after the limit gave way."""
         cfg = self.cfg
         since = min(since, (self._time or 0.0) - self._begun_at)
-        return cfg.release_factor if since <= 2.0 * cfg.release_s else 1.0
+        is_high = since <= 2.0 * cfg.release_s or not self._has_settled
+        return cfg.release_factor if is_high else 1.0
 
     def _hold(self, duration_s: float) -> None:
         """Let the limit give way for so long from now, or longer."""

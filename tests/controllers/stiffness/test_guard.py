@@ -22,8 +22,12 @@ FloatArray = NDArray[np.float64]
 NAO = load_robot()
 CFG = GuardCfg()
 DT = 0.02
+AWAKE_S = 2.0 * CFG.release_s + 0.1
+"""A robot that stood still for so long has settled: the guard is awake."""
 STILL = make_observation(NAO)
 PUSHED: dict[str, Any] = {"gyro": np.array((0.0, 1.5 * CFG.gyro_rad_s, 0.0))}
+HARD: dict[str, Any] = {"gyro": 1.01 * CFG.release_factor / 1.5 * PUSHED["gyro"]}
+"""It is caught whenever it comes."""
 FRONT = np.array([sensor.position[0] > 0.0 for sensor in NAO.force_sensors])
 N = len(NAO.joints)
 
@@ -46,10 +50,10 @@ class Watch:
 
 
 def quiet(**cfg: Any) -> tuple[Watch, Guard]:
-    """Return a guard that has seen a robot stand for 2.1 s: it is awake."""
+    """Return a guard that is awake: it has seen a robot stand."""
     guard = Guard(NAO, GuardCfg(**cfg))
     watch = Watch(guard)
-    watch.see(2.1)
+    watch.see(AWAKE_S)
     assert guard.lift == 0.0
     return watch, guard
 
@@ -277,7 +281,44 @@ def test_a_robot_that_is_put_down_is_not_pushed() -> None:
     guard = Guard(NAO, CFG)
     watch = Watch(guard)
     watch.see(gyro=np.array((0.0, 1.0, 0.0)))
-    watch.see(1.9 * CFG.release_s, **PUSHED)
+    watch.see(1.9 * CFG.release_s)
+    watch.see(**PUSHED)
+    assert guard.alarms == 0
+    watch.see(CFG.settle_s + DT)
+    watch.see(**PUSHED)
+    assert guard.alarms == 1
+
+
+def test_a_robot_that_rattles_when_it_is_put_down_settles_first() -> None:
+    """As some of fifty did, for seconds, on three corners of their soles."""
+    watch = Watch(guard := Guard(NAO, CFG))
+    rattle = {"gyro": np.array((0.0, 0.7 * CFG.gyro_rad_s, 0.0))}
+    watch.see(5.0, **rattle)
+    watch.see(**PUSHED)
+    assert guard.alarms == 0
+    watch.see(**HARD)
+    assert guard.alarms == 1, "a harder push is caught by then, too"
+
+
+@pytest.mark.parametrize(("deg_s", "alarms"), [(0.3, 0), (0.05, 1)])
+def test_a_robot_whose_set_points_are_shifted_settles_after_it(
+    deg_s: float, alarms: int
+) -> None:
+    """One of fifty rolled onto another corner of its soles by 0.3 degrees a second."""
+    watch = Watch(guard := Guard(NAO, CFG))
+    for _ in range(200):
+        target = STILL.target + np.deg2rad(deg_s) * watch.time_s
+        watch.see(target=target)
+    watch.see(target=target, **PUSHED)
+    assert guard.alarms == alarms
+    watch.see(CFG.settle_s + 0.5, target=target)
+    watch.see(target=target, **PUSHED)
+    assert guard.alarms == 1
+
+
+def test_who_never_settles_is_guarded_like_others_in_the_end() -> None:
+    watch = Watch(guard := Guard(NAO, CFG))
+    watch.see(CFG.settle_by_s - 0.1, **PUSHED)
     assert guard.alarms == 0
     watch.see(0.2, **PUSHED)
     assert guard.alarms == 1
@@ -309,7 +350,7 @@ def test_one_reading_is_not_what_pressure_is_compared_with() -> None:
 
 def test_who_was_pushed_and_then_moves_its_legs_goes_where_it_is_told() -> None:
     watch, guard = quiet()
-    watch.see(2.1, **sagging(2.0))
+    watch.see(AWAKE_S, **sagging(2.0))
     watch.see(**sagging(2.0) | PUSHED)
     shifts = [guard.shift]
     for k in range(10):
@@ -358,7 +399,7 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
     """s takes from the error what the limit had taken from the torque."""
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.1, **sagging(2.0))
+    watch.see(AWAKE_S, **sagging(2.0))
     assert guard.lift == 0.0
     watch.see(**sagging(2.0) | PUSHED)
     assert guard.lift == 1.0
@@ -373,7 +414,7 @@ def test_torques_begin_a_catch_at_what_they_were() -> None:
 def test_one_reading_is_not_a_sag() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.1, **sagging(0.0))
+    watch.see(AWAKE_S, **sagging(0.0))
     watch.see(**sagging(5.0))
     watch.see(**sagging(5.0) | PUSHED)
     assert guard.shift is not None
@@ -383,7 +424,7 @@ def test_one_reading_is_not_a_sag() -> None:
 def test_the_shift_goes_as_the_limit_comes_back() -> None:
     guard = Guard(NAO, GuardCfg(lean_s=0.0))
     watch = Watch(guard)
-    watch.see(2.1, **sagging(2.0))
+    watch.see(AWAKE_S, **sagging(2.0))
     watch.see(**sagging(2.0) | PUSHED)
     assert guard.shift is not None
     first = guard.shift[KNEE]
@@ -405,7 +446,7 @@ def test_a_shift_is_bounded_and_may_be_left_out() -> None:
     for bound in (0.0, np.deg2rad(1.0)):
         guard = Guard(NAO, GuardCfg(bound_rad=bound))
         watch = Watch(guard)
-        watch.see(2.1, **sagging(5.0))
+        watch.see(AWAKE_S, **sagging(5.0))
         watch.see(**sagging(5.0), gyro=np.array((0.0, 2.0, 0.0)))
         assert guard.shift is not None
         assert_allclose(np.abs(guard.shift).max(), bound, atol=1e-12)
@@ -443,7 +484,7 @@ def test_reset_forgets() -> None:
 def test_a_robot_without_force_sensors_is_guarded_by_its_gyroscope() -> None:
     blind = dataclasses.replace(NAO, force_sensors=())
     watch = Watch(Guard(blind, CFG))
-    assert watch.see(2.1, fsr=np.zeros(0)) == 0.0
+    assert watch.see(AWAKE_S, fsr=np.zeros(0)) == 0.0
     assert watch.see(fsr=np.zeros(0), **PUSHED) == 1.0
 
 
@@ -468,7 +509,7 @@ def test_choices_out_of_their_range_are_refused(wrong: dict[str, float]) -> None
 def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
     document = Watch(smart(NAO))
-    assert_array_equal(watch.see(2.1).stiffness, document.see(2.1).stiffness)
+    assert_array_equal(watch.see(AWAKE_S).stiffness, document.see(AWAKE_S).stiffness)
     assert watch.answer.shift is None
     user = np.linspace(0.0, 1.0, N)
     controller.user_stiffness = user
@@ -487,7 +528,7 @@ def test_smart_gives_way_to_the_users_stiffness_and_never_below_its_own() -> Non
 
 def test_switched_off_nobody_is_caught() -> None:
     watch = Watch(controller := smart(NAO, guard=CFG))
-    watch.see(2.1)
+    watch.see(AWAKE_S)
     assert watch.see(**PUSHED).is_urgent
     controller.enabled = False
     controller.user_stiffness = 0.4
@@ -502,7 +543,7 @@ def test_switched_off_nobody_is_caught() -> None:
 
 def test_the_document_has_no_guard() -> None:
     watch = Watch(controller := smart(NAO))
-    watch.see(2.1)
+    watch.see(AWAKE_S)
     after = watch.see(**PUSHED)
     assert after.stiffness.max() < 0.5
     assert after.shift is None
@@ -522,11 +563,11 @@ def test_minheat_holds_its_shift_while_it_catches() -> None:
             watch.see(target=target, current=current, **changes)
         return controller.shift
 
-    see(2.1)
+    see(AWAKE_S)
     before = see(DT)
     assert before[KNEE] != 0.0
     counts = controller.flag_counts["catching"]
-    see(DT, **PUSHED)
+    see(DT, **HARD)  # it has not settled
     assert controller.limits.guard is not None
     assert controller.limits.guard.lift == 1.0
     assert watch.answer.is_urgent
@@ -553,7 +594,7 @@ def test_any_controller_is_guarded() -> None:
     soft = FixedStiffness()
     soft.value = 0.3
     watch = Watch(guarded(soft, most=0.8))
-    assert watch.see(2.1).stiffness.tolist() == [0.3] * N
+    assert watch.see(AWAKE_S).stiffness.tolist() == [0.3] * N
     assert_allclose(watch.see(**PUSHED).stiffness, 0.8)
     assert watch.answer.shift is not None
     assert watch.answer.is_urgent
@@ -567,8 +608,8 @@ def test_shifts_of_both_are_added() -> None:
     plain.reset(NAO)
     alone = Watch(plain)
     current = np.full(len(NAO.motors), 0.5)
-    alone.see(2.1, current=current)
-    watch.see(2.1, current=current)
+    alone.see(AWAKE_S, current=current)
+    watch.see(AWAKE_S, current=current)
     assert_array_equal(watch.answer.shift, alone.answer.shift)
     alone.see(current=current, **PUSHED)
     watch.see(current=current, **PUSHED)
