@@ -12,7 +12,8 @@ from controllers.stiffness.dynamics.equation_of_motion import MotionCfg
 from controllers.stiffness.equilibrium import SmartStiffnessCfg
 from controllers.stiffness.flags import StiffnessFlag, flag_names
 from controllers.stiffness.ground_plane import GravityFilterCfg, GroundPlaneCfg
-from controllers.stiffness.guard import Guard, GuardCfg, Guarded
+from controllers.stiffness.guard import Guard, Guarded
+from controllers.stiffness.guard.thresholds import GuardCfg
 from controllers.stiffness.offset import (
     ApproachOffset,
     BlockedJointOffset,

@@ -53,7 +53,7 @@ from controllers.stiffness.ground_plane import (
     VerticalSelector,
     fit_sole_plane,
 )
-from controllers.stiffness.guard import GuardCfg
+from controllers.stiffness.guard.thresholds import GuardCfg
 from controllers.stiffness.kernels import BoolArray, IndexArray
 from controllers.stiffness.offset import OffsetLaw, PostureOffset
 from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy

@@ -13,7 +13,8 @@ from controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
 from controllers.interface.controller import FixedStiffness, SensorError, SignalSource
 from controllers.stiffness import Guard, GuardCfg, Guarded, SmartStiffnessCfg
 from controllers.stiffness.dynamics import GRAVITY
-from controllers.stiffness.guard import alarms_per_hour, cop_noise, rotation_vector
+from controllers.stiffness.guard.ankle_lean import rotation_vector
+from controllers.stiffness.guard.thresholds import alarms_per_hour, cop_noise
 from models import BadInput, load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import report_of, smart

@@ -1,5 +1,6 @@
 """Who presses against what stands in the run folder and in the result of a trial."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,30 @@ def test_a_run_tells_who_presses_against_what(tmp_path: Path) -> None:
     others = frame.filter(like="obstacle_force.").drop(columns=forces.name)
     assert (others == 0.0).all(axis=None)
     assert result.least_power_w is None  # the soles alone do not bear it
+
+
+EDGE = {"edge": "0.1,0.3,0.02@0.25,0.2,0.1"}
+"""A table's edge above the left shin of a robot that sits."""
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-27")
+def test_a_free_leg_under_an_edge_gives_way_under_the_limit() -> None:
+    """A knee that wants to stretch by 40 degrees presses by what it is granted."""
+    setting = RobotSetting(misalignment_deg={"LKneePitch": -40.0}, obstacles=EDGE)
+    heat, force = {}, {}
+    for controller in ("fixed", "smart-document"):
+        cfg = dataclasses.replace(
+            trial(setting), posture="Sit", controller=controller, duration_s=3.0
+        )
+        result = run_trial(cfg)
+        assert not result.fell
+        heat[controller] = result.legs_power_w
+        force[controller] = sum(one.last_n for one in result.pressing.values())
+    assert force["fixed"] > 20.0
+    assert 0.5 < force["smart-document"] < 0.3 * force["fixed"]
+    assert heat["smart-document"] < 0.4 * heat["fixed"]
 
 
 def test_a_run_without_obstacles_says_nothing_of_them(tmp_path: Path) -> None:
