@@ -44,9 +44,10 @@ shifted by neither.
 **No alarm by the guard itself, or by settling.** A robot that is let down yields a
 little. Until the limit is back, and `release_s` longer, u has to be above
 `release_factor`. So it has for as long after the start, when nothing has held the
-robot, and until it has settled: u below CALM and set-points slower than SLOW_RAD_S for
-`settle_s`. Put down, some robots rattle for seconds on three corners of their soles,
-and the first shift that spares heat rolls some onto another corner, at 0.1 rad/s.
+robot, and until it has settled: u below CALM for `settle_s`. Put down, some robots
+rattle for seconds on three corners of their soles. And while set-points are shifted ω_0
+is SHIFT_FACTOR times as large: a shift that spares heat rolls some robots onto another
+corner, at 0.105 rad/s, while c stays on the edge between.
 
 **Thresholds.** White noise alone crosses n times its standard deviation, in a year of
 cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since floors
@@ -85,7 +86,9 @@ LEAST_ON_FEET = 0.3
 CALM = 0.5
 """u of a robot that stands is below it."""
 SLOW_RAD_S = 0.1 * DEGREE
-"""Speed of a set-point below which a robot may settle: a sixth of a shift's most."""
+"""Speed of a set-point from which it is shifted: a sixth of a shift's most."""
+SHIFT_FACTOR = 1.3
+"""On ω_0 meanwhile: a robot that rolled was above it by 5 %."""
 
 
 class Guard:
@@ -164,11 +167,13 @@ class Guard:
         if self._given is not None:
             target = target - self._given
         speed = self._watch_motion(target, dt)
-        tolerated = cfg.gyro_rad_s + cfg.motion_share * speed
+        is_shifted = SLOW_RAD_S < speed <= cfg.motion_rad_s
+        tolerated = cfg.gyro_rad_s * (SHIFT_FACTOR if is_shifted else 1.0)
+        tolerated += cfg.motion_share * speed
         u_gyro = float(np.sqrt(omega @ omega)) / tolerated
         u_cop = self._pressure(observation, dt) / cfg.cop_m
         self.disturbance = u = max(u_gyro, u_cop)
-        self._watch_settling(u, speed)
+        self._watch_settling(u)
         since = now - self._held_until
         if now == self._legs_moved_at:
             self._hold(cfg.motion_s)
@@ -187,12 +192,12 @@ class Guard:
         self._move_set_points(omega)
         return self.lift
 
-    def _watch_settling(self, u: float, speed: float) -> None:
+    def _watch_settling(self, u: float) -> None:
         """Note whether the robot has been calm for long enough since the start."""
         if self._has_settled:
             return
         cfg, now = self.cfg, self._time or 0.0
-        if u > CALM or speed > SLOW_RAD_S:
+        if u > CALM:
             self._restless_at = now
         self._has_settled = (
             now - self._restless_at > cfg.settle_s

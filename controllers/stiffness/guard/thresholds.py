@@ -50,8 +50,7 @@ class GuardCfg(Checked):
     settle_s: NotNegative = 1.0
     """Time of calm in which a robot settles after the start, in s: some swings."""
     settle_by_s: NotNegative = 10.0
-    """Time after the start by which it counts as settled, calm or not: that of the
-    first shifts."""
+    """Time after the start by which it counts as settled, calm or not."""
     sag_s: Positive = 0.3
     """Time constant of ē: the first cycles of a push hardly change it."""
     bound_rad: NotNegative = 3.0 * DEGREE

@@ -61,11 +61,11 @@ def test_a_free_leg_under_an_edge_gives_way_under_the_limit() -> None:
         )
         result = run_trial(cfg)
         assert not result.fell
-        heat[controller] = result.legs_power_w
+        heat[controller] = result.legs_power_w or 0.0
         force[controller] = sum(one.last_n for one in result.pressing.values())
     assert force["fixed"] > 20.0
     assert 0.5 < force["smart-document"] < 0.3 * force["fixed"]
-    assert heat["smart-document"] < 0.4 * heat["fixed"]
+    assert 0.0 < heat["smart-document"] < 0.4 * heat["fixed"]
 
 
 def test_a_run_without_obstacles_says_nothing_of_them(tmp_path: Path) -> None:
