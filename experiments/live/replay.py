@@ -25,7 +25,7 @@ from scipy.spatial.transform import Rotation
 from controllers.interface.robot_interface import READINGS, Observation
 from experiments.common.signals import exit_status, why_stopped
 from experiments.live.page.page_api import PageApi
-from experiments.live.page.scene import Scene
+from experiments.live.page.scene import FrameClock, Scene
 from experiments.live.page.server import Address, PageServer, closed_viser
 from experiments.live.resume import plan_resumed
 from experiments.live.robot.moment import Moment
@@ -41,8 +41,6 @@ from sim.body import FALL_TILT
 from sim.effectors import colour_names
 from sim.recording.run_meta import recorded_robot
 
-FRAME_S = 0.04
-"""Between two pictures: 25 a second."""
 MOST_EVENTS = 500
 """That the page lists."""
 SPEEDS = (0.5, 1.0, 4.0, 16.0, 64.0)
@@ -348,6 +346,7 @@ class Show:
     def run(self, scene: Scene, seconds: float | None) -> None:
         """Show what is asked for, until a plan is there or the time is over."""
         begin = last = time.monotonic()
+        frame = FrameClock()
         shown = None
         while self.plan is None and (
             seconds is None or time.monotonic() < begin + seconds
@@ -363,7 +362,7 @@ class Show:
             told = self._video.look()
             if told is not None:
                 self.api.tell(told)
-            time.sleep(FRAME_S)
+            frame.wait()
 
     def close(self) -> None:
         """End what is being made of it."""

@@ -21,7 +21,7 @@ from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
-from experiments.live.page.scene import Scene
+from experiments.live.page.scene import FrameClock, Scene
 from experiments.live.page.server import Address, PageServer, closed_viser
 from experiments.live.robot.live_robot import run_live_robot
 from experiments.live.robot.moment import Moment
@@ -31,8 +31,6 @@ from models import Robot, TestbedError
 from sim.engine.obstacles import Obstacle, obstacles_of
 from sim.recording.run_folder import create_run_folder, plain_name
 
-FRAME_S = 0.04
-"""Between two pictures: 25 a second."""
 IDLE_S = 1.0
 """And while nobody looks: a robot answers when the last moment was taken."""
 MOST_WAITING = 50
@@ -237,6 +235,7 @@ def _watch(
     links: Sequence[RobotLink], scene: Scene, api: PageApi, seconds: float | None
 ) -> None:
     begin, idle = time.monotonic(), -IDLE_S
+    frame = FrameClock()
     while seconds is None or time.monotonic() < begin + seconds:
         now = time.monotonic()
         if api.viewers or now >= idle + IDLE_S:
@@ -244,4 +243,4 @@ def _watch(
             moments = [link.look() for link in links]
             scene.show(moments)
             api.put(moments)
-        time.sleep(FRAME_S)
+        frame.wait()

@@ -5,6 +5,7 @@ what is wanted comes by the page (`experiments.live.page.page_api`). A click on 
 tells the page which one it was.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,9 +26,25 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 FloatArray = NDArray[np.float64]
+FRAME_S = 0.04
+"""Between two pictures: 25 a second."""
 HEIGHT_M = 0.58
 NARROWEST = 0.72
 """Width of the 3-D view over its height at which two robots are still whole."""
+
+
+class FrameClock:
+    """Wait for the next picture: due times do not move by what drawing one takes."""
+
+    def __init__(self) -> None:
+        """Begin now."""
+        self._due_s = time.monotonic()
+
+    def wait(self) -> None:
+        """Sleep until the next picture is due; a due time that is past is left out."""
+        now_s = time.monotonic()
+        self._due_s = max(self._due_s + FRAME_S, now_s)
+        time.sleep(self._due_s - now_s)
 
 
 class Scene:
