@@ -179,7 +179,9 @@ def test_a_damaged_trial_is_left_out_and_told_and_made_again(
         (folder / TABLE_FILE).unlink()
         found = read_folder(folder)
         (problem,) = (p for p in found.problems if "left out" in p)
-        said[f"{place}: {value!r}"] = told([problem], folder).replace(path.name, "KEY.json")
+        said[f"{place}: {value!r}"] = told([problem], folder).replace(
+            path.name, "KEY.json"
+        )
         assert len(found.sweep.frame) == len(whole.frame) - 1
         again: list[str] = []
 
