@@ -35,6 +35,7 @@ from experiments.heat.commands import (
     xray_command,
 )
 from experiments.live.commands import live_command
+from experiments.live.real_robot.commands import run_command
 from experiments.report.commands import export_command, report
 from experiments.scenarios.commands import scenario_app
 from experiments.server.commands import resources_app
@@ -113,6 +114,7 @@ ORDER = (
     "scenario",
     "resources",
     "naoqi",
+    "run",
     "bench",
     "preset-search",
 )
@@ -238,6 +240,7 @@ app.command(name="identify")(identify_command)
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(resources_app, name="resources")
 app.add_typer(naoqi_app, name="naoqi")
+app.command(name="run")(run_command)
 app.command(name="bench")(bench_command)
 app.command(name="preset-search")(preset_search_command)
 

@@ -1,6 +1,7 @@
-"""Where a robot comes from, as configuration: a simulator, or the recording of a run.
+"""Where a robot comes from, as configuration: simulator, recording, or a real robot.
 
-    source = robot_source("simulator")  # or "my_robot", or "runs/heat/smart"
+    source = robot_source("simulator")  # or "my_robot", "runs/heat/smart",
+                                        # "naoqi://192.168.1.12:9559"
     with closing(source.open()) as robot:
         loop = Loop(robot, controller, source.goal(robot.robot))
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from experiments.closed_loop.loop import PacedRobot
 from models import Robot, default_robot_folder, load_robot
 from models.load import ROBOT_FILE
+from sim.naoqi.connection import connect, is_naoqi
+from sim.naoqi.robot import ANSWER_S, NaoqiRobot
 from sim.recording.run_folder import read_run
 from sim.recording.run_meta import recorded_robot
 from sim.replay import ReplayRobot, read_observations
@@ -82,11 +85,40 @@ class RecordingSource:
         return None
 
 
-RobotSource = SimulatorSource | RecordingSource
+@dataclass(frozen=True, kw_only=True)
+class NaoqiSource:
+    """A robot that speaks NAOqi, simulated or real."""
+
+    url: str
+    """`naoqi://HOST:PORT`."""
+    robot_folder: Path = field(default_factory=default_robot_folder)
+    """What it is."""
+    answer_s: float = ANSWER_S
+    """What a call may take, in s."""
+
+    def open(self) -> NaoqiRobot:
+        """Return the robot, connected; nothing is commanded yet.
+
+        Raises:
+            BadInput: there is none, it is another, or `qi` is not installed.
+            ConnectionLate: it does not answer.
+            ConnectionLost: the connection has ended.
+        """
+        robot = load_robot(self.robot_folder)
+        return NaoqiRobot(robot, connect(self.url), answer_s=self.answer_s)
+
+    def goal(self, robot: Robot) -> FloatArray | None:  # noqa: ARG002 - as its twin
+        """Return None: it holds the set-points that it has."""
+        return None
+
+
+RobotSource = SimulatorSource | RecordingSource | NaoqiSource
 
 
 def robot_source(text: str) -> RobotSource:
-    """Return what a text names: `simulator`, the folder of a robot, or a run folder."""
+    """Return what a text names: `simulator`, an address, a robot's or a run folder."""
+    if is_naoqi(text):
+        return NaoqiSource(url=text)
     if text == SIMULATOR:
         return SimulatorSource()
     if (Path(text) / ROBOT_FILE).is_file():

@@ -4,4 +4,5 @@
 
 `robot` runs one and obeys an operator, who is an owner like others; `page` shows and
 asks, and its server is the only way in; `replay` shows a recording in their place.
+`real_robot` runs a controller on a robot at an address, without a page.
 """

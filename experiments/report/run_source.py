@@ -257,7 +257,7 @@ def _read_single(folder: Path) -> RunSource:
     warnings: list[str] = []
     arm = _read_trial(folder, warnings)
     run = arm.run
-    kinds: dict[str, Kind] = {"heat": "heat", "scenario": "scenario"}
+    kinds: dict[str, Kind] = {"heat": "heat", "robot": "heat", "scenario": "scenario"}
     kind = kinds.get(run.meta.experiment, "other")
     scenario = None
     if kind == "scenario":

@@ -259,7 +259,7 @@ def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
     robot = body.robot
     time_s = arm.frame.index.to_numpy(float)
     rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
-    degc = _channel(arm, "true_temperature", robot.motor_names)[rows]
+    degc = _temperature(arm, robot.motor_names)[rows]
     q = _channel(arm, "q", robot.joint_names)[rows] + misalignment(arm, robot)
     poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
     base = base_pose_of(arm.frame)
@@ -322,6 +322,12 @@ def _world(arm: RecordedTrial) -> Mapping[str, Any]:
 
 def _simulation(arm: RecordedTrial) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", arm.run.meta.config.get("simulation") or {})
+
+
+def _temperature(arm: RecordedTrial, motors: tuple[str, ...]) -> FloatArray:
+    """Return those of the heating model, or where there is none the reported ones."""
+    is_known = f"true_temperature.{motors[0]}" in arm.frame.columns
+    return _channel(arm, "true_temperature" if is_known else "temperature", motors)
 
 
 def _channel(arm: RecordedTrial, name: str, members: tuple[str, ...]) -> FloatArray:

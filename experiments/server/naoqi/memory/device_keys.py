@@ -34,6 +34,8 @@ TOUCHES = (
     "ChestBoard/Button",
 )
 """Nobody touches this robot."""
+WRAP = 1 << 31
+"""In ms: where the device manager's clock rolls over."""
 FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
 
 
@@ -154,6 +156,7 @@ def _others(served: ServedRobot) -> dict[str, Live]:
         f"{PREFIX}Battery/Current/Sensor/Value": drawn,
         f"{PREFIX}Battery/Temperature/Sensor/Value": _always(25.0),
         f"{PREFIX}Head/Temperature/Sensor/Value": _always(PROCESSOR_DEGC),
+        "DCM/Time": lambda: wrapped_ms(served.time_s),
         "RobotConfig/Body/Type": _always("Nao"),
         "RobotConfig/Body/BaseVersion": _always("V5.0"),
         "RobotConfig/Head/FullHeadId": _always("simulated"),
@@ -164,6 +167,11 @@ def _others(served: ServedRobot) -> dict[str, Live]:
         side = "Left" if sonar.name.startswith("L") else "Right"
         keys[f"{PREFIX}US/{side}/Sensor/Value"] = _seen(served, "sonar", i)
     return keys
+
+
+def wrapped_ms(time_s: float) -> int:
+    """Return a time as the device manager's clock: ms in 32 bits with a sign."""
+    return (round(1000.0 * time_s) + WRAP) % (2 * WRAP) - WRAP
 
 
 def _seen(served: ServedRobot, field: str, i: int) -> Live:

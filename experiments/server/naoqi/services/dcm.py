@@ -3,7 +3,8 @@
 Between the value last sent and the next command, what is sent is a straight line in
 time; after the last command its value is held [naoqi-dcm]. A position is submitted to
 the gate with a token of the client, who gives way to any motion; a hardness is the
-user's stiffness.
+user's stiffness. What a client has commanded for later is carried out although it has
+left meanwhile: NAOqi's DCM knows no clients. The DCM itself is its owner then.
 """
 
 import bisect
@@ -15,7 +16,7 @@ from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDeman
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.tokens import Loss, Token
 from experiments.server.naoqi.arguments import Value, number, text, whole
-from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.client import Client, Parts
 from experiments.server.naoqi.memory.device_keys import PREFIX
 from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from experiments.server.naoqi.service import Service
@@ -31,6 +32,11 @@ WRAP = 1 << 31
 SETTLE_MS = 500
 """For which an actuator is kept after its last command: given back at once, a joint
 that still lags behind would be held where it is."""
+
+OWNER = "DCM"
+"""Of what clients commanded who have left."""
+INHERITED_MS = 5000
+"""What such a client commanded for later than that is dropped."""
 
 Command = tuple[int, float]
 """Time in ms and value."""
@@ -64,7 +70,29 @@ class Dcm:
         self._lines: dict[str, _Line] = {}
         self._tokens: dict[str, tuple[str, Token]] = {}
         """Leaf to client and token."""
+        self._known: set[str] = set()
+        ledger = parts.served.body.ledger
+        ledger.add_owner(Owner(name=OWNER, priority=CLIENT_PRIORITY), ledger.tick)
         parts.served.each_slot.append(lambda *_: self._slot())
+
+    def meet(self, client: Client) -> None:
+        """Learn of a client, to carry out its commands when it has left."""
+        if client.name not in self._known:
+            self._known.add(client.name)
+            client.on_leave.append(lambda: self._inherit(client.name))
+
+    def _inherit(self, client: str) -> None:
+        """Take over what a client who leaves has commanded for later."""
+        self._known.discard(client)
+        last = self.now_ms() + INHERITED_MS
+        for line in self._lines.values():
+            if line.client == client:
+                line.client = OWNER
+                line.waiting = [one for one in line.waiting if one[0] <= last]
+        for leaf, (owner, _) in list(self._tokens.items()):
+            if owner == client:
+                del self._tokens[leaf]
+                self._token(OWNER, leaf)  # before the client's is void
 
     def now_ms(self) -> int:
         """Return the time in ms; in the slot that runs next it is the same."""
@@ -257,7 +285,7 @@ class DCM(Service):
         """Command an actuator, or all of an alias: [name, update, [[value, ms]]]."""
         if not isinstance(commands, list) or len(commands) < 3:
             raise BadInput("commands are [name, update type, [[value, time], ...]].")
-        dcm, update = self._parts.get(Dcm), text(commands[1])
+        dcm, update = self._dcm(), text(commands[1])
         new = _commands(commands[2])
         for name in self._actuators(text(commands[0])):
             dcm.put(self._client.name, name, update, new)
@@ -270,7 +298,7 @@ class DCM(Service):
                 '[[value, ...], ...]] or [alias, update type, "time-mixed", '
                 "[[[value, time], ...], ...]]."
             )
-        dcm, update, kind = self._parts.get(Dcm), text(commands[1]), text(commands[2])
+        dcm, update, kind = self._dcm(), text(commands[1]), text(commands[2])
         names = self._actuators(text(commands[0]))
         if kind == "time-separate" and len(commands) >= 6:
             times = [whole(t) for t in commands[4]]
@@ -301,6 +329,11 @@ class DCM(Service):
     def getPrefix(self) -> list[str]:
         """Return the prefixes that names may leave out."""
         return [PREFIX, BOARD]
+
+    def _dcm(self) -> Dcm:
+        dcm = self._parts.get(Dcm)
+        dcm.meet(self._client)
+        return dcm
 
     def _actuators(self, name: str) -> list[str]:
         dcm = self._parts.get(Dcm)

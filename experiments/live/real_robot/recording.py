@@ -1,0 +1,142 @@
+"""What is kept of a run on a robot: sensors and answers, nothing that nobody knows.
+
+The rows are those of any run, so that `report`, `replay` and `xray` read them. In the
+place of the truth of a simulator stand estimates by the currents:
+
+    motor_torque = K I
+
+with K, the torque on the joint's side by current, of the robot's data. The share that
+the gears' friction takes is not known, so `effort` has no values.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.controller import Limits
+from controllers.interface.robot_interface import Observation
+from models import Robot
+from sim.recording.channels import (
+    EFFORT,
+    LIMITS,
+    OBSERVED,
+    RECORDED,
+    SHIFT,
+    Channel,
+    channel_of,
+    observation_channels,
+)
+from sim.recording.recorder import Recorder
+from sim.recording.run_meta import describe_run, robot_data
+
+FloatArray = NDArray[np.float64]
+AGE = Channel(
+    name="age_s",
+    unit="s",
+    about="How old the sensor values were when they arrived: since the call that "
+    "brought them first was sent.",
+)
+
+
+class SensorRecording:
+    """Records a run without any truth; `row` each period, `close` once."""
+
+    def __init__(
+        self,
+        folder: Path,
+        robot: Robot,
+        *,
+        config: object,
+        command: Sequence[str],
+        signals: Sequence[str] = (),
+    ) -> None:
+        """Start recording into an empty folder.
+
+        Args:
+            folder: from `create_run_folder` of `sim`.
+            robot: whose joints and motors name the columns.
+            config: the run's dataclass, kept in `meta.json`.
+            command: the command line, kept likewise.
+            signals: names of what the controller says of itself.
+        """
+        meta = describe_run(
+            experiment="robot",
+            robot=robot.name,
+            seed=0,
+            config=config,
+            command=command,
+            robot_data=robot_data(robot),
+        )
+        torque = Channel(
+            name="motor_torque",
+            unit="N·m",
+            members=robot.motor_names,
+            about="Torque of the motors by their currents, on the joint's side.",
+        )
+        said = Channel(
+            name="signal",
+            unit="1",
+            members=tuple(signals),
+            about="What the controller says of itself, the unit in each name.",
+        )
+        self._signals = (said,) if signals else ()
+        self._recorder = Recorder(
+            folder,
+            (
+                *observation_channels(robot, exact=True),
+                OBSERVED,
+                channel_of(robot, LIMITS, exact=True),
+                torque,
+                AGE,
+                channel_of(robot, SHIFT, exact=True),
+                *self._signals,
+            ),
+            meta,
+        )
+        self._none = np.full(len(robot.joints), np.nan)
+        self._torque_constant = np.array(
+            [motor.one_node.torque_constant for motor in robot.motors]
+        )
+        self._last_s = -np.inf
+        self.folder = folder
+
+    def row(
+        self,
+        seen: Observation,
+        decided: Limits,
+        period_s: float,
+        age_s: float,
+        signals: Sequence[float] = (),
+    ) -> None:
+        """Record a period; one that began no later than the last is left out.
+
+        Args:
+            seen: what was read at its begin.
+            decided: what the controller answered.
+            period_s: its length in s.
+            age_s: of what was seen.
+            signals: what the controller said of itself.
+        """
+        if seen.time_s <= self._last_s:
+            return
+        self._last_s = seen.time_s
+        self._recorder.append(
+            seen.time_s + period_s,
+            *(self._none if n == EFFORT else getattr(seen, n) for n in RECORDED),
+            seen.time_s,
+            decided.stiffness,
+            self._torque_constant * seen.current,
+            age_s,
+            self._none if decided.shift is None else decided.shift,
+            *((np.array(signals),) if self._signals else ()),
+        )
+
+    def event(self, kind: str, time_s: float, /, **data: object) -> None:
+        """Record that something happened."""
+        self._recorder.event(kind, time_s, **data)
+
+    def close(self, reason: str) -> None:
+        """Write what waits and how the run ended; may be called twice."""
+        self._recorder.close(reason)

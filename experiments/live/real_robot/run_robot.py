@@ -1,0 +1,396 @@
+"""`nao-testbed run`: look, take the robot, run, lead it back, in any case.
+
+connect -> look -> rehearse -> take -> periods under the supervisor -> give back
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from controllers.interface.controller import Controller, SensorError, SignalSource
+from controllers.interface.robot_interface import Observation
+from controllers.registry import check_controller, make_controller
+from experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
+from experiments.closed_loop.robot_source import NaoqiSource, SimulatorSource
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, simulated_time
+from experiments.common.robot_setting import CONTROL_PERIOD
+from experiments.common.signals import exit_status, noted_signals, why_stopped
+from experiments.live.real_robot.recording import SensorRecording
+from experiments.live.real_robot.supervisor import RunStopped, Supervisor, SupervisorCfg
+from models import BadInput, Robot, default_robot_folder, load_robot
+from sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
+from sim.naoqi.connection import is_naoqi
+from sim.recording.run_folder import create_run_folder
+
+FloatArray = NDArray[np.float64]
+LONGEST_MINUTES = 24.0 * 60.0
+REHEARSED = 100
+"""Periods that a controller steps before it gets a robot: what it loads and compiles
+then would make it late later."""
+LIMP = 0.05
+"""A joint with less stiffness does not hold the robot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCfg:
+    """What is asked for."""
+
+    robot: str
+    """Address, or `simulator`."""
+    controller: str = "smart"
+    minutes: float = 15.0
+    """By the robot's clock."""
+    model: Path | None = None
+    """Folder of the robot's data; None: the built-in NAO."""
+    hottest_degc: float = SupervisorCfg.hottest_degc
+    late_s: float = SupervisorCfg.late_s
+    command: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            BadInput: a value is out of its range.
+        """
+        if not 0.0 < self.minutes <= LONGEST_MINUTES:
+            raise BadInput(
+                f"minutes is {self.minutes}; give a number above 0, at most "
+                f"{LONGEST_MINUTES:g}."
+            )
+        if self.robot != "simulator" and not is_naoqi(self.robot):
+            raise BadInput(
+                f"--robot is {self.robot!r}; give naoqi://HOST:PORT, such as "
+                "naoqi://127.0.0.1:9559, or simulator."
+            )
+
+    @property
+    def source(self) -> NaoqiSource | SimulatorSource:
+        """Where the robot comes from."""
+        folder = self.model or default_robot_folder()
+        if is_naoqi(self.robot):
+            return NaoqiSource(
+                url=self.robot, robot_folder=folder, answer_s=self.late_s
+            )
+        return SimulatorSource(robot_folder=folder)
+
+
+class Measures:
+    """Sums over a run: heat by the currents, temperatures, how well time was kept."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Begin at nothing."""
+        self._robot = robot
+        self._loss = np.array([m.one_node.resistance for m in robot.motors])
+        self._leg_motors = sorted(
+            {robot.motor_of_joint[robot.joint_index(n)] for n in robot.leg_joints}
+        )
+        self.heat_j = np.zeros(len(robot.motors))
+        self.first: Observation | None = None
+        self.last: Observation | None = None
+        self.ages_s: list[float] = []
+        self.trips_s: list[float] = []
+        self.n = 0
+        self.largest_shift = 0.0
+
+    def add(self, seen: Observation, shift: FloatArray | None) -> None:
+        """Take a period."""
+        if self.last is not None:
+            dt = max(seen.time_s - self.last.time_s, 0.0)
+            self.heat_j += self._loss * self.last.current**2 * dt
+        self.first = self.first or seen
+        self.last = seen
+        self.n += 1
+        if shift is not None:
+            self.largest_shift = max(self.largest_shift, float(np.abs(shift).max()))
+
+    def as_json(self) -> dict[str, object]:
+        """Return them as data; angles in degrees."""
+        robot, first, last = self._robot, self.first, self.last
+        if first is None or last is None:
+            return {"periods": 0}
+        start, end = first.temperature, last.temperature
+        return {
+            "periods": self.n,
+            "robot_s": last.time_s - first.time_s,
+            "legs_heat_j": float(self.heat_j[self._leg_motors].sum()),
+            "largest_shift_deg": float(np.rad2deg(self.largest_shift)),
+            "motors": {
+                name: {
+                    "start_degc": float(start[m]),
+                    "end_degc": float(end[m]),
+                    "heat_j": float(self.heat_j[m]),
+                }
+                for m, name in enumerate(robot.motor_names)
+            },
+            **_spread("age", self.ages_s),
+            **_spread("round_trip", self.trips_s),
+        }
+
+
+def _spread(name: str, values: list[float]) -> dict[str, float]:
+    if not values:
+        return {}
+    return {
+        f"{name}_median_ms": 1000.0 * float(np.median(values)),
+        f"{name}_99_percent_ms": 1000.0 * float(np.percentile(values, 99)),
+        f"{name}_largest_ms": 1000.0 * max(values),
+    }
+
+
+def run_robot_command(
+    cfg: RunCfg, out: Path, json_file: str | None, *, dry_run: bool
+) -> int:
+    """Run a controller on a robot; return the exit status.
+
+    Raises:
+        BadInput: a value cannot be used, or there is no such robot.
+    """
+    watch = SupervisorCfg(late_s=cfg.late_s, hottest_degc=cfg.hottest_degc)
+    source = cfg.source
+    model = load_robot(source.robot_folder)
+    check_controller(cfg.controller, model)
+    check_json_file(json_file)
+    say_if_it_compiles()
+    try:
+        robot = source.open()
+    except (ConnectionLate, ConnectionLost) as error:
+        raise BadInput(f"{error}; look at the robot and try again.") from error
+    try:
+        seen = robot.read()
+        if dry_run:
+            _tell_what_would_be_done(cfg, robot, seen, json_file)
+            return 0
+        check_can_stand(robot.robot, seen)
+        rehearse(make_controller(cfg.controller), robot.robot, seen)
+        run = Run(cfg, robot, watch, create_run_folder(out.parent, out.name))
+        return run.to_its_end(json_file)
+    finally:
+        robot.close()
+
+
+def check_can_stand(robot: Robot, seen: Observation) -> None:
+    """Refuse a robot whose legs do not hold it.
+
+    Raises:
+        BadInput: it rests.
+    """
+    legs = [robot.joint_index(name) for name in robot.leg_joints]
+    if legs and float(seen.stiffness[legs].max()) < LIMP:
+        raise BadInput(
+            "the robot's legs have no stiffness: it rests. Wake it up and let it stand "
+            "(ALMotion.wakeUp, ALRobotPosture.goToPosture), then run again."
+        )
+
+
+def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
+    """Let a controller load and compile what it needs, on a robot that stands still."""
+    controller.reset(robot)
+    for i in range(REHEARSED):
+        time_s = seen.time_s + CONTROL_PERIOD * i
+        controller.step(dataclasses.replace(seen, time_s=time_s))
+
+
+class Run:
+    """One controller on one robot, from taking it to giving it back."""
+
+    def __init__(
+        self, cfg: RunCfg, robot: PacedRobot, watch: SupervisorCfg, folder: Path
+    ) -> None:
+        """Prepare; nothing is commanded yet."""
+        self._cfg = cfg
+        self._robot = robot
+        self._remote = robot if isinstance(robot, NaoqiRobot) else None
+        self._controller = make_controller(cfg.controller)
+        self._teller = (
+            self._controller if isinstance(self._controller, SignalSource) else None
+        )
+        self._recording = SensorRecording(
+            folder,
+            robot.robot,
+            config=cfg,
+            command=cfg.command,
+            signals=self._teller.signal_names if self._teller else (),
+        )
+        self._supervisor = Supervisor(robot.robot, watch)
+        self._measures = Measures(robot.robot)
+        self._written: FloatArray | None = None
+
+    def to_its_end(self, json_file: str | None) -> int:
+        """Run, lead the robot back, say what came of it; return the exit status."""
+        reason, status = "done", 0
+        begin = time.monotonic()
+        try:
+            with noted_signals() as check:
+                try:
+                    self._periods(check)
+                finally:
+                    self._give_back()
+        except KeyboardInterrupt as stop:
+            reason, status = f"failed: {why_stopped(stop)}", exit_status(stop)
+        except ControllerFailed as error:
+            error.keep(self._recording.folder)
+            reason, status = f"failed: {error}", 1
+        except (
+            RunStopped,
+            SensorError,
+            ConnectionLate,
+            ConnectionLost,
+            BadInput,
+        ) as error:
+            reason, status = f"failed: {error}", 1
+        except BaseException:
+            self._recording.close("failed")
+            raise
+        self._recording.close(reason)
+        self._tell(reason, time.monotonic() - begin, json_file)
+        return status
+
+    def _periods(self, check: Callable[[], None]) -> None:
+        """Run the periods."""
+        robot, measures, remote = self._robot, self._measures, self._remote
+        if remote is not None:
+            remote.take()
+        loop = Loop(robot, self._controller, goal=None)
+        self._recording.event("taken", robot.time_s)
+        start_s = robot.time_s
+        end_s = start_s + 60.0 * self._cfg.minutes
+        bars = simulated_time({self._cfg.controller: end_s - start_s})
+        with bars as tell:
+            while robot.time_s < end_s - 0.5 * loop.period:
+                check()
+                seen = loop.cycle()
+                age_s = remote.age_s if remote is not None else 0.0
+                self._recording.row(
+                    seen,
+                    loop.decided,
+                    loop.period,
+                    age_s,
+                    self._teller.signals if self._teller is not None else (),
+                )
+                measures.add(seen, loop.shift)
+                if remote is not None:
+                    measures.ages_s.append(age_s)
+                    measures.trips_s.append(remote.round_trip_s)
+                self._supervisor.check(seen, self._written, age_s)
+                if remote is not None:
+                    self._written = remote.written_target
+                if measures.n % 50 == 0:
+                    tell(0, robot.time_s - start_s)
+
+    def _give_back(self) -> None:
+        """Lead the robot back; say if it has to go by itself."""
+        remote = self._remote
+        if remote is None:
+            return
+        try:
+            remote.give_back()
+        except (ConnectionLate, ConnectionLost) as error:
+            self._recording.event("not given back", remote.time_s, text=str(error))
+            print(
+                f"Warning: {error}. The robot goes back to its set-points and its "
+                "stiffness by what was commanded before, within 1.1 s of its clock; "
+                "look at it.",
+                file=sys.stderr,
+            )
+        else:
+            self._recording.event("given back", remote.time_s)
+
+    def _tell(self, reason: str, wall_s: float, json_file: str | None) -> None:
+        data = {
+            "experiment": "robot",
+            "robot": self._cfg.robot,
+            "controller": self._cfg.controller,
+            "minutes": self._cfg.minutes,
+            "reason": reason,
+            "wall_s": wall_s,
+            "late_periods": self._remote.n_late if self._remote else 0,
+            "folder": str(self._recording.folder),
+            **self._measures.as_json(),
+        }
+        table = Table(title=f"{self._cfg.controller} on {self._cfg.robot}")
+        table.add_column("")
+        table.add_column("", justify="right")
+        for key, value in data.items():
+            if not isinstance(value, dict):
+                text = f"{value:.4g}" if isinstance(value, float) else str(value)
+                table.add_row(key.replace("_", " "), text)
+        console_for(json_file).print(table)
+        write_json(json_file, json_text(data))
+        if reason != "done":
+            print(reason, file=sys.stderr)
+
+
+def _tell_what_would_be_done(
+    cfg: RunCfg, robot: PacedRobot, seen: Observation, json_file: str | None
+) -> None:
+    """Print what was found, and what a run would do; nothing is commanded."""
+    model = robot.robot
+    controller = make_controller(cfg.controller)
+    controller.reset(model)
+    decided = controller.step(seen)
+    legs = [model.joint_index(n) for n in model.leg_joints]
+    _, posture = min(
+        (float(np.abs(seen.target - p.angles)[legs].max()), name)
+        for name, p in model.postures.items()
+    )
+    table = Table(title=f"{cfg.robot}: looked at, nothing commanded")
+    for name in ("joint", "angle rad", "set-point rad", "stiffness", "would be", "°C"):
+        table.add_column(name, justify="left" if name == "joint" else "right")
+    for j, name in enumerate(model.joint_names):
+        table.add_row(
+            name,
+            f"{seen.q[j]:.3f}",
+            f"{seen.target[j]:.3f}",
+            f"{seen.stiffness[j]:.2f}",
+            f"{decided.stiffness[j]:.2f}",
+            f"{seen.temperature[model.motor_of_joint[j]]:.0f}",
+        )
+    console = console_for(json_file)
+    console.print(table)
+    said = [
+        f"Nearest posture of the legs: {posture}.",
+        f"Feet: {seen.fsr.sum():.1f} N; the model weighs "
+        f"{model.total_mass * 9.81:.1f} N.",
+        f"Gravity: {', '.join(f'{x:.2f}' for x in seen.accelerometer)} m/s².",
+    ]
+    if isinstance(robot, NaoqiRobot):
+        said += [
+            f"A list of {len(robot.keys.names)} values took "
+            f"{1000.0 * robot.round_trip_s:.1f} ms; they were at most "
+            f"{1000.0 * robot.age_s:.1f} ms old.",
+            f"The robot's clock runs {robot.rate:.3g} times as fast as ours.",
+            *(f"Remark: {one}." for one in robot.keys.remarks),
+            f"A run would hold these set-points for {cfg.minutes:g} min under "
+            f"{cfg.controller}, switch the robot's own smart stiffness off, write "
+            f"{2 * len(model.motors)} actuators each {1000 * CONTROL_PERIOD:g} ms, "
+            "and put all back at its end.",
+        ]
+    console.print(*said, sep="\n", soft_wrap=True, markup=False)
+    write_json(
+        json_file,
+        json_text(
+            {
+                "robot": cfg.robot,
+                "nearest_posture": posture,
+                "said": said,
+                "joints": {
+                    name: {
+                        "q_rad": float(seen.q[j]),
+                        "target_rad": float(seen.target[j]),
+                        "stiffness": float(seen.stiffness[j]),
+                        "would_be": float(decided.stiffness[j]),
+                    }
+                    for j, name in enumerate(model.joint_names)
+                },
+            }
+        ),
+    )

@@ -1,0 +1,130 @@
+"""Ends a run when the robot, or the connection to it, is not as it should be.
+
+    late       an answer takes longer than 0.1 s, or the values are older than that
+    hot        a motor reports more than 80 °C
+    fallen     the body leans by more than 40°
+    disobeyed  set-points are not those written: somebody else commands
+
+It only looks. Who runs the robot then leads it back to where it was found, or, where
+it cannot be reached, leaves that to what was commanded before (`sim.naoqi.robot`).
+"""
+
+from dataclasses import dataclass
+from math import cos, radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
+from models import BadInput, Robot, TestbedError
+
+FloatArray = NDArray[np.float64]
+
+
+class RunStopped(TestbedError):
+    """The supervisor ended the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisorCfg:
+    """When a run ends."""
+
+    late_s: float = 0.1
+    """Largest age of sensor values, in s of our clock."""
+    hottest_degc: float = 80.0
+    """Highest temperature of a motor, in °C: where a NAO shuts down [es2659053]."""
+    lean_deg: float = 40.0
+    """Largest angle between the body's axis and the vertical. On a NAO's feet the
+    centre of mass leaves the soles before 20°."""
+    disobeyed_rad: float = 0.02
+    """Largest distance of a set-point in force from the one written, in rad: more than
+    the straight line of a shift covers in a period, less than any motion."""
+    disobeyed_s: float = 0.3
+    """For which it may be larger, in s of the robot's clock."""
+
+    def __post_init__(self) -> None:
+        """Refuse bounds without meaning.
+
+        Raises:
+            BadInput: one of them.
+        """
+        if not 0.0 < self.late_s <= 10.0:
+            raise BadInput(f"--late is {self.late_s} s; give more than 0, at most 10.")
+        if not 20.0 <= self.hottest_degc <= 120.0:
+            raise BadInput(
+                f"--hottest is {self.hottest_degc} °C; give 20 to 120: a motor of the "
+                "NAO is damaged above."
+            )
+
+
+class Supervisor:
+    """Looks at one robot; `check` after each period."""
+
+    def __init__(self, robot: Robot, cfg: SupervisorCfg | None = None) -> None:
+        """Begin without having seen anything."""
+        self.cfg = cfg or SupervisorCfg()
+        self._robot = robot
+        self._filter = GravityFilter(GravityFilterCfg())
+        self._upright = cos(radians(self.cfg.lean_deg))
+        self._disobeyed_since: dict[int, float] = {}
+
+    def check(
+        self,
+        observation: Observation,
+        written: FloatArray | None = None,
+        age_s: float = 0.0,
+    ) -> None:
+        """Look at a period.
+
+        Args:
+            observation: that it began with.
+            written: (n_joints,) set-points in rad that were written before; None: none.
+            age_s: of its values, in s of our clock.
+
+        Raises:
+            RunStopped: the run must end; the message says why.
+        """
+        if age_s > self.cfg.late_s:
+            raise RunStopped(
+                f"late: the newest sensor values are {age_s:.2f} s old; at most "
+                f"{self.cfg.late_s:g} s is accepted"
+            )
+        self._check_heat(observation)
+        self._check_upright(observation)
+        if written is not None:
+            self._check_obeyed(observation, written)
+
+    def _check_heat(self, observation: Observation) -> None:
+        degc = observation.temperature
+        m = int(np.argmax(degc))
+        if degc[m] >= self.cfg.hottest_degc:
+            raise RunStopped(
+                f"hot: {self._robot.motor_names[m]} has {degc[m]:.0f} °C; it ends at "
+                f"{self.cfg.hottest_degc:g} °C"
+            )
+
+    def _check_upright(self, observation: Observation) -> None:
+        up = self._filter.step(
+            observation.time_s, observation.gyro, observation.accelerometer
+        )
+        if self._filter.is_trusted and up[2] < self._upright:
+            lean = np.rad2deg(np.arccos(np.clip(up[2], -1.0, 1.0)))
+            raise RunStopped(
+                f"fallen: the body leans by {lean:.0f}°; at most "
+                f"{self.cfg.lean_deg:g}° is accepted"
+            )
+
+    def _check_obeyed(self, observation: Observation, written: FloatArray) -> None:
+        now = observation.time_s
+        off = np.abs(observation.target - written) > self.cfg.disobeyed_rad
+        for joint in np.flatnonzero(off).tolist():
+            since = self._disobeyed_since.setdefault(joint, now)
+            if now - since > self.cfg.disobeyed_s:
+                raise RunStopped(
+                    f"disobeyed: the set-point of {self._robot.joint_names[joint]} is "
+                    f"{observation.target[joint]:.3f} rad, though {written[joint]:.3f} "
+                    "rad was written: somebody else commands this robot"
+                )
+        for joint in [j for j in self._disobeyed_since if not off[j]]:
+            del self._disobeyed_since[joint]

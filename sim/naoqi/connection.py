@@ -1,0 +1,207 @@
+"""A session with NAOqi: services by name, and calls that end in time.
+
+Every call is sent without waiting and given up after a limit, so that a robot that
+hangs is noticed (`ConnectionLate`) instead of waited for. Before `qi` connects, a
+message of its protocol is tried by a plain socket: whoever answers otherwise is no
+NAOqi, and `qi` does not survive every answer.
+"""
+
+import importlib.util
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from models import BadInput, TestbedError
+
+SCHEME = "naoqi"
+PORT = 9559
+"""Where NAOqi listens [naoqi-api]."""
+EXAMPLE = f"{SCHEME}://192.168.1.12:{PORT}"
+CONNECT_S = 5.0
+"""What a connection may take, and a call at the start, in s."""
+_HEADER = struct.Struct("<4sIIHBBIII")
+_MAGIC = b"\x42\xde\xad\x42"
+_CALL, _DIRECTORY, _AUTHENTICATE = 1, 0, 8
+_NO_CAPABILITIES = struct.pack("<I", 0)
+"""An empty map: what a client that can do nothing special says of itself."""
+
+
+class ConnectionLate(TestbedError):
+    """The robot did not answer in time."""
+
+
+class ConnectionLost(TestbedError):
+    """The connection has ended, or the robot refuses what it is asked for."""
+
+
+def is_naoqi(text: str) -> bool:
+    """Tell whether a text is meant as the address of a NAOqi robot."""
+    return text.startswith(f"{SCHEME}:")
+
+
+def read_url(text: str) -> tuple[str, int]:
+    """Return host and port of `naoqi://HOST[:PORT]`.
+
+    Raises:
+        BadInput: it is no such address.
+    """
+    problem = None
+    host, port = "", PORT
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", PORT if parts.port is None else parts.port
+    except ValueError as error:
+        problem = str(error)
+    else:
+        if parts.scheme != SCHEME:
+            problem = f"it does not begin with {SCHEME}://"
+        elif not host:
+            problem = "it names no host"
+        elif parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+            problem = "it has more than a host and a port"
+        elif port == 0:
+            problem = "port 0 is none"
+    if problem is not None:
+        raise BadInput(
+            f"{text!r} is no address of a robot: {problem}; give {SCHEME}://HOST:PORT, "
+            f"such as {EXAMPLE}."
+        )
+    return host, port
+
+
+class Connection:
+    """A session of `qi` with a robot; `close` ends it."""
+
+    def __init__(self, session: Any, url: str) -> None:
+        """Take over a session that is connected."""
+        self._session = session
+        self.url = url
+        """For messages."""
+
+    def service(self, name: str) -> Any:
+        """Return a service.
+
+        Raises:
+            BadInput: the robot has none of that name.
+        """
+        try:
+            return self._session.service(name)
+        except RuntimeError as error:
+            raise BadInput(
+                f"{self.url} has no service {name}: {_first_line(error)}."
+            ) from error
+
+    def has_service(self, name: str) -> bool:
+        """Tell whether there is a service of a name."""
+        return any(one["name"] == name for one in self._session.services())
+
+    def call(self, limit_s: float, method: Callable[..., Any], *values: object) -> Any:
+        """Call a method of a service and return its value.
+
+        Args:
+            limit_s: how long its answer may take, in s.
+            method: of what `service` returned.
+            *values: its arguments.
+
+        Raises:
+            ConnectionLate: there is no answer by then.
+            ConnectionLost: the connection has ended, or the method raised.
+        """
+        try:
+            future = method(*values, _async=True)
+        except RuntimeError as error:
+            raise self._lost(error) from error
+        try:
+            return future.value(max(round(1000.0 * limit_s), 1))
+        except RuntimeError as error:
+            if future.isRunning():
+                raise ConnectionLate(
+                    f"{self.url} did not answer within {limit_s:g} s"
+                ) from error
+            raise self._lost(error) from error
+
+    def close(self) -> None:
+        """End the session; may be called twice."""
+        with suppress(RuntimeError):
+            self._session.close()
+
+    def _lost(self, error: Exception) -> ConnectionLost:
+        if self._session.isConnected():
+            return ConnectionLost(f"{self.url} refuses: {_first_line(error)}")
+        return ConnectionLost(f"the connection to {self.url} has ended")
+
+
+def connect(text: str) -> Connection:
+    """Connect to the robot at `naoqi://HOST[:PORT]`.
+
+    Raises:
+        BadInput: `qi` is not installed, it is no address, nobody listens there, or who
+            does is no NAOqi.
+    """
+    host, port = read_url(text)
+    if importlib.util.find_spec("qi") is None:
+        raise BadInput(
+            f"a robot at {SCHEME}:// needs qi, which this installation lacks; install "
+            "nao-testbed[naoqi]."
+        )
+    import qi  # noqa: PLC0415  # an extra
+
+    _knock(host, port)
+    qi.logging.setLevel(qi.logging.FATAL)
+    session = qi.Session()
+    url = f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+    try:
+        session.connect(url, _async=True).value(round(1000.0 * CONNECT_S))
+    except RuntimeError as error:
+        raise BadInput(
+            f"{host}:{port} answers, but there is no connection: {_first_line(error)}; "
+            "look whether NAOqi runs there."
+        ) from error
+    return Connection(session, f"{host}:{port}")
+
+
+def _knock(host: str, port: int) -> None:
+    """Look whether NAOqi listens.
+
+    Raises:
+        BadInput: nobody does, or somebody else.
+    """
+    try:
+        knocking = socket.create_connection((host, port), timeout=CONNECT_S)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadInput(
+            f"no robot at {host}:{port} ({why.lower()}); look whether it is on and in "
+            "this network, or start a simulated one: nao-testbed naoqi serve."
+        ) from error
+    header = _HEADER.pack(
+        _MAGIC,
+        1,
+        len(_NO_CAPABILITIES),
+        0,
+        _CALL,
+        0,
+        _DIRECTORY,
+        _DIRECTORY,
+        _AUTHENTICATE,
+    )
+    answer = b""
+    with knocking, suppress(OSError):
+        knocking.sendall(header + _NO_CAPABILITIES)
+        while len(answer) < len(_MAGIC):
+            data = knocking.recv(len(_MAGIC) - len(answer))
+            if not data:
+                break
+            answer += data
+    if answer != _MAGIC:
+        raise BadInput(
+            f"what listens at {host}:{port} is no NAOqi: it answers {answer!r} to its "
+            f"first message; give the address of a robot, whose port is {PORT}."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")

@@ -1,0 +1,245 @@
+"""What NAOqi calls the devices of a NAO, and how their values are converted.
+
+    here                       NAOqi, behind Device/SubDeviceList/        conversion
+    q           rad            JOINT/Position/Sensor/Value         rad    none
+    target      rad            JOINT/Position/Actuator/Value       rad    none
+    v           rad/s          -                                          Δq / Δt
+    stiffness   [0, 1]         JOINT/Hardness/Actuator/Value       [0, 1] below 0 is 0
+    temperature °C             JOINT/Temperature/Sensor/Value      °C     none
+    current     A, signed      JOINT/ElectricCurrent/Sensor/Value  A ≥ 0  sign of q* - q
+    fsr         N              LFoot/FSR/FrontLeft/Sensor/Value    kg     · 9.81 m/s²
+    gyro        rad/s          InertialSensor/GyroscopeX, or GyrX  rad/s  none
+    accelerometer m/s²         InertialSensor/AccelerometerX, or AccX     -1 where z < 0
+    sonar       m              US/Left/Sensor/Value                m      none
+    battery     [0, 1]         Battery/Charge/Sensor/Value         [0, 1] none
+
+[naoqi-api]. Joints have the same names and the same signs as here. A motor that drives
+two joints has keys of the first one alone: `LHipYawPitch`. Hands go from 0 to 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import AXES, Observation
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+PREFIX = "Device/SubDeviceList/"
+CLOCK = "DCM/Time"
+"""Time of the device manager in ms, with a sign and 32 bits."""
+BODY_TYPE = "RobotConfig/Body/Type"
+N_PER_KG = 9.81
+CORNERS = {"FL": "FrontLeft", "FR": "FrontRight", "RL": "RearLeft", "RR": "RearRight"}
+INERTIAL = {
+    "gyro": ("Gyroscope", "Gyr"),
+    "accelerometer": ("Accelerometer", "Acc"),
+}
+"""Field to what NAOqi 2 and NAOqi 1 call the sensor."""
+OPTIONAL = ("gyro.z", "sonar", "battery")
+"""What older robots lack: it is left out, gyro.z is 0."""
+SIGN_S = 0.1
+"""Low pass of the set-point error whose sign a current gets, in s."""
+FELT = (7.0, 13.0)
+"""What the accelerometer of a robot that stands may feel, in m/s²."""
+
+
+class DeviceKeys:
+    """Keys of one robot's devices, in the order in which they are read.
+
+    Use: `names` is read once, `settle` chooses among names and signs by what came;
+    from then on `observe` makes an `Observation` of each list of values.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Name the devices of a robot."""
+        self._robot = robot
+        self._candidates = _candidates(robot)
+        self._chosen: dict[str, str] = {}
+        self._sign_of_up = 1.0
+        self._time_s: float | None = None
+        self._q: FloatArray = np.zeros(len(robot.joints))
+        self._v: FloatArray = np.zeros(len(robot.joints))
+        self._error: FloatArray | None = None
+        self._motor_of_joint = np.array(robot.motor_of_joint)
+        self._lead = np.array([robot.joint_index(m.joints[0]) for m in robot.motors])
+        self.remarks: list[str] = []
+        """What this robot lacks, or has another sign of."""
+
+    @property
+    def names(self) -> list[str]:
+        """Keys to read: all candidates before `settle`, then one for each value."""
+        if self._chosen:
+            return [CLOCK, *self._chosen.values()]
+        every = [key for keys in self._candidates.values() for key in keys]
+        return [CLOCK, BODY_TYPE, *every]
+
+    @property
+    def positions(self) -> list[str]:
+        """Actuators of the motors' set-points, in their order."""
+        return [f"{name}/Position/Actuator/Value" for name in self._robot.motor_names]
+
+    @property
+    def hardness(self) -> list[str]:
+        """Actuators of the motors' stiffness, in their order."""
+        return [f"{name}/Hardness/Actuator/Value" for name in self._robot.motor_names]
+
+    def of_motors(self, values: FloatArray) -> FloatArray:
+        """Return (n_motors,) values of the leading joints of (n_joints,) ones."""
+        leading: FloatArray = values[self._lead]
+        return leading
+
+    def settle(self, found: Mapping[str, Any]) -> None:
+        """Choose keys and signs by the first values, None where there is none.
+
+        Raises:
+            BadInput: what a controller needs is not there, or the robot is another.
+        """
+        body = found.get(BODY_TYPE)
+        if isinstance(body, str) and body.lower() not in {"nao", ""}:
+            raise BadInput(
+                f"the robot there is a {body!r} ({BODY_TYPE}), and {self._robot.name} "
+                "is a Nao; give the address of a NAO."
+            )
+        chosen, missing = {}, []
+        for name, keys in self._candidates.items():
+            there = [key for key in keys if _is_number(found.get(key))]
+            if there:
+                chosen[name] = there[0]
+            elif name == "gyro.z" or name.partition(".")[0] in OPTIONAL:
+                self.remarks.append(f"no {name}: {keys[0]} has no value")
+            else:
+                missing.append(keys[0])
+        if missing:
+            raise BadInput(
+                f"the robot there lacks {len(missing)} of {len(self._candidates)} "
+                f"values that {self._robot.name} has, such as {missing[0]}; it is "
+                "another robot, or its memory is not filled yet. Give its model by "
+                "--model DIR."
+            )
+        self._chosen = chosen
+        self._settle_up(
+            np.array([float(found[chosen[f"accelerometer.{a}"]]) for a in AXES])
+        )
+
+    def _settle_up(self, felt: FloatArray) -> None:
+        """Look which sign upward has; that differs between robots."""
+        size = float(np.linalg.norm(felt))
+        if not FELT[0] < size < FELT[1]:
+            raise BadInput(
+                f"the accelerometer feels {size:.3g} m/s², and a robot at rest feels "
+                f"9.81; the values are {', '.join(f'{x:.3g}' for x in felt)}. Let it "
+                "stand still; if it does, its values have another unit."
+            )
+        if felt[2] < 0.0:
+            self._sign_of_up = -1.0
+            self.remarks.append("accelerometer with gravity downward: sign turned")
+
+    def clock_ms(self, values: Sequence[Any]) -> int | None:
+        """Return the robot's clock as read with some values, None: it has no key."""
+        return int(values[0]) if _is_number(values[0]) else None
+
+    def sensed(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what noise changes with each measurement: values as new as they."""
+        return tuple(
+            value
+            for name, value in zip(self._chosen, values[1:], strict=True)
+            if name.startswith(("gyro", "accelerometer", "current"))
+        )
+
+    def observe(self, values: Sequence[Any], time_s: float) -> Observation:
+        """Return an observation of the values of `names`.
+
+        Args:
+            values: as read.
+            time_s: when, by the robot's clock, since the start.
+
+        Raises:
+            BadInput: a value is missing, or no number.
+        """
+        bad = [
+            key
+            for key, value in zip(self._chosen.values(), values[1:], strict=True)
+            if not _is_number(value)
+        ]
+        if bad:
+            raise BadInput(f"{bad[0]} has no value any more.")
+        read = dict(zip(self._chosen, map(float, values[1:]), strict=True))
+        robot, of_joint = self._robot, self._motor_of_joint
+        motors, sensors = robot.motor_names, [s.name for s in robot.force_sensors]
+
+        def block(field: str, members: Sequence[str]) -> FloatArray:
+            return np.array([read.get(f"{field}.{name}", 0.0) for name in members])
+
+        q, target = block("q", motors), block("target", motors)
+        sonar = [f"sonar.{one.name}" for one in robot.sonars]
+        dt = 0.0 if self._time_s is None else time_s - self._time_s
+        return Observation(
+            time_s=time_s,
+            q=q[of_joint],
+            v=self._velocity(q[of_joint], time_s),
+            target=target[of_joint],
+            stiffness=np.clip(block("stiffness", motors), 0.0, 1.0)[of_joint],
+            temperature=block("temperature", motors),
+            current=self._signed(block("current", motors), target - q, dt),
+            fsr=N_PER_KG * block("fsr", sensors),
+            gyro=block("gyro", AXES),
+            accelerometer=self._sign_of_up * block("accelerometer", AXES),
+            sonar=np.array([read[key] for key in sonar if key in read]),
+            battery=np.array([read["battery"]] if "battery" in read else []),
+        )
+
+    def _velocity(self, q: FloatArray, time_s: float) -> FloatArray:
+        """Return (n_joints,) speeds in rad/s: NAOqi tells angles alone."""
+        if self._time_s is not None and time_s > self._time_s:
+            self._v = (q - self._q) / (time_s - self._time_s)
+        if self._time_s is None or time_s > self._time_s:
+            self._time_s, self._q = time_s, q
+        return self._v.copy()
+
+    def _signed(self, size: FloatArray, error: FloatArray, dt: float) -> FloatArray:
+        """Return currents with the sign of the torque, (n_motors,) in A.
+
+        The servo pulls towards its set-point: sign(I) = sign(q* - q). Where the two
+        differ by less than a step of the encoder the sign is uncertain; there the
+        torque, kp |q* - q|, is small too.
+        """
+        if self._error is None:
+            self._error = error
+        self._error = self._error + (1.0 - np.exp(-dt / SIGN_S)) * (error - self._error)
+        signed: FloatArray = np.copysign(size, self._error)
+        return signed
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _candidates(robot: Robot) -> dict[str, list[str]]:
+    """Return value, as `CHANNEL.MEMBER`, to the keys that may have it."""
+    found: dict[str, list[str]] = {}
+    for motor in robot.motor_names:
+        base = f"{PREFIX}{motor}/"
+        found |= {
+            f"q.{motor}": [f"{base}Position/Sensor/Value"],
+            f"target.{motor}": [f"{base}Position/Actuator/Value"],
+            f"stiffness.{motor}": [f"{base}Hardness/Actuator/Value"],
+            f"temperature.{motor}": [f"{base}Temperature/Sensor/Value"],
+            f"current.{motor}": [f"{base}ElectricCurrent/Sensor/Value"],
+        }
+    for sensor in robot.force_sensors:
+        side, corner = sensor.name[0], CORNERS.get(sensor.name[-2:], sensor.name)
+        found[f"fsr.{sensor.name}"] = [f"{PREFIX}{side}Foot/FSR/{corner}/Sensor/Value"]
+    for field, words in INERTIAL.items():
+        for axis in AXES:
+            found[f"{field}.{axis}"] = [
+                f"{PREFIX}InertialSensor/{word}{axis.upper()}/Sensor/Value"
+                for word in words
+            ]
+    for sonar in robot.sonars:
+        side = "Left" if sonar.name.startswith("L") else "Right"
+        found[f"sonar.{sonar.name}"] = [f"{PREFIX}US/{side}/Sensor/Value"]
+    found["battery"] = [f"{PREFIX}Battery/Charge/Sensor/Value"]
+    return found

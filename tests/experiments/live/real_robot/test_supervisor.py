@@ -1,0 +1,97 @@
+"""What ends a run, and what does not."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers.interface.robot_interface import Observation
+from experiments.live.real_robot.supervisor import (
+    RunStopped,
+    Supervisor,
+    SupervisorCfg,
+)
+from models import BadInput, load_robot
+
+NAO = load_robot()
+
+
+def seen(time_s: float = 0.0, **values: Any) -> Observation:
+    n, m = len(NAO.joints), len(NAO.motors)
+    rest = Observation(
+        time_s=time_s,
+        q=np.zeros(n),
+        v=np.zeros(n),
+        target=np.zeros(n),
+        stiffness=np.ones(n),
+        temperature=np.full(m, 40.0),
+        current=np.zeros(m),
+        fsr=np.full(len(NAO.force_sensors), 6.0),
+        gyro=np.zeros(3),
+        accelerometer=np.array([0.0, 0.0, 9.81]),
+    )
+    return replace(rest, **values)
+
+
+def test_a_robot_that_stands_goes_on() -> None:
+    supervisor = Supervisor(NAO)
+    for i in range(100):
+        supervisor.check(seen(0.02 * i), np.zeros(len(NAO.joints)), 0.099)
+
+
+def test_old_values_end_it() -> None:
+    with pytest.raises(RunStopped, match=r"late: .* 0\.12 s old"):
+        Supervisor(NAO).check(seen(), None, 0.12)
+
+
+def test_a_hot_motor_ends_it_by_name() -> None:
+    degc = np.full(len(NAO.motors), 40.0)
+    degc[NAO.motor_index("LAnklePitch")] = 80.0
+    with pytest.raises(RunStopped, match="hot: LAnklePitch has 80"):
+        Supervisor(NAO).check(seen(temperature=degc))
+
+
+@pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
+def test_a_body_that_leans_has_fallen(way: tuple[float, float]) -> None:
+    supervisor = Supervisor(NAO)
+
+    def lean(degrees: float, time_s: float) -> None:
+        up = np.cos(np.deg2rad(degrees))
+        level = np.sin(np.deg2rad(degrees)) * np.array(way)
+        supervisor.check(seen(time_s, accelerometer=9.81 * np.array([*level, up])))
+
+    for i in range(100):
+        lean(35.0, 0.02 * i)
+    for i in range(100, 130):  # the filter follows in half a second
+        with suppress(RunStopped):
+            lean(60.0, 0.02 * i)
+    with pytest.raises(RunStopped, match="fallen"):
+        lean(60.0, 2.6)
+
+
+def test_a_set_point_of_somebody_else_ends_it_soon_but_not_at_once() -> None:
+    supervisor, knee = Supervisor(NAO), NAO.joint_index("RKneePitch")
+    written = np.zeros(len(NAO.joints))
+    target = written.copy()
+    target[knee] = 0.05
+    supervisor.check(seen(0.0, target=target), written)
+    supervisor.check(seen(0.2, target=written), written)  # it was a late write
+    supervisor.check(seen(0.4, target=target), written)
+    supervisor.check(seen(0.6, target=target), written)
+    with pytest.raises(RunStopped, match="disobeyed: the set-point of RKneePitch"):
+        supervisor.check(seen(0.8, target=target), written)
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [
+        ({"late_s": 0.0}, "--late"),
+        ({"late_s": float("nan")}, "--late"),
+        ({"hottest_degc": 500.0}, "--hottest"),
+    ],
+)
+def test_a_bound_without_meaning_is_refused(values: Any, option: str) -> None:
+    with pytest.raises(BadInput, match=option):
+        SupervisorCfg(**values)
