@@ -1,10 +1,12 @@
 """A client, and what services of all clients act on.
 
 Parts: the motion engine, the memory, and further parts made when first used
+Counted: a number for which threads may wait
 Client: a program, an owner of the ledger from its connection to its end
 """
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -41,6 +43,26 @@ class Parts:
             return found
 
 
+class Counted:
+    """A number of things that only grows, for which threads may wait."""
+
+    def __init__(self) -> None:
+        """Begin at 0."""
+        self.n = 0
+        self._changed = threading.Condition()
+
+    def add(self) -> None:
+        """Count one more."""
+        with self._changed:
+            self.n += 1
+            self._changed.notify_all()
+
+    def wait(self, n: int, timeout_s: float) -> bool:
+        """Wait until there are so many; return whether there are."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.n >= n, timeout_s)
+
+
 class Client:
     """One program; what it holds ends with `leave`."""
 
@@ -58,6 +80,8 @@ class Client:
         self.find_service: Callable[[str], Any] | None = None
         """Returns a service by name, those that the client registered too; raises
         RuntimeError."""
+        self.sent = Counted()
+        """Events that were sent to its connection."""
         self.pretended: Counter[str] = Counter()
         """Calls of methods that only store, or do nothing."""
         self.on_leave: list[Callable[[], None]] = []
@@ -80,6 +104,7 @@ class Client:
             self.parts.motion.drop_client(self.name)
             for call in self.on_leave:
                 call()
+            self.parts.memory.drop(self.name)
             ledger = served.body.ledger
             ledger.drop(self.name, ledger.tick)
             family = [self.name]

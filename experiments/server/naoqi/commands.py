@@ -9,10 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from experiments.common.options import (
+    STDOUT,
     Commands,
+    JsonOption,
     RobotOption,
     WholeHelp,
+    check_json_file,
+    json_text,
     setting_options,
+    write_json,
 )
 from experiments.common.signals import heed_stop_signals
 from models import BadInput
@@ -57,14 +62,19 @@ def serve(
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/naoqi"),
+    json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
-    """Be a NAO for programs that use `qi`, until Ctrl-C; recorded as any run."""
+    """Be a NAO for programs that use `qi`, until Ctrl-C; recorded as any run.
+
+    The first line of stdout is the address; with `--json -` it is of stderr.
+    """
     if importlib.util.find_spec("qi") is None:
         raise BadInput(
             "`nao-testbed naoqi` needs qi, which this installation lacks; install "
             "nao-testbed[naoqi]."
         )
+    check_json_file(json_file)
     from experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
     from experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
         ServeCfg,
@@ -83,6 +93,8 @@ def serve(
         )
     )
     heed_stop_signals()
-    status = run_serve(trial, cfg)
+    url_to = sys.stderr if json_file == STDOUT else sys.stdout
+    ended = run_serve(trial, cfg, url_to)
+    write_json(json_file, json_text(ended.as_json()))
     sys.stdout.flush()
-    os._exit(status)  # qi 3.1.5 sometimes aborts at the end of its process
+    os._exit(ended.status)  # qi 3.1.5 sometimes aborts at the end of its process

@@ -31,6 +31,8 @@ HEADER = struct.Struct("<4sIIHBBIII")
 MAGIC = b"\x42\xde\xad\x42"
 VERSION = 0
 KINDS = range(1, 9)
+EVENT = 5
+"""Kind of the message that brings the value of a signal."""
 MOST_BYTES = 1 << 24
 """Of a message without its header."""
 
@@ -65,7 +67,8 @@ class Doors:
                 "or --port, or 0 for a free port."
             ) from error
         self.port: int = self._listener.getsockname()[1]
-        self._n_clients = 0
+        self.n_clients = 0
+        """That ever connected."""
         self._open: dict[int, Callable[[], None]] = {}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -90,8 +93,8 @@ class Doors:
             except OSError:
                 return
             with self._lock:
-                self._n_clients += 1
-                number = self._n_clients
+                self.n_clients += 1
+                number = self.n_clients
             if len(self._open) >= MOST_CLIENTS:
                 _LOG.warning("more than %d clients; one is refused", MOST_CLIENTS)
                 connection.close()
@@ -133,7 +136,9 @@ class Doors:
                 socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEP_ALIVE_TRIES
             )
             back = threading.Thread(
-                target=_pass_on, args=(inner, connection), daemon=True
+                target=_pass_messages_on,
+                args=(inner, connection, client.sent.add),
+                daemon=True,
             )
             back.start()
             if not _pass_messages_on(connection, inner):
@@ -157,10 +162,19 @@ class Doors:
             client.find_service = None
 
 
-def _pass_messages_on(source: socket.socket, sink: socket.socket) -> bool:
+def _pass_messages_on(
+    source: socket.socket,
+    sink: socket.socket,
+    event_passed: Callable[[], None] = lambda: None,
+) -> bool:
     """Pass whole messages on until the source has ended; then end both.
 
     Bytes that are no message would end the process: `qi` does not survive them.
+
+    Args:
+        source: from where they come.
+        sink: where they go.
+        event_passed: called after each event.
 
     Returns:
         Whether all that came were messages.
@@ -178,6 +192,8 @@ def _pass_messages_on(source: socket.socket, sink: socket.socket) -> bool:
                     return True
                 sink.sendall(data)
                 size -= len(data)
+            if kind == EVENT:
+                event_passed()
     except OSError:
         pass
     finally:
@@ -195,18 +211,6 @@ def _exactly(source: socket.socket, n: int) -> bytes:
             return b""
         found += data
     return found
-
-
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    """Pass bytes on until the source has ended; then end both."""
-    try:
-        while data := source.recv(CHUNK):
-            sink.sendall(data)
-    except OSError:
-        pass
-    finally:
-        _shut(source)
-        _shut(sink)
 
 
 def _shut(one: socket.socket) -> None:

@@ -5,13 +5,14 @@ import logging
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
 from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, noted_signals, why_stopped
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.doors import Doors
-from experiments.server.naoqi.served_robot import ServedRobot
+from experiments.server.naoqi.served_robot import Load, ServedRobot
 from experiments.server.naoqi.services.table import BEGUN, SERVICES
 from models import BadInput
 from sim.body import SimulationDiverged
@@ -61,8 +62,39 @@ class ServeCfg:
         return ipaddress.ip_address(self.host).is_loopback
 
 
-def run_serve(trial: TrialCfg, cfg: ServeCfg) -> int:
-    """Serve a robot until a signal or its time; return the exit status.
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How serving a robot ended."""
+
+    status: int
+    """Exit status of the command."""
+    reason: str
+    folder: Path
+    """Of the run."""
+    n_clients: int
+    load: Load
+    sim_s: float
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as `--json` writes it."""
+        return {
+            "ended": self.reason,
+            "folder": str(self.folder),
+            "clients": self.n_clients,
+            "sim_s": round(self.sim_s, 6),
+            "slots": self.load.n_slots,
+            "late_slots": self.load.n_late,
+            "late_ms_max": round(1000.0 * self.load.worst_s, 3),
+        }
+
+
+def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> Ended:
+    """Serve a robot until a signal or its time.
+
+    Args:
+        trial: the robot and its setting.
+        cfg: how it is served.
+        url_to: where its address is printed once programs can connect.
 
     Raises:
         BadInput: a value cannot be used, or the port is taken.
@@ -86,7 +118,7 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg) -> int:
         for kind in BEGUN:
             parts.get(kind)
         doors = Doors(parts, SERVICES, cfg.host, cfg.port)
-        print(f"tcp://{cfg.host}:{doors.port}", flush=True)
+        print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
         print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
         with noted_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
@@ -109,4 +141,11 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg) -> int:
         file=sys.stderr,
         flush=True,
     )
-    return status
+    return Ended(
+        status=status,
+        reason=reason,
+        folder=folder,
+        n_clients=0 if doors is None else doors.n_clients,
+        load=load,
+        sim_s=served.time_s,
+    )

@@ -1,8 +1,9 @@
 """What ALMemory stores: data, events with their listeners, and live values.
 
 Numbers are kept as 4-byte floats and ints, as on the robot [naoqi-api]. A live key
-has no stored value: it is read from the robot when asked for. Listeners are called in a
-thread of their own, in order, so that none of them delays the robot.
+has no stored value: it is read from the robot when asked for. The listeners of a client
+are called in a thread of its own, in order, so that none of them delays the robot or
+the events of another client.
 """
 
 import logging
@@ -29,6 +30,7 @@ MOST_TOLD = 10_000
 Listener = Callable[[str, Any], None]
 """Gets the name of an event and its value."""
 Live = Callable[[], Any]
+_Queue = queue.Queue[tuple[Listener, str, Any] | None]
 _LOG = logging.getLogger(__name__)
 
 
@@ -60,14 +62,9 @@ class Memory:
         self._history: dict[str, deque[tuple[Any, float]]] = {}
         self._live: dict[str, Live] = {}
         self._listeners: dict[str, list[tuple[str, Listener]]] = {}
-        self._told: queue.Queue[tuple[Listener, str, Any] | None] = queue.Queue(
-            MOST_TOLD
-        )
+        self._queues: dict[str, _Queue] = {}
+        """Client to its calls of listeners that wait."""
         self.n_dropped = 0
-        self._teller = threading.Thread(
-            target=self._tell, name="naoqi-events", daemon=True
-        )
-        self._teller.start()
         served.on_close.append(self._close)
 
     # -- keys of the robot ---------------------------------------------------------
@@ -142,16 +139,32 @@ class Memory:
             entry.kind = kind
             past = self._history.setdefault(name, deque(maxlen=KEPT))
             past.append((entry.value, entry.time_s))
-            listeners = list(self._listeners.get(name, ()))
-        for _, listener in listeners:
-            try:
-                self._told.put_nowait((listener, name, entry.value))
-            except queue.Full:
-                self.n_dropped += 1
+            for who, listener in self._listeners.get(name, ()):
+                try:
+                    self._queues[_client_of(who)].put_nowait(
+                        (listener, name, entry.value)
+                    )
+                except queue.Full:
+                    self.n_dropped += 1
 
     def listen(self, name: str, who: str, listener: Listener) -> None:
-        """Call a listener at each event of a name."""
+        """Call a listener at each event of a name.
+
+        Args:
+            name: of the event.
+            who: `client/what`; the listeners of one client are called in order.
+            listener: what is called.
+        """
+        client = _client_of(who)
         with self._lock:
+            if client not in self._queues:
+                self._queues[client] = calls = _Queue(MOST_TOLD)
+                threading.Thread(
+                    target=_call_listeners,
+                    args=(calls,),
+                    name=f"naoqi-events {client}",
+                    daemon=True,
+                ).start()
             self.declare(name, self.kind(name) or Kind.EVENT)
             self._listeners.setdefault(name, []).append((who, listener))
 
@@ -162,6 +175,22 @@ class Memory:
             left = [one for one in before if one[0] != who]
             self._listeners[name] = left
             return len(left) < len(before)
+
+    def unlisten_one(self, name: str, listener: Listener) -> None:
+        """Forget one listener."""
+        with self._lock:
+            before = self._listeners.get(name, [])
+            self._listeners[name] = [one for one in before if one[1] is not listener]
+
+    def drop(self, client: str) -> None:
+        """Forget all listeners of a client, and end its thread."""
+        with self._lock:
+            for name, before in self._listeners.items():
+                left = [one for one in before if _client_of(one[0]) != client]
+                self._listeners[name] = left
+            calls = self._queues.pop(client, None)
+        if calls is not None:
+            _end(calls)
 
     def listeners(self, name: str) -> list[str]:
         """Return who listens to an event."""
@@ -209,19 +238,32 @@ class Memory:
         entry.time_s, entry.has_value = self._served.time_s, True
         return entry
 
-    def _tell(self) -> None:
-        while (item := self._told.get()) is not None:
-            listener, name, value = item
-            try:
-                listener(name, value)
-            except Exception:  # noqa: BLE001  # of a client that is gone
-                _LOG.debug("a listener of %s raised", name, exc_info=True)
-
     def _close(self) -> None:
         with self._lock:
-            self._listeners.clear()
-        with suppress(queue.Full):
-            self._told.put_nowait(None)
+            clients = list(self._queues)
+        for client in clients:
+            self.drop(client)
+
+
+def _client_of(who: str) -> str:
+    return who.partition("/")[0]
+
+
+def _call_listeners(calls: _Queue) -> None:
+    while (item := calls.get()) is not None:
+        listener, name, value = item
+        try:
+            listener(name, value)
+        except Exception:  # noqa: BLE001  # of a client that is gone
+            _LOG.debug("a listener of %s raised", name, exc_info=True)
+
+
+def _end(calls: _Queue) -> None:
+    """End the thread of a queue: what waits is not called any more."""
+    with suppress(queue.Empty):
+        while True:
+            calls.get_nowait()
+    calls.put(None)
 
 
 def as_stored(value: Any) -> Any:

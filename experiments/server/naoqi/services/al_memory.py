@@ -1,21 +1,46 @@
 """ALMemory."""
 
+import weakref
 from typing import Any
 
 import qi
 
 from experiments.server.naoqi.arguments import Names, Value, text
+from experiments.server.naoqi.client import Counted
 from experiments.server.naoqi.memory.store import Kind, matching
 from experiments.server.naoqi.service import Service
 from models import BadInput, TestbedError
 
+EVENT_TIMEOUT_S = 0.2
+"""To send one event; after it the next is sent, and their order is not sure."""
+
 
 class Subscriber:
-    """What `subscriber` returns: a signal with the values of an event."""
+    """What `subscriber` returns: a signal with the values of an event.
 
-    def __init__(self) -> None:
-        """Begin with nobody who listens."""
-        self.signal = qi.Signal("(m)")
+    `qi` hands each value to a pool of threads, which may overtake each other. So one is
+    sent to the client before the next is given to `qi`.
+    """
+
+    def __init__(self, sent: Counted) -> None:
+        """Begin with nobody connected.
+
+        Args:
+            sent: counts the events that were sent to this client.
+        """
+        self.signal = qi.Signal("(m)", self._connected)
+        self._sent = sent
+        self._is_connected = False
+
+    def _connected(self, is_connected: bool) -> None:
+        self._is_connected = is_connected
+
+    def _emit(self, value: Any) -> None:
+        """Send a value, and wait until it is on its way."""
+        before = self._sent.n
+        self.signal(value)
+        if self._is_connected:
+            self._sent.wait(before + 1, EVENT_TIMEOUT_S)
 
 
 class ALMemory(Service):
@@ -149,19 +174,22 @@ class ALMemory(Service):
         return f"{self._client.name}/{module}"
 
     def _client_subscribers(self, name: str) -> Subscriber:
-        """Return the client's object for an event; one for all its calls."""
-        made: dict[str, Subscriber] = self._made
-        if name not in made:
-            one = made[name] = Subscriber()
-            memory, who = self._parts.memory, self._listener_name("subscriber")
-            memory.listen(name, who, lambda _, value: one.signal(value))
-            self._client.on_leave.append(lambda: _unlisten(memory, name, who))
-        return made[name]
+        """Return a new object for an event.
 
-    @property
-    def _made(self) -> dict[str, Subscriber]:
-        found: dict[str, Subscriber] = self.__dict__.setdefault("_subscribers", {})
-        return found
+        Each connection of a client has an object of its own, for what `qi` sends to two
+        at once arrives in no order. Who holds it on the wire keeps it alive.
+        """
+        memory, who = self._parts.memory, self._listener_name("subscriber")
+        one = Subscriber(self._client.sent)
+        found = weakref.ref(one, lambda _: memory.unlisten_one(name, listener))
+
+        def listener(key: str, value: Any) -> None:
+            del key
+            if (subscriber := found()) is not None:
+                subscriber._emit(value)  # private: `qi` shows what is public
+
+        memory.listen(name, who, listener)
+        return one
 
 
 def _unlisten(memory: Any, name: str, who: str) -> None:

@@ -17,6 +17,8 @@ pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 SPEED = 20.0
 """Simulated seconds in a second, if the machine is quick enough."""
+TIMEOUT_S = 120.0
+"""For a program: far more than it takes, even where the machine is busy."""
 START = """
 import json, sys, time
 import qi
@@ -55,12 +57,17 @@ class Served:
             text=True,
         )
 
-    def run(self, program: str) -> Any:
+    def run(self, program: str, timeout_s: float = TIMEOUT_S) -> Any:
         """Run a program to its end; return what it told, the last of it."""
-        return self.told(self.start(program))
+        return self.told(self.start(program), timeout_s)
 
-    def told(self, started: subprocess.Popen[str]) -> Any:
-        out, err = started.communicate(timeout=60)
+    def told(self, started: subprocess.Popen[str], timeout_s: float = TIMEOUT_S) -> Any:
+        try:
+            out, err = started.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            out, err = started.communicate()
+            raise AssertionError(f"not done in {timeout_s} s:\n{out}{err}") from None
         lines = [x[4:] for x in out.splitlines() if x.startswith("TOLD")]
         assert lines, f"the program told nothing:\n{err}"
         return json.loads(lines[-1])
@@ -88,7 +95,7 @@ def serve(folder: Path, *options: str) -> Served:
 
 def end(served: Served, number: int = signal.SIGTERM) -> int:
     served.process.send_signal(number)
-    served.process.communicate(timeout=60)
+    served.process.communicate(timeout=TIMEOUT_S)
     return served.process.returncode
 
 

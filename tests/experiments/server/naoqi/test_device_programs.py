@@ -30,6 +30,56 @@ def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:
     assert history == 2
 
 
+def test_events_of_one_key_arrive_in_order(nao: Any) -> None:
+    """Three callbacks of one program, two of one object, get all of them in order."""
+    first, second, third = nao.run("""
+        got = [[], [], []]
+        one, two = (memory.subscriber("Test/Order") for _ in range(2))
+        for subscriber, values in zip((one, one, two), got):
+            subscriber.signal.connect(values.append)
+        for i in range(500):
+            memory.raiseEvent("Test/Order", i)
+        end = time.time() + 20
+        while min(map(len, got)) < 500 and time.time() < end:
+            time.sleep(0.01)
+        tell(got)
+    """)
+    assert first == list(range(500))
+    assert second == first
+    assert third == first
+
+
+def test_a_program_that_hangs_in_a_callback_keeps_no_event_from_others(
+    nao: Any,
+) -> None:
+    hangs = nao.start("""
+        class Hung:
+            def heard(self, key, value, message):
+                time.sleep(60)
+        session.listen("tcp://127.0.0.1:0")
+        session.registerService("Hung", Hung())
+        memory.subscribeToEvent("Test/Hung", "Hung", "heard")
+        print("READY", flush=True)
+        time.sleep(60)
+    """)
+    assert hangs.stdout.readline().strip() == "READY"
+    try:
+        assert nao.run("""
+            got = []
+            one = memory.subscriber("Test/Hung")
+            one.signal.connect(got.append)
+            for i in range(3):
+                memory.raiseEvent("Test/Hung", i)
+            end = time.time() + 10
+            while len(got) < 3 and time.time() < end:
+                time.sleep(0.01)
+            tell(got)
+        """) == [0, 1, 2]
+    finally:
+        hangs.kill()
+        hangs.communicate()
+
+
 def test_the_old_way_to_subscribe_calls_the_service_of_the_client(nao: Any) -> None:
     assert nao.run("""
         got = []

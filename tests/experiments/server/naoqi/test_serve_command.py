@@ -1,5 +1,6 @@
 """The command: what it refuses, what it warns of, how it ends."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -41,9 +42,10 @@ def test_a_value_that_cannot_be_is_refused(values: Any, part: str) -> None:
 @pytest.mark.slow
 def test_beyond_loopback_it_warns_and_it_ends_by_itself_with_0(tmp_path: Path) -> None:
     serve = [sys.executable, "-m", "experiments.cli", "naoqi", "serve", "--port", "0"]
+    json_file = str(tmp_path / "ended.json")
     options = ["--host", "0.0.0.0", "--seconds", "40", "--speed", "4"]
     with subprocess.Popen(
-        [*serve, *options, "--out", str(tmp_path / "run")],
+        [*serve, *options, "--out", str(tmp_path / "run"), "--json", json_file],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -63,3 +65,8 @@ def test_beyond_loopback_it_warns_and_it_ends_by_itself_with_0(tmp_path: Path) -
     assert process.returncode == 0
     assert "no authentication" in err
     assert (tmp_path / "run" / "meta.json").exists()
+    ended = json.loads(Path(json_file).read_text())
+    assert ended["ended"] == "ended"
+    assert ended["clients"] >= 1
+    assert ended["sim_s"] == pytest.approx(40.0)
+    assert ended["slots"] == 4000
