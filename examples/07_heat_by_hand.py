@@ -4,7 +4,8 @@ One node [xu2012]: the motor as a whole, C dT/dt = R (τ/K)² - λ (T - Tₑ), s
 
     T(t) = Tₑ + P/λ (1 - exp(-t λ/C)),      P = R (τ/K)².
 
-Two nodes: a winding that is hot within seconds, in a housing that takes minutes,
+Two nodes, of the bare motor in free air (the robot's shell keeps more heat): a winding
+that is hot within seconds, in a housing that takes minutes,
 
     x' = A x + b,   x = (winding, housing) above the air,   x(t) = (eᴬᵗ - I) A⁻¹ b.
 
@@ -51,7 +52,7 @@ def main() -> None:
     hold[m] = TORQUE**2  # a heating model takes mean squared torques
     one = make_heating(robot, HeatingCfg(model="one-node"))
     half = make_heating(robot, HeatingCfg(model="one-node"))
-    two = make_heating(robot, HeatingCfg(model="two-node"))
+    two = make_heating(robot, HeatingCfg(model="bare-motor"))
     start = one.temperature
 
     print(f"{motor.name} held at {TORQUE} N·m, temperatures in °C")

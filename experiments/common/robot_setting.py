@@ -177,14 +177,22 @@ class RobotSetting:
     ] = 1.0
     """Factor on every joint's gear friction."""
     heating: Annotated[
-        Literal["one-node", "two-node"],
-        Asked("heating", "one-node or two-node."),
+        Literal["one-node", "two-node", "bare-motor"],
+        Asked(
+            "heating",
+            "one-node: identified on a robot; two-node: the same, the winding apart; "
+            "bare-motor: data sheets, in free air: far too cool for a robot.",
+        ),
         Told("the heating", "simulation.heating.model"),
     ] = "one-node"
     """Heating model."""
     copper: Annotated[
         bool,
-        Asked("copper", "Winding resistance grows with temperature."),
+        Asked(
+            "copper",
+            "Winding resistance grows with temperature; for bare-motor (the identified "
+            "constants hold without).",
+        ),
         Told("the winding's copper", "simulation.heating.copper_coefficient"),
     ] = False
     ambient_degc: Annotated[

@@ -1,12 +1,14 @@
 """Joint heating: torques in, temperatures out.
 
 `make_heating(robot, HeatingCfg())` gives the one-node model identified on a real
-robot; `HeatingCfg(model="two-node")` winding and housing of each motor.
+robot; `two-node` is the same with the winding apart, `bare-motor` the data sheet's.
 """
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models import Robot
+from models import Motor, Robot
 from sim.thermal.heating import (
     COPPER_COEFFICIENT,
     MELTING_DEGC,
@@ -15,14 +17,20 @@ from sim.thermal.heating import (
     HeatingCfg,
     HeatingModel,
 )
-from sim.thermal.motor_nodes import one_node, two_node
+from sim.thermal.motor_nodes import Chain, bare_motor, one_node, two_node
+
+NODES: dict[HeatingModel, Callable[[Sequence[Motor]], Chain]] = {
+    "one-node": one_node,
+    "two-node": two_node,
+    "bare-motor": bare_motor,
+}
+"""The thermal nodes of each heating model."""
 
 
 def make_heating(robot: Robot, cfg: HeatingCfg) -> Heating:
     """Return the heating model of all motors of a robot, at ambient temperature."""
-    nodes = one_node if cfg.model == "one-node" else two_node
     return Heating(
-        nodes(robot.motors),
+        NODES[cfg.model](robot.motors),
         copper_coefficient=cfg.copper_coefficient,
         ambient_degc=cfg.ambient_degc,
     )

@@ -64,7 +64,7 @@ def phi2(z: FloatArray) -> FloatArray:
     return np.where(is_small, series, (np.expm1(safe) / safe - 1.0) / safe)
 
 
-HeatingModel = Literal["one-node", "two-node"]
+HeatingModel = Literal["one-node", "two-node", "bare-motor"]
 
 COPPER_COEFFICIENT = 0.0039
 """Growth of the resistance of copper with temperature, in 1/K [nao-thermal]."""
@@ -78,11 +78,16 @@ class HeatingCfg(Checked):
     """Which heating model a run uses."""
 
     model: Annotated[HeatingModel, Field(title="heating model")] = "one-node"
-    """`one-node` is identified on a real robot; `two-node` is built on estimates."""
+    """`one-node` is identified on a real robot; `two-node` is the same with a winding
+    apart, whose split is an estimate; `bare-motor` is data sheets' in free air, far too
+    cool for a robot."""
     copper_coefficient: Annotated[
         float, Field(ge=0.0, le=0.02, title="copper coefficient in 1/K")
     ] = 0.0
-    """α in 1/K; 0 keeps the resistance constant, copper has 0.0039."""
+    """α in 1/K; 0 keeps the resistance constant, copper has 0.0039. The identified
+    constants hold with 0, as they were identified [xu2012]: with copper on top its
+    growth counts twice. Data sheets give the resistance at 25 °C, so that `bare-motor`
+    wants copper."""
     ambient_degc: Annotated[AirCelsius, Field(title="ambient temperature")] | None = (
         None
     )

@@ -1,4 +1,8 @@
-"""The thermal nodes of the motors, by the two sets of constants that a robot has."""
+"""The thermal nodes of the motors, by the two sets of constants that a robot has.
+
+`one_node` is identified on a real robot, `two_node` the same motor with its winding
+apart, `bare_motor` the motor of the data sheet outside the robot.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Motor
+from models import BadInput, Motor
 
 FloatArray = NDArray[np.float64]
 
@@ -44,12 +48,51 @@ def one_node(motors: Sequence[Motor]) -> Chain:
     )
 
 
+def two_node(motors: Sequence[Motor]) -> Chain:
+    """Return the identified motor with its winding apart, R_wh before the housing.
+
+    Heat, ambient, loss λ to the air and capacity C are those of `one_node` [xu2012];
+    R_wh and C_w = τ_winding / R_wh are the estimates of `TwoNodeHeating`. The reported
+    temperature is that of the housing, whose response to a power P is
+
+        T / P = 1 / (λ + s (C_w + C_h + C_w λ R_wh) + s² C_w C_h R_wh),
+        C_h = C - C_w (1 + λ R_wh),
+
+    so that it equals that of `one_node`, 1 / (λ + s C), to first order in s: the same
+    steady state, the same slow response. What is slower than the winding (10 s in the
+    legs) cannot tell the two apart; the winding itself is hotter by P R_wh.
+
+    Raises:
+        BadInput: a winding has more capacity than the whole motor.
+    """
+    chain = one_node(motors)
+    R_wh = np.array([motor.two_node.resistance_winding_housing for motor in motors])
+    tau_w = np.array([motor.two_node.time_constant_winding for motor in motors])
+    C_w = tau_w / R_wh
+    C_h = chain.capacity[0] - C_w * (1.0 + chain.conductance[0] * R_wh)
+    if not (C_h > 0.0).all():
+        motor = motors[int(C_h.argmin())]
+        raise BadInput(
+            f"motor {motor.name}: its winding has {C_w[C_h.argmin()]:.3g} J/K, the "
+            f"whole motor {motor.one_node.heat_capacity:.3g} J/K, which must be more. "
+            "Correct heating_one_node.csv or heating_two_node.csv."
+        )
+    return chain._replace(
+        capacity=np.stack([C_w, C_h]),
+        conductance=np.stack([1.0 / R_wh, chain.conductance[0]]),
+    )
+
+
 REFERENCE_DEGC = 25.0
 """Temperature at which resistances of data sheets hold, and their ambient."""
 
 
-def two_node(motors: Sequence[Motor]) -> Chain:
-    """Return winding and housing of each motor [pr2-motors].
+def bare_motor(motors: Sequence[Motor]) -> Chain:
+    """Return winding and housing of each motor in free air, as data sheets have them.
+
+    The model is that of [pr2-motors]. Its loss to the air is derived from the
+    continuous rating of a motor outside a robot; in the robot's shell it is less than a
+    third of that [xu2012], so this chain is far too cool for a NAO.
 
     With the shaft torque τ / N and k = R / Kt² at 25 °C: c = k / N², K = N Kt. Thermal
     resistances and time constants give C_w = τ_winding / R_wh, C_h = τ_housing / R_ha.

@@ -41,7 +41,7 @@ def example_log(robot: Robot, seed: int = 5) -> str:
         seed: of the noise.
     """
     rng = np.random.default_rng(seed)
-    heating = make_heating(robot, HeatingCfg(model="two-node"))
+    heating = make_heating(robot, HeatingCfg(model="bare-motor"))
     motor = robot.motor_names.index(JOINT)
     heating.reset(START_DEGC)
     torque = np.zeros(len(robot.motors))

@@ -125,6 +125,7 @@ def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
         {"slope_deg": 1.0},
         {"servo": "pybullet"},
         {"heating": "two-node"},
+        {"heating": "bare-motor"},
         {"copper": True},
         {"payload_kg": {"torso": 1.0}},
         {"obstacles": {"wall": "0.1,2,1@1,0,0.5"}},

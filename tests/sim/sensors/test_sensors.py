@@ -268,7 +268,7 @@ def test_current_is_torque_over_the_torque_constant(nao: Robot, seed: int) -> No
     assert len(sensors.q) == 26
 
 
-@pytest.mark.parametrize("model", ["one-node", "two-node"])
+@pytest.mark.parametrize("model", ["one-node", "two-node", "bare-motor"])
 def test_the_measured_current_is_the_one_that_heats(
     nao: Robot, simulate: Simulate, model: HeatingModel
 ) -> None:
@@ -281,7 +281,8 @@ def test_the_measured_current_is_the_one_that_heats(
     assert_allclose(current, sim.heating.currents(torque), rtol=1e-12)
     resistance = {
         "one-node": [motor.one_node.resistance for motor in nao.motors],
-        "two-node": [
+        "two-node": [motor.one_node.resistance for motor in nao.motors],
+        "bare-motor": [
             motor.two_node.joule_constant * motor.torque_constant**2
             for motor in nao.motors
         ],

@@ -102,13 +102,13 @@ def _heating(
     )
 
 
-every_model = pytest.mark.parametrize("model", ["one-node", "two-node"])
+every_model = pytest.mark.parametrize("model", ["one-node", "two-node", "bare-motor"])
 every_copper = pytest.mark.parametrize("alpha", [0.0, COPPER_COEFFICIENT])
 every_variant = pytest.mark.parametrize(
     "cfg",
     [
         HeatingCfg(model=model, copper_coefficient=alpha)
-        for model in ("one-node", "two-node")
+        for model in ("one-node", "two-node", "bare-motor")
         for alpha in (0.0, COPPER_COEFFICIENT)
     ],
     ids=lambda cfg: f"{cfg.model}-{cfg.copper_coefficient}",
@@ -130,7 +130,7 @@ def _one_node_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> S
     return slope
 
 
-def _two_node_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> Slope:
+def _bare_motor_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> Slope:
     d = motor.two_node
     c_w = d.time_constant_winding / d.resistance_winding_housing
     c_h = d.time_constant_housing / d.resistance_housing_ambient
@@ -145,6 +145,30 @@ def _two_node_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> S
     return slope
 
 
+def _two_node_slope(motor: Motor, alpha: float, ambient: float, tau: float) -> Slope:
+    """The identified motor, its winding apart [xu2012]."""
+    d, w = motor.one_node, motor.two_node
+    R_wh = w.resistance_winding_housing
+    c_w = w.time_constant_winding / R_wh
+    c_h = d.heat_capacity - c_w - c_w * d.conductance * R_wh
+
+    def slope(_: float, x: FloatArray) -> list[float]:
+        growth = 1.0 + alpha * (x[0] - d.ambient_degc)
+        power = d.resistance * (tau / d.torque_constant) ** 2 * growth
+        flow = (x[0] - x[1]) / R_wh
+        loss = d.conductance * (x[1] - ambient)
+        return [(power - flow) / c_w, (flow - loss) / c_h, power]
+
+    return slope
+
+
+SLOPES = {
+    "one-node": _one_node_slope,
+    "two-node": _two_node_slope,
+    "bare-motor": _bare_motor_slope,
+}
+
+
 @every_model
 @every_copper
 @pytest.mark.parametrize("ambient", [27.0, 15.0])
@@ -157,7 +181,7 @@ def test_a_long_step_agrees_with_an_ode_solver(
     heating.reset(start)
     heating.advance(tau**2, 700.0)
     for i, motor in enumerate(MOTORS):
-        make = _one_node_slope if model == "one-node" else _two_node_slope
+        make = SLOPES[model]
         nodes = 1 if model == "one-node" else 2
         solution = solve_ivp(
             make(motor, alpha, ambient, tau[i]),
@@ -193,6 +217,54 @@ def test_a_misaligned_ankle_rises_by_47_kelvin_in_15_minutes() -> None:
     assert heating.temperature[0] - 27.0 == pytest.approx(47.0, abs=0.5)
 
 
+def test_two_nodes_are_one_in_the_steady_state() -> None:
+    one, two = _heating("one-node", 0.0), _heating("two-node", 0.0)
+    square = np.array([1.5, 2.0, 0.9]) ** 2
+    steady = one.steady_state(square)
+    assert_allclose(two.steady_state(square), steady, rtol=RTOL_EXACT)
+    assert_allclose(two.joule_power(square), one.joule_power(square))
+    assert_allclose(two.torque_constant, one.torque_constant)
+
+
+def test_two_nodes_are_one_when_slow() -> None:
+    """A power that rises for ever: the lag C/λ is the same, hence the temperatures."""
+    one, two = _heating("one-node", 0.0), _heating("two-node", 0.0)
+    step_s = 1.0
+    for k in range(40_000):  # s, 18 time constants of the slowest motor
+        square = np.full(N, 1e-5 * (k + 0.5) * step_s)
+        one.advance(square, step_s)
+        two.advance(square, step_s)
+    rise = one.temperature - one.ambient
+    assert (rise > 1.0).all()
+    assert_allclose(two.temperature, one.temperature, rtol=0.0, atol=1e-5)
+
+
+def test_two_nodes_part_from_one_by_the_delay_of_the_winding() -> None:
+    """A joint held for 15 minutes: the housing lags, the winding is hotter by P R_wh.
+
+    1.84 N·m in a pitch joint of the leg.
+    """
+    one, two = _heating("one-node", 0.0), _heating("two-node", 0.0)
+    square = np.full(N, 1.84**2)
+    apart = []
+    for _ in range(900):
+        one.advance(square, 1.0)
+        two.advance(square, 1.0)
+        apart.append(np.abs(two.temperature - one.temperature))
+    assert np.max(apart) < 0.6  # of 47 K, 45 s after the load came
+    assert np.max(apart[-1]) < 0.25
+    power = two.joule_power(square)
+    R_wh = np.array([m.two_node.resistance_winding_housing for m in MOTORS])
+    assert_allclose(two.winding - two.temperature, power * R_wh, rtol=0.1)
+
+
+def test_a_winding_larger_than_its_motor_is_refused() -> None:
+    heavy = dataclasses.replace(LEG_MOTOR, time_constant_winding=400.0)
+    robot = SimpleNamespace(motors=[_motor("Knee", 130.0, 0.02, LEG_PITCH, heavy)])
+    with pytest.raises(BadInput, match=r"motor Knee: its winding has 100 J/K"):
+        make_heating(cast(Robot, robot), HeatingCfg(model="two-node"))
+
+
 CHECK_VALUES = (
     (0, 1.0, 0.82, (39, 35), None),
     (0, 1.5, 1.84, (58, 50), None),
@@ -209,11 +281,11 @@ CHECK_VALUES = (
 housing in the end in °C, and the second in which the winding has 76 °C."""
 
 
-def test_two_node_reproduces_the_derived_check_values() -> None:
+def test_a_bare_motor_reproduces_the_derived_check_values() -> None:
     """With copper feedback [nao-thermal]; each is a motor of its own."""
     motors, torques, powers, ends, times = zip(*CHECK_VALUES, strict=True)
     robot = SimpleNamespace(motors=[MOTORS[motor] for motor in motors])
-    cfg = HeatingCfg(model="two-node", copper_coefficient=0.00393)
+    cfg = HeatingCfg(model="bare-motor", copper_coefficient=0.00393)
     heating = make_heating(cast(Robot, robot), cfg)
     square = np.array(torques) ** 2
     assert_allclose(heating.joule_power(square), powers, rtol=0.0, atol=0.006)
@@ -375,7 +447,7 @@ def test_steady_state_is_where_a_long_time_leads(
     square = np.array([1.5, 2.0, 0.9]) ** 2
     heating.advance(square, 1e6)
     assert_allclose(heating.temperature, heating.steady_state(square), rtol=1e-9)
-    if model == "one-node":
+    if model != "bare-motor":
         loss = np.array([m.one_node.conductance for m in MOTORS])
     else:
         loss = 1.0 / np.array([m.two_node.resistance_housing_ambient for m in MOTORS])
@@ -385,7 +457,7 @@ def test_steady_state_is_where_a_long_time_leads(
 
 def test_copper_feedback_runs_away_beyond_its_torque() -> None:
     """The pitch motor has no equilibrium above about 4.4 N·m [nao-thermal]."""
-    heating = _heating("two-node", COPPER_COEFFICIENT)
+    heating = _heating("bare-motor", COPPER_COEFFICIENT)
     d = LEG_MOTOR
     total = d.resistance_winding_housing + d.resistance_housing_ambient
     edge = 130.85 / math.sqrt(d.joule_constant * COPPER_COEFFICIENT * total)
@@ -430,7 +502,7 @@ def test_restore_continues_bit_for_bit(model: HeatingModel, alpha: float) -> Non
 def test_power_is_resistance_times_square_of_current(model: HeatingModel) -> None:
     heating = _heating(model, 0.0)
     tau = np.array([-1.2, 2.0, 0.4])
-    if model == "one-node":
+    if model != "bare-motor":
         resistance = np.array([m.one_node.resistance for m in MOTORS])
     else:
         resistance = np.array([m.terminal_resistance for m in MOTORS])
