@@ -15,7 +15,7 @@ LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 # All that a user may want; `reference` and `dev` are for tests, few have `rerun`.
-RUN_EXTRAS := cluster export live naoqi report server speech video
+RUN_EXTRAS := cluster export live mujoco naoqi report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
 PACKAGES := models controllers sim experiments
 CHECKED := $(wildcard $(PACKAGES) tests docs examples benchmarks)

@@ -114,6 +114,9 @@ PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=Fal
 
 GroundFriction = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
 """Coulomb coefficient of soles on the ground."""
+EngineName = Literal["pybullet", "mujoco"]
+"""Of the physics engine."""
+
 SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
 """By which the ground rises towards +x."""
 Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from models import BadInput, Posture, Robot, TestbedError
-from sim.engine.bullet import rotation_from_quaternion
-from sim.engine.bullet_engine import Engine
+from sim.engine import make_engine
+from sim.engine.interface import Engine, rotation_from_quaternion
 from sim.engine.world import WorldCfg
 from sim.recording.channels import Channel
 from sim.recording.recorder import LastSecond
@@ -154,7 +154,7 @@ def check_start(robot: Robot, world: WorldCfg, posture: str) -> None:
     """
     if not world.obstacles:
         return
-    engine = Engine(robot, replace(world, gui=False))
+    engine = make_engine(robot, replace(world, gui=False))
     try:
         place_at_rest(engine, robot, robot.posture(posture))
         check_clear(engine)
@@ -206,7 +206,7 @@ class Body:
         self._robot = robot
         self._misalignment = misalignment
         self._uses_engine_motors = servo.kind == "pybullet"
-        self.engine = Engine(robot, world)
+        self.engine = make_engine(robot, world)
         dt = world.physics_dt
         # Angles, velocities and joint torques side by side: one copy keeps all three.
         self._row = np.zeros(3 * len(robot.joints))

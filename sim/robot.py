@@ -24,7 +24,7 @@ from controllers.interface.robot_interface import (
 from models import BadInput, Robot
 from sim.body import Body
 from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
-from sim.engine.bullet_engine import Contact, Engine, ObstacleContact
+from sim.engine.interface import Contact, Engine, FeatureMissing, ObstacleContact
 from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
@@ -58,6 +58,17 @@ class SimulationCfg:
     """Start temperature of all other motors, in °C."""
     seed: int = 0
     """Seed of all noise."""
+
+    def __post_init__(self) -> None:
+        """Refuse motors that the engine has not.
+
+        Raises:
+            FeatureMissing: PyBullet's own motors are asked for in another engine.
+        """
+        if self.servo.kind == "pybullet" and self.world.engine != "pybullet":
+            raise FeatureMissing(
+                self.world.engine, "servo 'pybullet'", "use --servo torque"
+            )
 
 
 def misalignment_of(robot: Robot, degrees: Mapping[str, float]) -> FloatArray:
@@ -138,7 +149,7 @@ class Snapshot:
 
 
 class SimulatedRobot:
-    """A robot in PyBullet; implements `RobotInterface`.
+    """A robot in a physics engine; implements `RobotInterface`.
 
     Use: construct (the robot stands in the posture, set-points at its encoder
     readings, stiffness 1), then `write`, `step`, `read` in turn; `close` at the end.

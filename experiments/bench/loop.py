@@ -42,7 +42,7 @@ from experiments.closed_loop.loop import (
 from experiments.closed_loop.recording import RunRecording
 from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot, TestbedError
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.world import ticks_of
 from sim.recording.run_folder import plain_name
 from sim.robot import SimulatedRobot, SimulationCfg, Snapshot

@@ -33,7 +33,6 @@ from experiments.bench.trials import (
 from experiments.common.drawing.plain_table import plain_table
 from experiments.common.options import STDOUT, check_json_file, json_text, write_json
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from sim.engine.bullet import ENGINE_VERSION
 
 LONGEST_S = 600.0
 
@@ -97,6 +96,8 @@ class Machine:
     @classmethod
     def here(cls) -> "Machine":
         """Return this one."""
+        from sim.engine.bullet import ENGINE_VERSION  # noqa: PLC0415  # may be missing
+
         return cls(
             cores=os.cpu_count() or 1,
             load_average=os.getloadavg()[0],

@@ -31,7 +31,7 @@ from controllers.heat_minimization.standing_problem import (
 from controllers.stiffness.dynamics import Dynamics
 from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
 from models import BadInput, Robot
-from sim.engine.bullet import rotation_from_quaternion
+from sim.engine.interface import rotation_from_quaternion
 from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]

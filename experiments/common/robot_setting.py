@@ -22,6 +22,7 @@ from models import BadInput, Robot, default_robot_folder
 from models.values import (
     AirCelsius,
     Celsius,
+    EngineName,
     FrictionScale,
     Gravity,
     GroundFriction,
@@ -162,6 +163,17 @@ class RobotSetting:
     """In m/s²."""
     solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops."""
+    engine: Annotated[
+        EngineName | None,
+        Asked(
+            "engine",
+            "Physics engine: pybullet, or mujoco, which needs the extra of that name; "
+            "default: pybullet where it is installed.",
+        ),
+        Told(only_given=True),
+    ] = None
+    """Physics engine, `pybullet` or `mujoco`; absent: PyBullet where it is
+    installed."""
     servo: Annotated[
         str,
         Asked(
@@ -281,7 +293,11 @@ class RobotSetting:
             BadInput: a value is out of its range.
         """
         from sim.engine.obstacles import obstacles_of  # noqa: PLC0415  # heavy
-        from sim.engine.world import Payload, WorldCfg  # noqa: PLC0415  # heavy
+        from sim.engine.world import (  # noqa: PLC0415  # heavy
+            Payload,
+            WorldCfg,
+            default_engine,
+        )
         from sim.robot import SimulationCfg  # noqa: PLC0415
         from sim.servo import ServoCfg  # noqa: PLC0415
         from sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
@@ -290,6 +306,7 @@ class RobotSetting:
         loads = starmap(Payload.at, self.payload_kg.items())
         return SimulationCfg(
             world=WorldCfg(
+                engine=self.engine or default_engine(),
                 physics_dt=self.physics_dt,
                 gravity=self.gravity,
                 slope_deg=self.slope_deg,

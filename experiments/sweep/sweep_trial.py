@@ -45,6 +45,7 @@ SETTING = (
     "other_start_degc",
     "gear_friction",
     "ambient_degc",
+    "engine",
     "heating",
     "protection",
     "servo",

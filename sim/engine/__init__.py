@@ -1,1 +1,20 @@
-"""The one room that speaks to PyBullet: a world, a ground, a robot."""
+"""The one room that speaks to physics engines: a world, a ground, a robot."""
+
+from models import Robot
+from sim.engine.interface import Engine
+from sim.engine.world import WorldCfg
+
+
+def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
+    """Return the engine that `cfg.engine` names, with the robot loaded.
+
+    Raises:
+        BadInput: its library is not installed, or it lacks a feature asked for.
+    """
+    if cfg.engine == "mujoco":
+        from sim.engine.mujoco_engine import MujocoEngine  # noqa: PLC0415  # heavy
+
+        return MujocoEngine(robot, cfg)
+    from sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # heavy
+
+    return BulletEngine(robot, cfg)

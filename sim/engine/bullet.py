@@ -8,10 +8,9 @@ It prints at import and while it loads: that is kept away from the output of a c
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
+from models import BadInput
 
 
 @contextlib.contextmanager
@@ -49,17 +48,15 @@ def dropped_output() -> Iterator[None]:
             os.close(descriptor)
 
 
-with dropped_output():  # it greets on stdout
-    import pybullet as p
-
-FloatArray = NDArray[np.float64]
+try:
+    with dropped_output():  # it greets on stdout
+        import pybullet as p
+except ImportError as error:
+    raise BadInput(
+        "engine 'pybullet' needs the library PyBullet, which is not installed (it has "
+        "no wheels for Python 3.12 and later); use --engine mujoco."
+    ) from error
 
 ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
 
-
-def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
-    """Return the (3, 3) rotation matrix of a quaternion x y z w."""
-    return np.array(p.getMatrixFromQuaternion(quaternion)).reshape(3, 3)
-
-
-__all__ = ["ENGINE_VERSION", "p", "rotation_from_quaternion"]
+__all__ = ["ENGINE_VERSION", "p"]

@@ -7,7 +7,7 @@ quaternions are x y z w. Joint arrays follow `Robot.joints`.
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,41 +15,19 @@ from numpy.typing import NDArray
 
 from models import Robot
 from sim.engine import view
-from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
+from sim.engine.bullet import p, stdout_to_stderr
+from sim.engine.interface import (
+    TOUCHING,
+    Contact,
+    ObstacleContact,
+    rotation_from_quaternion,
+    sum_by_pair,
+)
 from sim.engine.loading import ROBOT, Ground, lay, load
 from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """One point at which a link touches the ground."""
-
-    link: str
-    position: tuple[float, float, float]
-    """In the world, in m."""
-    force: FloatArray
-    """(3,) force of the ground on the robot, in the world, in N."""
-    normal_force: float
-    """Part of it along the ground's normal, in N."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObstacleContact:
-    """One point at which a link touches an obstacle."""
-
-    obstacle: str
-    link: str
-    position: tuple[float, float, float]
-    """In the world, in m."""
-    force: FloatArray
-    """(3,) force of the obstacle on the robot, in the world, in N."""
-
-
-TOUCHING = 1e-4
-"""What stands in an obstacle by no more is beside it, in m."""
 
 
 def _force(row: Sequence[Any]) -> FloatArray:
@@ -62,8 +40,8 @@ def _force(row: Sequence[Any]) -> FloatArray:
     return force
 
 
-class Engine:
-    """A PyBullet client with a ground and one robot.
+class BulletEngine:
+    """A PyBullet client with a ground and one robot; see `sim.engine.interface`.
 
     Use: `place` once, then for every tick `read_joints`, `apply_torques`, `step`.
     """
@@ -247,11 +225,7 @@ class Engine:
 
     def obstacle_forces(self) -> dict[tuple[str, str], float]:
         """Return who presses against what: obstacle and link to the force in N."""
-        sums: dict[tuple[str, str], FloatArray] = {}
-        for contact in self.obstacle_contacts():
-            pair = contact.obstacle, contact.link
-            sums[pair] = sums.get(pair, 0.0) + contact.force
-        return {pair: float(np.linalg.norm(force)) for pair, force in sums.items()}
+        return sum_by_pair(self.obstacle_contacts())
 
     def overlaps(self) -> dict[tuple[str, str], float]:
         """Return what stands in an obstacle: obstacle and link to how deep, in m."""

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
+from sim.engine.bullet import p, stdout_to_stderr
+from sim.engine.interface import rotation_from_quaternion
 from sim.engine.obstacles import Obstacle
 from sim.engine.urdf import PrincipalInertia, write_bullet_urdf
-from sim.engine.world import Payload
+from sim.engine.world import Payload, slope_quaternion
 
 FloatArray = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class Ground:
         """
         self._client = client
         self._friction = friction
-        quaternion = _slope_quaternion(slope_deg)
+        quaternion = slope_quaternion(slope_deg)
         self.normal = rotation_from_quaternion(quaternion)[:, 2].copy()
         """(3,) unit vector upwards, in the world."""
         shape = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=client)
@@ -56,7 +57,7 @@ class Ground:
             )
             self._friction = friction
             self._renew_contacts()
-        quaternion = _slope_quaternion(slope_deg)
+        quaternion = slope_quaternion(slope_deg)
         p.resetBasePositionAndOrientation(
             self.body, (0.0, 0.0, 0.0), quaternion, physicsClientId=self._client
         )
@@ -77,11 +78,6 @@ class Ground:
             p.performCollisionDetection(physicsClientId=self._client)
 
 
-def _slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
-    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
-    return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
-
-
 OBSTACLE_COLOUR = (0.76, 0.65, 0.5, 1.0)
 """Red, green, blue, opacity: wood."""
 
@@ -98,7 +94,7 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
     yaw = np.deg2rad(obstacle.yaw_deg) / 2.0
     position, quaternion = p.multiplyTransforms(
         (0.0, 0.0, 0.0),
-        _slope_quaternion(slope_deg),
+        slope_quaternion(slope_deg),
         obstacle.position,
         (0.0, 0.0, float(np.sin(yaw)), float(np.cos(yaw))),
     )

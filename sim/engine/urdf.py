@@ -55,22 +55,11 @@ def write_bullet_urdf(
     Raises:
         UnknownName: a payload is on no link with a mass.
     """
-    tree = ET.parse(robot.urdf)
-    root = tree.getroot()
+    root, inertials = loaded_urdf(robot, payloads)
     armature = _armature_of_link(robot, root)
-    inertials = {
-        link.attrib["name"]: inertial
-        for link in root.findall("link")
-        if (inertial := link.find("inertial")) is not None
-    }
-    for payload in payloads:
-        if payload.link not in inertials:
-            known = list(inertials)
-            raise UnknownName("Link", payload.link, known, f"robot {robot.name!r}")
-        _load(inertials[payload.link], payload)
     inertias: dict[str, PrincipalInertia] = {}
     for name, inertial in inertials.items():
-        inertia = _inertia_in_link_axes(inertial) + armature.get(name, 0.0)
+        inertia = inertia_in_link_axes(inertial) + armature.get(name, 0.0)
         moments, axes = np.linalg.eigh(inertia)
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
@@ -82,19 +71,46 @@ def write_bullet_urdf(
     for mesh in root.iter("mesh"):  # the file moves, its meshes stay
         if "://" not in mesh.attrib["filename"]:
             mesh.attrib["filename"] = str(robot.urdf.parent / mesh.attrib["filename"])
-    ET.indent(tree)  # PyBullet cuts long lines
+    ET.indent(root)  # PyBullet cuts long lines
     path = Path(folder) / robot.urdf.name
-    tree.write(path)
+    ET.ElementTree(root).write(path)
     return path, inertias
 
 
-def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
-    """Return J N² a aᵀ for each moved link; coupled joints share one rotor."""
-    share = {
+def loaded_urdf(
+    robot: Robot, payloads: Sequence[Payload]
+) -> tuple[ET.Element, dict[str, ET.Element]]:
+    """Return the root of the URDF with payloads in it, and each link's <inertial>.
+
+    Raises:
+        UnknownName: a payload is on no link with a mass.
+    """
+    root = ET.parse(robot.urdf).getroot()
+    inertials = {
+        link.attrib["name"]: inertial
+        for link in root.findall("link")
+        if (inertial := link.find("inertial")) is not None
+    }
+    for payload in payloads:
+        if payload.link not in inertials:
+            known = list(inertials)
+            raise UnknownName("Link", payload.link, known, f"robot {robot.name!r}")
+        _load(inertials[payload.link], payload)
+    return root, inertials
+
+
+def rotor_inertia(robot: Robot) -> dict[str, float]:
+    """Return J N² in kg·m² for each moved joint; coupled joints share one rotor."""
+    return {
         name: motor.armature / len(motor.joints)
         for motor in robot.motors
         for name in motor.joints
     }
+
+
+def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
+    """Return J N² a aᵀ for each moved link."""
+    share = rotor_inertia(robot)
     tensors: dict[str, FloatArray] = {}
     for joint in root.findall("joint"):
         child = joint.find("child")
@@ -107,7 +123,8 @@ def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
     return tensors
 
 
-def _inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
+def inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
+    """Return a link's inertia (3, 3) about its centre of mass, in link axes."""
     element = inertial.find("inertia")
     if element is None:
         return np.zeros((3, 3))
@@ -129,7 +146,7 @@ def _inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
 
 def _load(inertial: ET.Element, payload: Payload) -> None:
     """Put a payload's mass into a link's."""
-    inertia = _inertia_in_link_axes(inertial)
+    inertia = inertia_in_link_axes(inertial)
     origin, mass = inertial.find("origin"), inertial.find("mass")
     if origin is None:
         origin = ET.SubElement(inertial, "origin")

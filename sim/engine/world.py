@@ -9,7 +9,8 @@ own frame, x right, y up, as in OpenGL; pixels count from the upper left corner.
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import starmap
 from typing import Annotated, Self
 
@@ -20,6 +21,7 @@ from pydantic import Field
 from controllers.interface.checked import Checked, check_value
 from models import BadInput, Robot, UnknownName
 from models.values import (
+    EngineName,
     FloatArray,
     Gravity,
     GroundFriction,
@@ -126,10 +128,23 @@ def payloads_of(robot: Robot, payload_kg: Mapping[str, float]) -> tuple[Payload,
     return loads
 
 
+def slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
+    """Return the orientation x y z w of a ground that rises towards +x."""
+    half = -np.deg2rad(slope_deg) / 2.0  # nose up: minus about y
+    return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
+
+
+def default_engine() -> EngineName:
+    """Return `pybullet`; where that is not installed, `mujoco`."""
+    return "pybullet" if find_spec("pybullet") else "mujoco"
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorldCfg(Checked):
     """What the engine is told before it starts."""
 
+    engine: EngineName = field(default_factory=default_engine)
+    """PyBullet, or MuJoCo, which needs the extra `mujoco`."""
     physics_dt: Annotated[float, Field(ge=SHORTEST_STEP_S, le=0.01)] = 1e-3
     """Physics and servo period in s."""
     gravity: Annotated[Gravity, Field(title="gravity in m/s²")] = 9.81

@@ -32,7 +32,16 @@ channel is, and how a controller shifted set-points, if it did. 1 and 2 are read
 
 META_FILE = "meta.json"
 
-_PACKAGES = ("nao-testbed", "numpy", "scipy", "pybullet", "pin", "numba", "pyarrow")
+_PACKAGES = (
+    "nao-testbed",
+    "numpy",
+    "scipy",
+    "pybullet",
+    "mujoco-core",
+    "pin",
+    "numba",
+    "pyarrow",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

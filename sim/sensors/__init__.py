@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import READINGS
 from models import Robot
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.world import ticks_of
 from sim.sensors.force_sensors import ForceSensors
 from sim.sensors.inertial_unit import InertialUnit

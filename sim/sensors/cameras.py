@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import Picture
 from models import BadInput, Robot, UnknownName, VideoCamera
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.urdf import rotation_from_rpy
 from sim.engine.world import Camera
 

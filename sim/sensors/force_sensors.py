@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 
 FloatArray = NDArray[np.float64]
 

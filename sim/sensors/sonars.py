@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.urdf import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]

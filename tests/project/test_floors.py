@@ -13,7 +13,15 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
 ENGINE_ROOM = Path("sim/engine")
 ENGINE = ENGINE_ROOM / "bullet.py"
-IMPURE_MODULES = {"pybullet", "time", "datetime", "asyncio", "threading", "socket"}
+IMPURE_MODULES = {
+    "pybullet",
+    "mujoco",
+    "time",
+    "datetime",
+    "asyncio",
+    "threading",
+    "socket",
+}
 IMPURE_CALLS = {"print", "open", "input"}
 IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
 
@@ -81,6 +89,16 @@ def test_only_the_engine_module_imports_pybullet() -> None:
         if names(path, "pybullet") and "pybullet" in imported(tree_of(path))
     }
     assert importers == {ENGINE}
+
+
+def test_only_the_engine_room_imports_mujoco() -> None:
+    importers = {
+        path
+        for package in FLOORS
+        for path in modules(package)
+        if names(path, "mujoco") and "mujoco" in imported(tree_of(path))
+    }
+    assert importers == {ENGINE_ROOM / "mujoco_engine.py"}
 
 
 @pytest.mark.requirement("ST-26")

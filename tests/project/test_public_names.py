@@ -16,7 +16,7 @@ LAZY = (
     "experiments.regression",
     "experiments.server",
 )
-HEAVY = ("pybullet", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
+HEAVY = ("pybullet", "mujoco", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
 
 
 def heavy_after(statement: str) -> set[str]:
@@ -67,4 +67,4 @@ def test_who_needs_no_engine_does_not_wait_for_it(statement: str) -> None:
 
 def test_who_simulates_does_not_wait_for_pandas_or_figures() -> None:
     loaded = heavy_after("from experiments import Loop\nfrom sim import SimulatedRobot")
-    assert loaded == {"pybullet", "numba"}
+    assert loaded == {"numba"}

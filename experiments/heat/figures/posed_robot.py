@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.closed_loop.recording import base_pose_of, recorded_channel
 from models import Robot
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.picture_urdf import write_picture_urdf
 from sim.engine.world import Camera, WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
@@ -94,15 +94,20 @@ def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> Engine:
         robot: any robot; every joint gets a drum.
         pose: in which the drums are measured.
         world: around it; None: level ground.
+
+    Raises:
+        BadInput: PyBullet, which draws the pictures, is not installed.
     """
+    from sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # may be missing
+
     where = (pose.q, pose.base_position, pose.base_quaternion)
-    plain = Engine(robot, WorldCfg())
+    plain = BulletEngine(robot, WorldCfg())
     plain.place(*where)
     frames = {link.name: plain.link_pose(link.name) for link in robot.links}
     plain.close()
     with TemporaryDirectory() as folder:
         dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
-        engine = Engine(dressed, world or WorldCfg())
+        engine = BulletEngine(dressed, world or WorldCfg())
     engine.hide_ground()
     engine.place(*where)
     return engine

@@ -31,7 +31,7 @@ from experiments.heat.figures.robot_view import (
     lamp,
 )
 from experiments.report.replay.motion import Motion
-from sim.engine.bullet_engine import Engine
+from sim.engine.interface import Engine
 from sim.engine.picture_urdf import drum_of
 from sim.engine.world import Camera, Rendering, WorldCfg
 

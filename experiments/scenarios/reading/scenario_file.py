@@ -59,6 +59,7 @@ else:
             "start_degc",
             "other_start_degc",
             "protection",
+            "engine",
             "heating",
             "ambient_degc",
             "gear_friction",

@@ -27,7 +27,7 @@ from models import (
     default_robot_folder,
     load_robot,
 )
-from sim.engine.bullet_engine import Engine
+from sim.engine.bullet_engine import BulletEngine
 
 TINY = BenchCfg(
     seconds=0.5,
@@ -152,9 +152,9 @@ def test_another_world_is_not_compared_with_the_loop(
     nao: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bare engine must repeat the loop's block bit for bit."""
-    apply_torques = Engine.apply_torques
+    apply_torques = BulletEngine.apply_torques
 
-    def disturbed(engine: Engine, torques: list[list[float]]) -> float:
+    def disturbed(engine: BulletEngine, torques: list[list[float]]) -> float:
         for torque in torques:
             apply_torques(engine, [(1.0 - 1e-6) * t for t in torque])
             engine.step()

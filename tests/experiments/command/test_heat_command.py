@@ -12,7 +12,7 @@ from PIL import Image
 from controllers import registry
 from controllers.interface.controller import FixedStiffness, Limits
 from controllers.interface.robot_interface import Observation
-from sim.engine.bullet_engine import Engine
+from sim.engine.bullet_engine import BulletEngine
 from sim.recording.run_folder import Run as RunFolder
 from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch, Run
@@ -206,17 +206,19 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     controller: str,
 ) -> None:
     after_ticks = 700
-    read_joints, calls = Engine.read_joints, [0]
-    robots: list[Engine] = []  # the second one stands for the picture
+    read_joints, calls = BulletEngine.read_joints, [0]
+    robots: list[BulletEngine] = []  # the second one stands for the picture
 
-    def broken(self: Engine, q: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+    def broken(
+        self: BulletEngine, q: NDArray[np.float64], v: NDArray[np.float64]
+    ) -> None:
         read_joints(self, q, v)
         robots.append(self)
         calls[0] += self is robots[0]
         if self is robots[0] and calls[0] > after_ticks:
             q[4] = np.nan
 
-    monkeypatch.setattr(Engine, "read_joints", broken)
+    monkeypatch.setattr(BulletEngine, "read_joints", broken)
     ran = nao_testbed(f"{WALKER} --controllers {controller}")
     assert ran.status == 1
     assert "right_knee" in ran.err
@@ -236,16 +238,16 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
 def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link_twist, calls = Engine.link_twist, []
+    link_twist, calls = BulletEngine.link_twist, []
 
     def broken(
-        self: Engine, link: str
+        self: BulletEngine, link: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         linear, angular = link_twist(self, link)
         calls.append(1)
         return linear, angular * (np.nan if len(calls) > 100 else 1.0)
 
-    monkeypatch.setattr(Engine, "link_twist", broken)
+    monkeypatch.setattr(BulletEngine, "link_twist", broken)
     ran = nao_testbed(f"{WALKER} --controllers smart")
     assert ran.status == 1
     assert "is nan at t = " in ran.err

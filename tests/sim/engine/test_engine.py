@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from models import BadInput, Robot
 from sim.body import Body
 from sim.engine.bullet import p
-from sim.engine.bullet_engine import Engine
+from sim.engine.bullet_engine import BulletEngine
 from sim.engine.urdf import rotation_from_rpy, rpy_from_rotation, write_bullet_urdf
 from sim.engine.world import Payload, WorldCfg
 from sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]
-MakeEngine = Callable[[Robot, WorldCfg], Engine]
+MakeEngine = Callable[[Robot, WorldCfg], BulletEngine]
 
 ATOL_POSE = 1e-6  # m and rad, the engine keeps its base pose to 3e-7
 RTOL_DYNAMICS = 1e-9  # two recursions over 26 bodies, condition about 1e4
@@ -36,10 +36,10 @@ finite_angles = st.floats(-np.pi, np.pi)
 
 @pytest.fixture
 def engine() -> Iterator[MakeEngine]:
-    made: list[Engine] = []
+    made: list[BulletEngine] = []
 
-    def make(robot: Robot, cfg: WorldCfg) -> Engine:
-        made.append(Engine(robot, cfg))
+    def make(robot: Robot, cfg: WorldCfg) -> BulletEngine:
+        made.append(BulletEngine(robot, cfg))
         return made[-1]
 
     yield make
@@ -227,7 +227,7 @@ def test_a_joint_feels_the_reflected_inertia_of_its_rotor(
             assert diagonal[joint] == pytest.approx(oracle.armature()[joint]), name_
 
 
-def flight(world: Engine, oracle: Oracle) -> tuple[float, float]:
+def flight(world: BulletEngine, oracle: Oracle) -> tuple[float, float]:
     """Throw a limp robot with moving joints and let it fly for 0.2 s.
 
     Returns:
@@ -328,7 +328,7 @@ def test_a_window_without_a_display_is_refused(
 ) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     with pytest.raises(BadInput, match="run without --gui"):
-        Engine(two_leg, WorldCfg(gui=True))
+        BulletEngine(two_leg, WorldCfg(gui=True))
 
 
 def test_the_window_shows_the_robot_near_and_no_panels(
@@ -346,7 +346,7 @@ def test_the_window_shows_the_robot_near_and_no_panels(
     monkeypatch.setattr(
         p, "resetDebugVisualizerCamera", lambda **given: looks.append(given)
     )
-    engine = Engine(two_leg, WorldCfg(gui=True))
+    engine = BulletEngine(two_leg, WorldCfg(gui=True))
     assert (p.COV_ENABLE_GUI, 0) in told
     assert (p.COV_ENABLE_DEPTH_BUFFER_PREVIEW, 0) in told
     assert not looks, "the robot has no place yet"

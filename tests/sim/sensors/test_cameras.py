@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from controllers.interface.robot_interface import TakesPictures
 from models import BadInput, Robot, UnknownName
 from sim.engine.bullet import p
+from sim.engine.bullet_engine import BulletEngine
 from sim.engine.urdf import rotation_from_rpy
 from sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
@@ -17,6 +18,7 @@ WIDTH, HEIGHT = 320, 240
 
 
 def put_ball(sim: SimulatedRobot, place: FloatArray, radius: float = 0.02) -> None:
+    assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client
     shape = p.createVisualShape(
         p.GEOM_SPHERE, radius=radius, rgbaColor=[1, 0, 0, 1], physicsClientId=client

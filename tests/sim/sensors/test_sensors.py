@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from controllers.interface.robot_interface import Command, Observation
 from models import BadInput, Robot
-from sim.engine.bullet import rotation_from_quaternion
-from sim.engine.bullet_engine import Engine
+from sim.engine.bullet_engine import BulletEngine
+from sim.engine.interface import rotation_from_quaternion
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg, Sensors
@@ -65,7 +65,7 @@ def sensors_in(
     n = len(robot.joints)
     sensors = Sensors(
         robot,
-        cast(Engine, world),
+        cast(BulletEngine, world),
         cfg,
         np.zeros(n) if misalignment is None else misalignment,
         make_heating(robot, HeatingCfg()).torque_constant,
@@ -429,6 +429,7 @@ def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, cfg, "StandZero")
     sim.write(Command(stiffness=np.zeros(len(nao.joints))))
     engine = sim.engine
+    assert isinstance(engine, BulletEngine)
     quaternion = np.array([0.3, -0.2, 0.5, 0.8])
     quaternion /= np.linalg.norm(quaternion)
     engine.place(nao.posture("StandZero").angles, np.array([0.0, 0.0, 3.0]), quaternion)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from models import Robot
 from sim.engine.bullet import p
-from sim.engine.bullet_engine import Engine
+from sim.engine.bullet_engine import BulletEngine
 from sim.engine.urdf import rotation_from_rpy
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg
@@ -31,6 +31,7 @@ def put_wall(
     turn: float = 0.0,
 ) -> None:
     """Put a wall with its middle `ahead` of the world's origin."""
+    assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client
     size = [0.05, width / 2.0, 0.5]
     shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=size, physicsClientId=client)
@@ -105,7 +106,7 @@ def test_a_slanted_surface_throws_the_sound_away(
 ) -> None:
     """Up to 45 degrees it answers."""
     sonar = np.zeros(2)
-    Sonars(nao, resolution=False).read(cast(Engine, Facets(degrees)), sonar)
+    Sonars(nao, resolution=False).read(cast(BulletEngine, Facets(degrees)), sonar)
     assert_array_equal(sonar, [heard, heard])
 
 

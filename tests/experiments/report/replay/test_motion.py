@@ -28,6 +28,7 @@ from experiments.report.replay.motion import (
 from experiments.report.replay.scene import base_notes
 from experiments.report.run_source import RecordedTrial, read_source
 from models import Robot, load_robot
+from sim.engine.bullet_engine import BulletEngine
 from sim.engine.obstacles import Obstacle
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, Truth
@@ -173,6 +174,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
 def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
     cfg = SimulationCfg(world=WorldCfg(slope_deg=10.0, obstacles=(SHELF,)))
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    assert isinstance(sim.engine, BulletEngine)
     (body,) = sim.engine._obstacles
     p, xyzw = pybullet.getBasePositionAndOrientation(body, sim.engine._client)
     sim.close()

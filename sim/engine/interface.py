@@ -1,0 +1,215 @@
+"""The engine interface: what the simulated robot needs of a physics engine.
+
+PyBullet (`bullet_engine`) and MuJoCo (`mujoco_engine`) implement it;
+`sim.engine.make_engine` chooses by `WorldCfg.engine`.
+
+Frames: everything that leaves this folder is in the world frame (x forward, y left,
+z up), link poses are those of the *link* frame and not of an engine's inertial frame,
+quaternions are x y z w. Joint arrays follow `Robot.joints`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput
+from sim.engine.world import Camera, Rendering, WorldCfg
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One point at which a link touches the ground."""
+
+    link: str
+    position: tuple[float, float, float]
+    """In the world, in m."""
+    force: FloatArray
+    """(3,) force of the ground on the robot, in the world, in N."""
+    normal_force: float
+    """Part of it along the ground's normal, in N."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObstacleContact:
+    """One point at which a link touches an obstacle."""
+
+    obstacle: str
+    link: str
+    position: tuple[float, float, float]
+    """In the world, in m."""
+    force: FloatArray
+    """(3,) force of the obstacle on the robot, in the world, in N."""
+
+
+TOUCHING = 1e-4
+"""What stands in an obstacle by no more is beside it, in m."""
+
+
+class FeatureMissing(BadInput):
+    """An engine lacks a feature that another engine has."""
+
+    def __init__(self, engine: str, feature: str, remedy: str) -> None:
+        """Say which engine lacks what, and what to do."""
+        super().__init__(f"engine {engine!r} has no {feature}; {remedy}.")
+
+
+class Engine(Protocol):
+    """A ground, obstacles and one robot, stepped at the physics rate.
+
+    Use: `place` once, then for every tick `apply_torques`, `step`, `read_joints`.
+    Torques and pushes act in the next step and only in that one.
+    """
+
+    cfg: WorldCfg
+
+    @property
+    def ground_normal(self) -> FloatArray:
+        """(3,) unit vector upwards from the ground, in the world."""
+        ...
+
+    def set_ground(self, friction: float, slope_deg: float) -> None:
+        """Give the ground another Coulomb coefficient and slope (towards +x)."""
+        ...
+
+    def place(
+        self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
+    ) -> None:
+        """Put the robot at rest in a pose: joint angles in rad, base link frame."""
+        ...
+
+    def clearance(self) -> float:
+        """Return the smallest distance of the robot's shapes to the ground, in m."""
+        ...
+
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and quaternion (4,) of the base link frame."""
+        ...
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and rotation (3, 3) of a link frame."""
+        ...
+
+    def link_com(self, link: str) -> FloatArray:
+        """Return the centre of mass (3,) of a link in the world, in m."""
+        ...
+
+    def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        ...
+
+    def contacts(self) -> list[Contact]:
+        """Return where the robot touches the ground, with the force on the robot."""
+        ...
+
+    def obstacle_contacts(self) -> list[ObstacleContact]:
+        """Return where the robot touches obstacles, with the force on the robot."""
+        ...
+
+    def obstacle_forces(self) -> dict[tuple[str, str], float]:
+        """Return who presses against what: obstacle and link to the force in N."""
+        ...
+
+    def overlaps(self) -> dict[tuple[str, str], float]:
+        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        ...
+
+    def normal_load(self, link: str) -> tuple[float, FloatArray]:
+        """Return the sum of normal forces F in N on a link, and of F p (3,) in N·m."""
+        ...
+
+    def cast(
+        self, origin: FloatArray, directions: FloatArray, reach: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return distances (n,) in m and normals (n, 3) where rays (n, 3) end."""
+        ...
+
+    def read_joints(self, q: FloatArray, v: FloatArray) -> None:
+        """Write joint angles in rad and velocities in rad/s into q and v."""
+        ...
+
+    def read_motor_torques(self, tau: FloatArray) -> None:
+        """Write the torques that the engine's own motors gave in the last step."""
+        ...
+
+    def apply_torques(self, tau: Sequence[float]) -> None:
+        """Set the joint torques in N·m of the next step."""
+        ...
+
+    def apply_position_targets(
+        self,
+        target: Sequence[float],
+        velocity: Sequence[float],
+        limit: Sequence[float],
+        position_gain: float,
+        velocity_gain: float,
+    ) -> None:
+        """Set targets (rad, rad/s) and torque limits (N·m) of the engine's motors."""
+        ...
+
+    def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
+        """Push a link with a force (N) at a world position (m) in the next step."""
+        ...
+
+    def step(self) -> None:
+        """Advance the physics by one period."""
+        ...
+
+    def render(self, camera: Camera) -> Rendering:
+        """Return what a camera sees of the robot."""
+        ...
+
+    def photograph(self, camera: Camera) -> NDArray[np.uint8]:
+        """Return what a camera sees of everything, (height, width, 3)."""
+        ...
+
+    def save(self) -> int:
+        """Keep the engine's state in memory and return its number."""
+        ...
+
+    def restore(self, number: int) -> None:
+        """Return to a kept state."""
+        ...
+
+    def forget(self, number: int) -> None:
+        """Release a kept state."""
+        ...
+
+    def close(self) -> None:
+        """Release the engine; may be called twice."""
+        ...
+
+
+def sum_by_pair(
+    contacts: Iterable[ObstacleContact],
+) -> dict[tuple[str, str], float]:
+    """Return obstacle and link to the size of their summed force in N."""
+    sums: dict[tuple[str, str], FloatArray] = {}
+    for contact in contacts:
+        pair = contact.obstacle, contact.link
+        sums[pair] = sums.get(pair, 0.0) + contact.force
+    return {pair: float(np.linalg.norm(force)) for pair, force in sums.items()}
+
+
+def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
+    """Return the (3, 3) rotation matrix of a quaternion x y z w of any length.
+
+    In the order of Bullet's `btMatrix3x3::setRotation`: bit for bit its result.
+    """
+    x, y, z, w = map(float, quaternion)
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    xs, ys, zs = x * s, y * s, z * s
+    wx, wy, wz = w * xs, w * ys, w * zs
+    xx, xy, xz = x * xs, x * ys, x * zs
+    yy, yz, zz = y * ys, y * zs, z * zs
+    return np.array(
+        [
+            [1.0 - (yy + zz), xy - wz, xz + wy],
+            [xy + wz, 1.0 - (xx + zz), yz - wx],
+            [xz - wy, yz + wx, 1.0 - (xx + yy)],
+        ]
+    )

@@ -1,0 +1,407 @@
+"""A MuJoCo model and its state: the engine interface, one step after the other.
+
+MuJoCo computes poses at the begin of a step: what is read between steps is brought up
+to date first (`_refresh`), at no cost to ticks in which nobody asks. Contacts and their
+forces are those of the last step, as PyBullet's are.
+
+It has no window, no pictures and no motors of its own: asked for them it raises
+`FeatureMissing`.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+from sim.engine.interface import (
+    TOUCHING,
+    Contact,
+    FeatureMissing,
+    ObstacleContact,
+    rotation_from_quaternion,
+    sum_by_pair,
+)
+from sim.engine.mjcf import GROUND, write_mjcf
+from sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
+
+try:
+    import mujoco
+except ImportError as error:
+    raise BadInput(
+        "engine 'mujoco' needs the library MuJoCo, which is not installed; "
+        "run: pip install 'nao-testbed[mujoco]'."
+    ) from error
+
+FloatArray = NDArray[np.float64]
+
+ENGINE_VERSION = f"mujoco {mujoco.__version__}"
+NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
+"""Geom groups that rays meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """One contact of a link with something fixed."""
+
+    other: int
+    """Geom of the ground or of a box."""
+    link: int
+    position: FloatArray
+    normal: FloatArray
+    """(3,) towards the robot, in the world."""
+    force: FloatArray
+    """(3,) on the robot, in the world, in N."""
+    normal_force: float
+
+
+class MujocoEngine:
+    """A MuJoCo model with a ground and one robot; see `sim.engine.interface.Engine`."""
+
+    def __init__(self, robot: Robot, cfg: WorldCfg) -> None:
+        """Compile the model.
+
+        Raises:
+            BadInput: the URDF cannot be used.
+            FeatureMissing: a window was asked for.
+        """
+        if cfg.gui:
+            self._lacks("window")
+        self.robot = robot
+        self.cfg = cfg
+        try:
+            self._m: Any = mujoco.MjModel.from_xml_string(write_mjcf(robot, cfg))
+        except ValueError as error:
+            raise BadInput(
+                f"MuJoCo refuses robot {robot.name!r}: {error}; mend its URDF, or use "
+                "--engine pybullet."
+            ) from error
+        m = self._m
+        self._d: Any = mujoco.MjData(m)
+        joints = [m.joint(name) for name in robot.joint_names]
+        self._q_index = np.array([joint.qposadr[0] for joint in joints])
+        self._v_index = np.array([joint.dofadr[0] for joint in joints])
+        self._body = {link.name: m.body(link.name).id for link in robot.links}
+        self._body |= {m.body(i).name: i for i in range(1, m.nbody)}
+        self._base = self._body[robot.base_link]
+        self._ground = m.geom(GROUND).id
+        self._obstacles = {
+            m.geom(f"obstacle:{box.name}").id: box.name for box in cfg.obstacles
+        }
+        fixed = {self._ground, *self._obstacles}
+        self._shapes = [i for i in range(m.ngeom) if i not in fixed]
+        self._touching = [i for i in self._shapes if m.geom_contype[i]]
+        self._is_fixed = np.array([i in fixed for i in range(m.ngeom)])
+        self._tau, self._wrench = self._d.qfrc_applied, self._d.xfrc_applied
+        self._qpos, self._qvel = self._d.qpos, self._d.qvel
+        self._pushed = False
+        self._is_fresh = False
+        self._saved: dict[int, Any] = {}
+        self._next_save = 0
+        self._normal = _up(cfg.slope_deg)
+
+    @property
+    def ground_normal(self) -> FloatArray:
+        """(3,) unit vector upwards from the ground, in the world."""
+        return self._normal
+
+    def set_ground(self, friction: float, slope_deg: float) -> None:
+        """Let the ground be another one from the next step on; units as in `WorldCfg`.
+
+        It turns about the world's origin: little by little under a robot that stands.
+        """
+        x, y, z, w = slope_quaternion(slope_deg)
+        self._m.geom_friction[self._ground, 0] = friction
+        self._m.geom_quat[self._ground] = (w, x, y, z)
+        self._normal = _up(slope_deg)
+        self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
+        self._is_fresh = False
+
+    # -- state --------------------------------------------------------------------
+
+    def place(
+        self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
+    ) -> None:
+        """Put the robot at rest in a pose: joint angles in rad, base link frame."""
+        x, y, z, w = base_quaternion
+        mujoco.mj_resetData(self._m, self._d)
+        if self.robot.has_legs:
+            self._qpos[:3] = base_position
+            self._qpos[3:7] = (w, x, y, z)
+        else:
+            self._m.body_pos[self._base] = base_position
+            self._m.body_quat[self._base] = (w, x, y, z)
+        self._qpos[self._q_index] = q
+        self._is_fresh = False
+
+    def _refresh(self) -> None:
+        """Bring poses and velocities of bodies up to date with the joints."""
+        if not self._is_fresh:
+            mujoco.mj_kinematics(self._m, self._d)
+            mujoco.mj_comPos(self._m, self._d)
+            mujoco.mj_comVel(self._m, self._d)
+            self._is_fresh = True
+
+    def clearance(self) -> float:
+        """Return the smallest distance of the robot's shapes to the ground, in m.
+
+        The support of a shape in the direction -n, n the ground's normal: exact for a
+        plane through the origin. Negative where a shape sinks in.
+        """
+        self._refresh()
+        lowest = [self._height(shape) for shape in self._touching]
+        return min(lowest, default=float("inf"))
+
+    def _height(self, shape: int) -> float:
+        """Return the least distance of a shape to the ground's plane, in m."""
+        m, n = self._m, self._normal
+        centre = float(self._d.geom_xpos[shape] @ n)
+        along = self._d.geom_xmat[shape].reshape(3, 3).T @ n
+        size, kind = m.geom_size[shape], m.geom_type[shape]
+        if kind == mujoco.mjtGeom.mjGEOM_BOX:
+            return centre - float(np.abs(along) @ size)
+        if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+            return centre - float(size[0])
+        if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+            return centre - float(size[0] + size[1] * abs(along[2]))
+        if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+            across = np.hypot(along[0], along[1])
+            return centre - float(size[0] * across + size[1] * abs(along[2]))
+        mesh = m.geom_dataid[shape]
+        start, count = m.mesh_vertadr[mesh], m.mesh_vertnum[mesh]
+        return centre + float((m.mesh_vert[start : start + count] @ along).min())
+
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and quaternion (4,) of the base link frame."""
+        self._refresh()
+        w, x, y, z = self._d.xquat[self._base]
+        return self._d.xpos[self._base].copy(), np.array([x, y, z, w])
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and rotation (3, 3) of a link frame."""
+        self._refresh()
+        body = self._body[link]
+        return self._d.xpos[body].copy(), self._d.xmat[body].reshape(3, 3).copy()
+
+    def link_com(self, link: str) -> FloatArray:
+        """Return the centre of mass (3,) of a link in the world, in m."""
+        self._refresh()
+        com: FloatArray = self._d.xipos[self._body[link]].copy()
+        return com
+
+    def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        self._refresh()
+        twist = np.empty(6)
+        mujoco.mj_objectVelocity(
+            self._m, self._d, mujoco.mjtObj.mjOBJ_BODY, self._body[link], twist, 0
+        )
+        return twist[3:], twist[:3]
+
+    def _touches(self) -> Iterator[_Touch]:
+        """Yield the contacts of the last step, their forces those on the robot."""
+        m, d = self._m, self._d
+        f = np.empty(6)
+        for number in range(d.ncon):
+            contact = d.contact[number]
+            first, second = contact.geom
+            mujoco.mj_contactForce(m, d, number, f)
+            frame = contact.frame.reshape(3, 3)  # row 0 from first to second
+            force, normal = f[:3] @ frame, frame[0].copy()
+            if self._is_fixed[second]:  # the force is that on the second
+                first, second, force, normal = second, first, -force, -normal
+            yield _Touch(
+                int(first),
+                int(m.geom_bodyid[second]),
+                contact.pos.copy(),
+                normal,
+                force,
+                float(f[0]),
+            )
+
+    def contacts(self) -> list[Contact]:
+        """Return where the robot touches the ground, with the force on the robot."""
+        return [
+            Contact(self._name(t), _tuple(t.position), t.force, t.normal_force)
+            for t in self._touches()
+            if t.other == self._ground
+        ]
+
+    def obstacle_contacts(self) -> list[ObstacleContact]:
+        """Return where the robot touches obstacles, with the force on the robot."""
+        return [
+            ObstacleContact(
+                self._obstacles[t.other], self._name(t), _tuple(t.position), t.force
+            )
+            for t in self._touches()
+            if t.other != self._ground
+        ]
+
+    def obstacle_forces(self) -> dict[tuple[str, str], float]:
+        """Return who presses against what: obstacle and link to the force in N."""
+        return sum_by_pair(self.obstacle_contacts()) if self._obstacles else {}
+
+    def _name(self, touch: _Touch) -> str:
+        name: str = self._m.body(touch.link).name
+        return name
+
+    def overlaps(self) -> dict[tuple[str, str], float]:
+        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        self._refresh()
+        found: dict[tuple[str, str], float] = {}
+        for box, name in self._obstacles.items():
+            for shape in self._touching:
+                between = np.empty(6)
+                depth = -mujoco.mj_geomDistance(
+                    self._m, self._d, shape, box, 0.01, between
+                )
+                pair = name, self._m.body(self._m.geom_bodyid[shape]).name
+                if depth > found.get(pair, TOUCHING):
+                    found[pair] = depth
+        return found
+
+    def normal_load(self, link: str) -> tuple[float, FloatArray]:
+        """Return the load on a link along the ground's normal.
+
+        Of an obstacle its part f_i n_i · n along the ground's normal n, where it pushes
+        upwards.
+
+        Returns:
+            Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
+            contact points p_i in the world.
+        """
+        body = self._body[link]
+        force, moment = 0.0, np.zeros(3)
+        for touch in self._touches():
+            if touch.link != body:
+                continue
+            f = touch.normal_force
+            if touch.other != self._ground:
+                f *= max(0.0, float(self._normal @ touch.normal))
+            force += f
+            moment += f * touch.position
+        return force, moment
+
+    def cast(
+        self, origin: FloatArray, directions: FloatArray, reach: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how far rays run until they meet what is not the robot.
+
+        Args:
+            origin: (3,) in the world, in m.
+            directions: (n, 3) unit vectors.
+            reach: where they end, in m.
+
+        Returns:
+            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
+            of what is met, away from it; 0 where that is nothing.
+        """
+        self._refresh()
+        n = len(directions)
+        distance, normals = np.full(n, reach), np.zeros((n, 3))
+        geom, normal = np.array([-1], dtype=np.int32), np.empty(3)
+        for i, direction in enumerate(directions):
+            far = mujoco.mj_ray(
+                self._m,
+                self._d,
+                origin,
+                np.ascontiguousarray(direction),
+                NOT_THE_ROBOT,
+                1,
+                -1,
+                geom,
+                normal,
+            )
+            if 0.0 <= far < reach:
+                distance[i], normals[i] = far, normal
+        return distance, normals
+
+    # -- the loop -----------------------------------------------------------------
+
+    def read_joints(self, q: FloatArray, v: FloatArray) -> None:
+        """Write joint angles in rad and velocities in rad/s into q and v."""
+        self._qpos.take(self._q_index, out=q, mode="clip")
+        self._qvel.take(self._v_index, out=v, mode="clip")
+
+    def apply_torques(self, tau: Sequence[float]) -> None:
+        """Set the joint torques in N·m of the next step (and only of that one)."""
+        self._tau[self._v_index] = tau
+
+    def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
+        """Push a link with a force (N) at a world position (m) in the next step."""
+        arm = position - self.link_com(link)
+        wrench = self._wrench[self._body[link]]
+        wrench[:3] += force
+        wrench[3:] += np.cross(arm, force)
+        self._pushed = True
+
+    def step(self) -> None:
+        """Advance the physics by one period."""
+        mujoco.mj_step(self._m, self._d)
+        self._tau[:] = 0.0
+        if self._pushed:
+            self._wrench[:] = 0.0
+            self._pushed = False
+        self._is_fresh = False
+
+    # -- snapshots, end -----------------------------------------------------------
+
+    def save(self) -> int:
+        """Keep the engine's state in memory and return its number."""
+        self._next_save += 1
+        self._saved[self._next_save] = copy.copy(self._d)
+        return self._next_save
+
+    def restore(self, number: int) -> None:
+        """Return to a kept state."""
+        mujoco.mj_copyData(self._d, self._m, self._saved[number])
+        self._is_fresh = False
+
+    def forget(self, number: int) -> None:
+        """Release a kept state."""
+        del self._saved[number]
+
+    def close(self) -> None:
+        """Release the kept states; may be called twice."""
+        self._saved.clear()
+
+    # -- what it lacks ------------------------------------------------------------
+
+    def _lacks(self, feature: str) -> NoReturn:
+        raise FeatureMissing("mujoco", feature, "use --engine pybullet for it")
+
+    def read_motor_torques(self, tau: FloatArray) -> None:  # noqa: ARG002
+        """Refuse: there are no motors of its own."""
+        self._lacks("position motors of its own (--servo pybullet)")
+
+    def apply_position_targets(
+        self,
+        target: Sequence[float],  # noqa: ARG002
+        velocity: Sequence[float],  # noqa: ARG002
+        limit: Sequence[float],  # noqa: ARG002
+        position_gain: float,  # noqa: ARG002
+        velocity_gain: float,  # noqa: ARG002
+    ) -> None:
+        """Refuse: there are no motors of its own."""
+        self._lacks("position motors of its own (--servo pybullet)")
+
+    def render(self, camera: Camera) -> Rendering:  # noqa: ARG002
+        """Refuse: it draws nothing."""
+        self._lacks("pictures")
+
+    def photograph(self, camera: Camera) -> NDArray[np.uint8]:  # noqa: ARG002
+        """Refuse: it draws nothing."""
+        self._lacks("pictures")
+
+
+def _up(slope_deg: float) -> FloatArray:
+    """Return the ground's normal (3,) in the world."""
+    return rotation_from_quaternion(slope_quaternion(slope_deg))[:, 2].copy()
+
+
+def _tuple(position: FloatArray) -> tuple[float, float, float]:
+    x, y, z = position.tolist()
+    return x, y, z
