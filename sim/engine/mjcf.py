@@ -6,9 +6,10 @@ no armature and carries J N² in the links, see `sim.engine.urdf`: the same for 
 joint's own motion, not for the turning of the whole body.)
 
 Contacts: an elliptic friction cone, `impratio` 100, nearly rigid (`RIGIDITY`) with a
-time constant of 4 ms, and a no-slip pass after the solver. With MuJoCo's default contacts pressing feet creep
-and the torques of a standing robot drift. A contact takes the friction of the ground
-or box alone (`priority`), as the product of PyBullet does with soles of friction 1.
+time constant of 4 ms, and a no-slip pass after the solver. Without that pass pressing
+feet creep and the torques of a standing robot drift. A contact takes the friction of
+the ground or box alone (`priority`), as the product of PyBullet does with soles of
+friction 1.
 Links of the robot never touch each other.
 """
 
@@ -33,11 +34,10 @@ FloatArray = NDArray[np.float64]
 CONTACT_TIME_S = 0.004
 """Time constant of a contact (`solref`), four physics steps of 1 ms."""
 RIGIDITY = (0.99, 0.999, 1e-4)
-"""Impedance of a contact (`solimp`): at no depth, at most, and the depth in m over which
-it grows. MuJoCo's default (0.9, 0.95, 1 mm) lets soles sink in by some 10 µm more on
-the side that bears, which tilts them: with the calibration errors of the preset
-`document` that alters a leg's torques by up to 0.03 N·m; with this one they are within
-0.003 N·m of PyBullet's."""
+"""Impedance of a contact (`solimp`): at no depth, at most, and the depth in m over
+which it grows. MuJoCo's default (0.9, 0.95, 1 mm) lets soles sink in and tilt: with the
+calibration errors of the preset `document` that alters a leg's torques by up to
+0.03 N·m; with this one they are within 0.003 N·m of PyBullet's."""
 IMPRATIO = 100
 """Stiffness of friction over that of the normal direction."""
 NOSLIP_ITERATIONS = 20
