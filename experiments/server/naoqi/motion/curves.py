@@ -6,7 +6,7 @@ are those of Fritsch and Carlson (0 where the direction changes, else the harmon
 of the neighbouring slopes).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,8 @@ Curve = Callable[[float], float]
 """Angle in rad after a time in s."""
 PEAK = 1.5
 """Peak speed of a cubic from rest to rest over its mean speed."""
+LEAST_FRACTION = 1e-3
+"""Of a joint's largest speed, on a way that all joints end together."""
 BEZIER_SAMPLES = 40
 """Points of a piece; between them the curve is straight."""
 
@@ -117,3 +119,22 @@ def check_times(joint: str, times: Sequence[float]) -> None:
                 f"times of {joint} are not increasing from 0: {time_s:g} s comes after "
                 f"{before:g} s."
             )
+
+
+def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float]:
+    """Return fractions of the largest speeds with which joints arrive at once.
+
+    The slowest joint has the fraction that was asked for. Joints that arrived one
+    after another would let the robot topple on the way of its torso.
+
+    Args:
+        fastest_s: joint to the time in s that it needs at its largest speed.
+        fraction: of the largest speed, in ]0, 1].
+    """
+    longest_s = max(fastest_s.values(), default=0.0)
+    if longest_s <= 0.0:
+        return dict.fromkeys(fastest_s, fraction)
+    return {
+        joint: max(fraction * one_s / longest_s, LEAST_FRACTION)
+        for joint, one_s in fastest_s.items()
+    }

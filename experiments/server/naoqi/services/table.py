@@ -37,7 +37,8 @@ from experiments.server.naoqi.services.sensors import (
     ALTouch,
     Senses,
 )
-from experiments.server.naoqi.services.stubs import STUBS, refusing_services
+from experiments.server.naoqi.services.stubs.refusing import refusing_services
+from experiments.server.naoqi.services.stubs.storing import STUBS
 
 SERVICES: tuple[type[Service], ...] = (
     ALMotion,

@@ -1,20 +1,24 @@
 """ALMotion: places of parts of the body, and ways of arms, head and torso to places."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from experiments.server.naoqi.arguments import Names, Value, number, whole
-from experiments.server.naoqi.motion.curves import Timed, check_times, through
+from experiments.server.naoqi.motion.curves import Timed, check_times, through, together
 from experiments.server.naoqi.motion.engine import check_fraction
-from experiments.server.naoqi.service import Blocks, NotSimulated, Service, ended
-from experiments.server.naoqi.services.motion.kinematics import (
-    Kinematics,
+from experiments.server.naoqi.motion.poses import (
+    FloatArray,
+    knots,
     of_six,
+    pose_at,
     six_of,
+    way_through,
 )
+from experiments.server.naoqi.service import Blocks, NotSimulated, Service, ended
+from experiments.server.naoqi.services.motion.kinematics import Kinematics
 from experiments.server.naoqi.services.motion.settings import (
     MotionSettings,
     check_chain,
@@ -22,7 +26,6 @@ from experiments.server.naoqi.services.motion.settings import (
 from models import BadInput
 
 WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
-Point = Callable[[list[float]], pin.SE3]
 LEGS = ("Legs", "LLeg", "RLeg")
 SHIFT_S = 2.0
 """Of a shift of the torso between the feet, where no time is given."""
@@ -201,11 +204,13 @@ class Cartesian(Service):
         self._parts.get(MotionSettings).whole_body = isEnabled
 
     def wbFootState(self, stateName: str, supportLeg: str) -> None:
-        """Accept feet that stay where they are; refuse to free one."""
+        """Accept feet that stay where they are; refuse to let one slide, or free."""
         check_chain(stateName, ("Fixed", "Plane", "Free"))
         check_chain(supportLeg, LEGS)
         if stateName == "Free":
             raise NotSimulated("a foot that leaves the ground")
+        if stateName == "Plane":
+            raise NotSimulated("a foot that slides on the ground")
 
     def wbEnableBalanceConstraint(self, isEnable: bool, supportLeg: str) -> None:
         """Store the switch: the balance is not kept for a program here."""
@@ -287,22 +292,23 @@ class Cartesian(Service):
         joints: dict[str, tuple[list[float], list[float]]] = {}
         with self._served.access():
             q = kinematics.angles(measured=False)
-            for name, frame, mask, (points, then) in zip(
-                names, frame_of, mask_of, goals, strict=True
-            ):
-                here, before = q.copy(), kinematics.pose(name, frame, q)
-                start_s = 0.0
-                for point, time_s in zip(points, then, strict=True):
-                    goal = point if absolute else _moved(before, point, size)
-                    for part in (0.5, 1.0):  # a place half way keeps the path straight
-                        between = _between(before, goal, part)
-                        found = kinematics.solve(name, frame, between, mask, here)
-                        for joint, angle in found.items():
-                            here[kinematics.robot.joint_index(joint)] = angle
-                            way = joints.setdefault(joint, ([], []))
-                            way[0].append(start_s + part * (time_s - start_s))
-                            way[1].append(angle)
-                    before, start_s = goal, time_s
+            ways = [
+                way_through(
+                    kinematics.pose(name, frame, q), points, then, size, absolute
+                )
+                for name, frame, (points, then) in zip(
+                    names, frame_of, goals, strict=True
+                )
+            ]
+            for time_s, i in knots(names, ways):
+                found = kinematics.solve(
+                    names[i], frame_of[i], pose_at(ways[i], time_s), mask_of[i], q
+                )
+                for joint, angle in found.items():
+                    q[kinematics.robot.joint_index(joint)] = angle
+                    way = joints.setdefault(joint, ([], []))
+                    way[0].append(time_s)
+                    way[1].append(angle)
 
         def plan(start: Mapping[str, float]) -> dict[str, Timed]:
             return {j: through(start[j], then, at) for j, (then, at) in joints.items()}
@@ -337,8 +343,19 @@ class Cartesian(Service):
                 flat = [number(x) for x in _checked(values, size)]
                 goal = of_six(flat) if size == 6 else _pose_of(flat)
                 found = kinematics.solve(name, frame, goal, mask, q)
-                targets |= {joint: (angle, fraction) for joint, angle in found.items()}
+                targets |= self._at_once(found, q, fraction)
             self._parts.motion.aim(self._client.name, targets)
+
+    def _at_once(
+        self, goals: Mapping[str, float], q: FloatArray, fraction: float
+    ) -> dict[str, tuple[float, float]]:
+        robot = self._served.robot
+        fastest_s = {}
+        for joint, goal in goals.items():
+            i = robot.joint_index(joint)
+            fastest_s[joint] = abs(goal - float(q[i])) / robot.joints[i].max_velocity
+        fractions = together(fastest_s, fraction)
+        return {joint: (goal, fractions[joint]) for joint, goal in goals.items()}
 
 
 def _each(what: str, given: Any, n: int) -> list[int]:
@@ -400,19 +417,3 @@ def _pose_of(values: list[Any]) -> pin.SE3:
         raise BadInput("the first three columns of a transform are no rotation.")
     u, _, v = np.linalg.svd(rotation)
     return pin.SE3(u @ v, rows[:, 3].copy())
-
-
-def _moved(before: pin.SE3, change: pin.SE3, size: int) -> pin.SE3:
-    if size == 6:
-        both = zip(six_of(before), six_of(change), strict=True)
-        return of_six([a + b for a, b in both])
-    return before * change
-
-
-def _between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
-    """Return the pose at a part of the way; the rotation turns half at the half."""
-    if part >= 1.0:
-        return b
-    u, _, v = np.linalg.svd(a.rotation + b.rotation)
-    rotation = u @ v if np.linalg.det(u @ v) > 0.0 else b.rotation
-    return pin.SE3(rotation, (1.0 - part) * a.translation + part * b.translation)

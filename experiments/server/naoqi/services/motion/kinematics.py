@@ -2,7 +2,8 @@
 
 Frames [naoqi-api]: 0 the torso; 1 the world; 2 the robot, the mean of the feet on the
 ground, z up. The pose of the torso in the world is the simulator's truth, as no walk
-estimates it here. A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx).
+estimates it here; at other joint angles it is where the torso is with the feet where
+they stand. A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx).
 
 Inverse kinematics is damped least squares, with joints kept in their ranges:
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from controllers.stiffness.dynamics import build_model
 from experiments.server.naoqi.client import Parts
+from experiments.server.naoqi.motion.poses import between, matrix_of, rpy_of, yaw_of
 from models import BadInput, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -38,7 +40,9 @@ LARGEST_STEP = 0.2
 CLOSE = 1e-4
 """Error in m or rad with which a solution is good."""
 NEAR_ENOUGH = 0.03
-"""Error in m or rad up to which the nearest pose is taken, with a warning."""
+"""Error in m or rad up to which the torso takes the nearest pose, with a warning."""
+HALVINGS = 6
+"""Bisections of the torso's way to a place that the legs cannot reach."""
 ALL_AXES = 63
 
 
@@ -139,7 +143,11 @@ class Kinematics:
     def solve(
         self, name: str, frame: int, target: pin.SE3, mask: int, q: FloatArray
     ) -> dict[str, float]:
-        """Return joint angles in rad that bring an effector to a pose.
+        """Return joint angles in rad that bring an effector to a pose, or near it.
+
+        A pose out of reach is clipped, as an angle is: an arm or the head takes the
+        nearest pose that was found, the torso goes as far on its way as both legs
+        allow. Each is counted as a warning.
 
         Args:
             name: Head, LArm, RArm or Torso; the torso moves over both feet.
@@ -149,7 +157,7 @@ class Kinematics:
             q: (n_joints,) where it begins.
 
         Raises:
-            BadInput: it is out of reach, or that effector cannot be moved standing.
+            BadInput: that effector cannot be moved standing.
         """
         if name == "Torso":
             return self._solve_torso(frame, target, mask, q)
@@ -161,7 +169,12 @@ class Kinematics:
         joints = [j for j in self._parts.body.chains[name] if not j.endswith("Hand")]
         in_frame = self._in_frame(frame, q)
         wanted = in_frame.inverse() * target
-        return self._descend(joints, [(name, wanted, in_frame.rotation, mask)], q)
+        found, left = self._descend(
+            joints, [(name, wanted, in_frame.rotation, mask)], q
+        )
+        if left > 10 * CLOSE:
+            self._warn("a place was reached only nearly")
+        return found
 
     def _solve_torso(
         self, frame: int, target: pin.SE3, mask: int, q: FloatArray
@@ -177,6 +190,27 @@ class Kinematics:
             if mask >> (i + 3) & 1:
                 turn[i] = goal_turn[i]
         wanted = pin.SE3(matrix_of(turn), place)
+        found, left = self._torso_at(wanted, now, q)
+        if left > NEAR_ENOUGH:
+            self._warn("the torso went only a part of its way")
+            inside, outside = 0.0, 1.0
+            for _ in range(HALVINGS):
+                part = 0.5 * (inside + outside)
+                tried, left = self._torso_at(between(now, wanted, part), now, q)
+                if left > NEAR_ENOUGH:
+                    outside = part
+                else:
+                    inside, found = part, tried
+            if inside == 0.0:
+                return {j: float(q[self.robot.joint_index(j)]) for j in found}
+        elif left > 10 * CLOSE:
+            self._warn("a place was reached only nearly")
+        return found
+
+    def _torso_at(
+        self, wanted: pin.SE3, now: pin.SE3, q: FloatArray
+    ) -> tuple[dict[str, float], float]:
+        """Return leg angles in rad with the torso at a pose, and the error left."""
         feet = [
             (leg, wanted.inverse() * now * self._in_torso(leg, q), np.eye(3), ALL_AXES)
             for leg in ("LLeg", "RLeg")
@@ -184,12 +218,16 @@ class Kinematics:
         joints = [*self._parts.body.chains["LLeg"], *self._parts.body.chains["RLeg"]]
         return self._descend(joints, feet, q)
 
+    def _warn(self, what: str) -> None:
+        self._parts.motion.warnings[what] += 1
+
     def _descend(
         self,
         joints: Sequence[str],
         goals: Sequence[tuple[str, pin.SE3, FloatArray, int]],
         q: FloatArray,
-    ) -> dict[str, float]:
+    ) -> tuple[dict[str, float], float]:
+        """Return joint angles in rad, and the largest error left in m or rad."""
         robot, q = self.robot, q.copy()
         free = [robot.joint_index(joint) for joint in joints]
         if "RHipYawPitch" in joints:  # one motor with the left one
@@ -210,13 +248,7 @@ class Kinematics:
             step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
             q[free] = np.clip(q[free] + step, robot.lower[free], robot.upper[free])
             self._couple(q)
-        if size > NEAR_ENOUGH:
-            raise BadInput(
-                f"{goals[0][0]} cannot reach that place: {size:.3f} m or rad are left."
-            )
-        if size > 10 * CLOSE:
-            self._parts.motion.warnings["a place was reached only nearly"] += 1
-        return {joint: float(q[robot.joint_index(joint)]) for joint in joints}
+        return {joint: float(q[robot.joint_index(joint)]) for joint in joints}, size
 
     def _error(
         self,
@@ -295,7 +327,8 @@ class Kinematics:
         if frame == TORSO:
             return pin.SE3.Identity()
         if frame == WORLD:
-            return self.base_in_world()
+            stands = self._in_frame(ROBOT, self.angles(measured=True))
+            return self.base_in_world() * stands.inverse() * self._in_frame(ROBOT, q)
         if frame != ROBOT:
             raise BadInput(f"frame is {frame}; give 0 (torso), 1 (world) or 2 (robot).")
         feet = [self._in_torso(leg, q) for leg in ("LLeg", "RLeg")]
@@ -307,41 +340,6 @@ class Kinematics:
         rotation = np.stack([ahead, np.cross(up, ahead), up], axis=1)
         middle = 0.5 * (feet[0].translation + feet[1].translation)
         return pin.SE3(rotation, middle).inverse()
-
-
-def rpy_of(rotation: FloatArray) -> FloatArray:
-    """Return wx, wy, wz of R = Rz Ry Rx, (3,) in rad."""
-    wy = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
-    wx = np.arctan2(rotation[2, 1], rotation[2, 2])
-    wz = np.arctan2(rotation[1, 0], rotation[0, 0])
-    return np.array([wx, wy, wz])
-
-
-def yaw_of(rotation: FloatArray) -> float:
-    """Return wz in rad."""
-    return float(rpy_of(rotation)[2])
-
-
-def matrix_of(angles: Sequence[float] | FloatArray) -> FloatArray:
-    """Return R = Rz Ry Rx of wx, wy, wz, (3, 3)."""
-    (sx, sy, sz), (cx, cy, cz) = np.sin(angles), np.cos(angles)
-    return np.array(
-        [
-            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
-            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
-            [-sy, cy * sx, cy * cx],
-        ]
-    )
-
-
-def six_of(pose: pin.SE3) -> list[float]:
-    """Return x, y, z, wx, wy, wz."""
-    return [*map(float, pose.translation), *map(float, rpy_of(pose.rotation))]
-
-
-def of_six(values: Sequence[float]) -> pin.SE3:
-    """Return the pose of x, y, z, wx, wy, wz."""
-    return pin.SE3(matrix_of(values[3:]), np.array(values[:3]))
 
 
 def _vector(rotation: FloatArray) -> FloatArray:

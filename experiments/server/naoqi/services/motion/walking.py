@@ -7,8 +7,9 @@
 from typing import Any
 
 from experiments.server.naoqi.arguments import Names, Value, number
+from experiments.server.naoqi.motion.poses import yaw_of
 from experiments.server.naoqi.service import Blocks, NotSimulated, Service
-from experiments.server.naoqi.services.motion.kinematics import Kinematics, yaw_of
+from experiments.server.naoqi.services.motion.kinematics import Kinematics
 from experiments.server.naoqi.services.motion.postures import Postures
 from experiments.server.naoqi.services.motion.settings import (
     MotionSettings,

@@ -1,16 +1,14 @@
-"""Services that only store what is set, and those that are there to say no.
+"""Services that only store what is set.
 
 Programs fetch them at start; a missing service would end them. A stub keeps a switch
 and returns it, and each call is counted as pretended in the record of its client.
-Whatever would need eyes, ears or a walk raises: a made-up answer would mislead.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiments.server.naoqi.arguments import Value
 from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.service import NotSimulated, Service
+from experiments.server.naoqi.service import Service
 from models import BadInput
 
 SWITCHES = {
@@ -20,60 +18,6 @@ SWITCHES = {
     "ALSpeakingMovement": False,
     "ALBasicAwareness": False,
     "ALAutonomousMoves": False,
-}
-REFUSING: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "ALVideoDevice": (
-        "a camera for programs",
-        (
-            "subscribe",
-            "subscribeCamera",
-            "unsubscribe",
-            "getImageRemote",
-            "getImageLocal",
-            "releaseImage",
-            "setParam",
-            "setActiveCamera",
-        ),
-    ),
-    "ALPhotoCapture": ("a camera for programs", ("takePicture", "takePictures")),
-    "ALVideoRecorder": ("a camera for programs", ("startRecording", "stopRecording")),
-    "ALFaceDetection": ("seeing", ("subscribe", "unsubscribe", "learnFace")),
-    "ALPeoplePerception": ("seeing", ("subscribe", "unsubscribe")),
-    "ALVisionRecognition": ("seeing", ("subscribe", "unsubscribe")),
-    "ALLandMarkDetection": ("seeing", ("subscribe", "unsubscribe")),
-    "ALRedBallDetection": ("seeing", ("subscribe", "unsubscribe")),
-    "ALBarcodeReader": ("seeing", ("subscribe", "unsubscribe")),
-    "ALMovementDetection": ("seeing", ("subscribe", "unsubscribe")),
-    "ALSpeechRecognition": (
-        "hearing",
-        ("subscribe", "unsubscribe", "setLanguage", "setVocabulary", "pause"),
-    ),
-    "ALSoundDetection": ("hearing", ("subscribe", "unsubscribe", "setParameter")),
-    "ALSoundLocalization": ("hearing", ("subscribe", "unsubscribe", "setParameter")),
-    "ALDialog": (
-        "a dialogue",
-        (
-            "loadTopic",
-            "loadTopicContent",
-            "activateTopic",
-            "deactivateTopic",
-            "unloadTopic",
-            "subscribe",
-            "unsubscribe",
-            "setLanguage",
-            "forceInput",
-        ),
-    ),
-    "ALTracker": (
-        "tracking",
-        ("registerTarget", "track", "trackEvent", "stopTracker", "setMode", "lookAt"),
-    ),
-    "ALNavigation": ("walking", ("navigateTo", "moveAlong", "moveTo", "explore")),
-    "ALLocalization": ("walking", ("learnHome", "goToHome", "getRobotPosition")),
-    "ALTabletService": (
-        "a tablet",
-        ("showWebview", "showImage", "loadApplication", "hideWebview", "playVideo"),
-    ),
 }
 
 
@@ -222,28 +166,3 @@ STUBS: tuple[type[Service], ...] = (
     ALAutonomousMoves,
     PackageManager,
 )
-
-
-def _refusal(what: str, name: str) -> Callable[..., None]:
-    def refuse(self: Service, *args: Value) -> None:  # noqa: ARG001
-        raise NotSimulated(what)
-
-    refuse.__name__ = name
-    refuse.__doc__ = f"Refuse: {what} is not simulated."
-    return refuse
-
-
-def refusing_services() -> tuple[type[Service], ...]:
-    """Return the services whose methods all say that they are not simulated."""
-    return tuple(
-        type(
-            service,
-            (Service,),
-            {
-                "NAME": service,
-                "__doc__": f"Refuses: {what} is not simulated.",
-                **{name: _refusal(what, name) for name in names},
-            },
-        )
-        for service, (what, names) in REFUSING.items()
-    )

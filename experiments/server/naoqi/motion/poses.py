@@ -1,0 +1,105 @@
+"""Poses as programs write them, and ways of effectors through poses.
+
+A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx) [naoqi-api].
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Way = list[tuple[float, pin.SE3]]
+"""Times in s, from 0, and the pose of an effector at each."""
+
+
+def between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
+    """Return the pose at a part of the straight way from one pose to another."""
+    if part >= 1.0:
+        return b
+    turn = part * pin.log3(a.rotation.T @ b.rotation)
+    place = (1.0 - part) * a.translation + part * b.translation
+    return pin.SE3(a.rotation @ pin.exp3(turn), place)
+
+
+def rpy_of(rotation: FloatArray) -> FloatArray:
+    """Return wx, wy, wz of R = Rz Ry Rx, (3,) in rad."""
+    wy = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
+    wx = np.arctan2(rotation[2, 1], rotation[2, 2])
+    wz = np.arctan2(rotation[1, 0], rotation[0, 0])
+    return np.array([wx, wy, wz])
+
+
+def yaw_of(rotation: FloatArray) -> float:
+    """Return wz in rad."""
+    return float(rpy_of(rotation)[2])
+
+
+def matrix_of(angles: Sequence[float] | FloatArray) -> FloatArray:
+    """Return R = Rz Ry Rx of wx, wy, wz, (3, 3)."""
+    (sx, sy, sz), (cx, cy, cz) = np.sin(angles), np.cos(angles)
+    return np.array(
+        [
+            [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+            [-sy, cy * sx, cy * cx],
+        ]
+    )
+
+
+def six_of(pose: pin.SE3) -> list[float]:
+    """Return x, y, z, wx, wy, wz."""
+    return [*map(float, pose.translation), *map(float, rpy_of(pose.rotation))]
+
+
+def of_six(values: Sequence[float]) -> pin.SE3:
+    """Return the pose of x, y, z, wx, wy, wz."""
+    return pin.SE3(matrix_of(values[3:]), np.array(values[:3]))
+
+
+def way_through(
+    start: pin.SE3, points: list[pin.SE3], then: list[float], size: int, absolute: bool
+) -> Way:
+    """Return times in s and poses of a way, from its start at 0 s."""
+    way = [(0.0, start)]
+    for point, time_s in zip(points, then, strict=True):
+        goal = point if absolute else _moved(way[-1][1], point, size)
+        way.append((time_s, goal))
+    return way
+
+
+def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
+    """Return when which effector is solved for: the torso first, as it carries them.
+
+    A place half way keeps a path straight. With the torso on its way, an arm has its
+    places at the torso's times too, so that it keeps to its own frame meanwhile.
+    """
+    own = []
+    for way in ways:
+        times = [time_s for time_s, _ in way]
+        halves = [0.5 * (a + b) for a, b in pairwise(times)]
+        own.append({*times[1:], *halves})
+    carried = own[names.index("Torso")] if "Torso" in names else set()
+    found = [
+        (time_s, name != "Torso", i)
+        for i, (name, way) in enumerate(zip(names, ways, strict=True))
+        for time_s in own[i] | {t for t in carried if t <= way[-1][0]}
+    ]
+    return [(time_s, i) for time_s, _, i in sorted(found)]
+
+
+def pose_at(way: Way, time_s: float) -> pin.SE3:
+    """Return the pose on a way at a time in s."""
+    for (then, a), (later, b) in pairwise(way):
+        if time_s <= later:
+            return between(a, b, (time_s - then) / (later - then))
+    return way[-1][1]
+
+
+def _moved(before: pin.SE3, change: pin.SE3, size: int) -> pin.SE3:
+    if size == 6:
+        both = zip(six_of(before), six_of(change), strict=True)
+        return of_six([a + b for a, b in both])
+    return before * change

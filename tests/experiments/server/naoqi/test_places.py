@@ -1,0 +1,160 @@
+"""Ways to places: frames agree, what is out of reach is clipped, arms keep theirs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.server.naoqi.client import Client, Parts
+from experiments.server.naoqi.served_robot import ServedRobot
+from experiments.server.naoqi.services.stubs.refusing import IDLE, REFUSING
+from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from models import TestbedError
+
+IK_TOLERANCE_M = 0.008
+"""Of where the torso is sent: eleven motors keep twelve axes of both feet nearly."""
+TORSO_TOLERANCE_M = 0.016
+"""Of where the torso comes to: the servos give way under the shifted weight."""
+HAND_TOLERANCE_M = 0.008
+"""Of a hand that keeps its place while the torso sways."""
+
+
+class Nao:
+    """A robot in StandInit whose slots the test runs, and one client."""
+
+    def __init__(self) -> None:
+        (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
+        self.served = ServedRobot(trial)
+        self.parts = Parts(self.served)
+        for kind in BEGUN:
+            self.parts.get(kind)
+        self.client = Client(self.parts, 1, "test")
+        self.run(3.0)
+
+    def run(self, seconds: float) -> None:
+        end = self.served.time_s + seconds
+        while self.served.time_s < end - 1e-9:
+            self.served.slot()
+
+    def begin(self, service: str, method: str, *args: object) -> Any:
+        kind = next(one for one in SERVICES if service == one.NAME)
+        return kind(self.client)._call(method, args)
+
+    def do(self, service: str, method: str, *args: object) -> Any:
+        """Call a method, and run the robot until it has ended."""
+        future = self.begin(service, method, *args)
+        for _ in range(2000):
+            if future.done():
+                return future.result()
+            self.run(0.02)
+        raise AssertionError(f"{method} did not end in 40 s")
+
+    def motion(self, method: str, *args: object) -> Any:
+        return self.begin("ALMotion", method, *args)
+
+    def stand(self) -> None:
+        assert self.do("ALRobotPosture", "goToPosture", "StandInit", 0.8)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Nao]:
+    nao = Nao()
+    yield nao
+    nao.served.close("done")
+
+
+@pytest.fixture
+def nao(shared: Nao) -> Nao:
+    shared.stand()
+    return shared
+
+
+@pytest.mark.parametrize("frame", [1, 2])
+def test_the_torso_goes_as_far_in_the_world_as_in_the_robots_frame(
+    nao: Nao, frame: int
+) -> None:
+    goal = nao.motion("getPosition", "Torso", frame, False)
+    goal[1] -= 0.05
+    nao.do("ALMotion", "positionInterpolations", "Torso", frame, goal, 7, 1.5)
+    assert nao.motion("getPosition", "Torso", frame, False)[:3] == pytest.approx(
+        goal[:3], abs=IK_TOLERANCE_M
+    )
+    nao.run(0.5)
+    assert nao.motion("getPosition", "Torso", frame, True)[:3] == pytest.approx(
+        goal[:3], abs=TORSO_TOLERANCE_M
+    )
+
+
+def test_a_robot_whose_torso_is_led_down_stays_on_its_feet(nao: Nao) -> None:
+    """Its joints arrive together; one after another they would topple it."""
+    low = [1, 0, 0, 0.0, 0, 1, 0, 0.0, 0, 0, 1, 0.25]
+    nao.motion("setTransforms", "Torso", 2, low, 0.2, 63)
+    nao.run(3.0)
+    torso = nao.motion("getPosition", "Torso", 2, True)
+    assert torso[2] == pytest.approx(0.25, abs=0.005)
+    tilt = nao.motion("getTransform", "Torso", 1, True)
+    assert abs(tilt[8]) < np.deg2rad(5.0)  # and the torso is upright in the world
+
+
+def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
+    before = nao.motion("getPosition", "Torso", 2, False)
+    goal = [*before[:2], before[2] + 0.2, *before[3:]]
+    nao.do("ALMotion", "positionInterpolations", "Torso", 2, goal, 63, 1.5)
+    risen = nao.motion("getPosition", "Torso", 2, True)[2] - before[2]
+    assert 0.003 < risen < 0.1
+    assert "the torso went only a part of its way" in nao.motion("getSummary")
+    assert nao.begin("ALRobotPosture", "getPostureFamily") == "Standing"
+
+
+def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
+    before = nao.motion("getPosition", "LArm", 0, True)[:3]
+    goal = [before[0] + 0.25, *before[1:]]  # the arm is 0.22 m long
+    nao.do(
+        *("ALMotion", "positionInterpolations", "LArm", 0),
+        *([*goal, 0.0, 0.0, 0.0], 7, 1.5),
+    )
+    nao.run(0.3)
+    left = np.linalg.norm(
+        np.subtract(nao.motion("getPosition", "LArm", 0, True)[:3], goal)
+    )
+    assert 0.05 < left < 0.2
+    assert "a place was reached only nearly" in nao.motion("getSummary")
+
+
+def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
+    torso = nao.motion("getPosition", "Torso", 2, False)
+    hand = nao.motion("getPosition", "LArm", 2, False)
+    aside = [torso[0], torso[1] + 0.03, *torso[2:]]
+    future = nao.motion(
+        *("positionInterpolations", ["LArm", "Torso"], 2),
+        *([[hand], [aside, torso]], [7, 63], [[4.0], [2.0, 4.0]]),
+    )
+    nao.run(2.0)
+    swayed = nao.motion("getPosition", "Torso", 2, True)[1] - torso[1]
+    assert swayed == pytest.approx(0.03, abs=TORSO_TOLERANCE_M)
+    assert nao.motion("getPosition", "LArm", 2, True)[:3] == pytest.approx(
+        hand[:3], abs=HAND_TOLERANCE_M
+    )
+    nao.run(2.5)
+    assert future.done()
+
+
+@pytest.mark.parametrize("state", ["Plane", "Free"])
+def test_feet_that_would_move_are_refused(nao: Nao, state: str) -> None:
+    nao.motion("wbFootState", "Fixed", "Legs")
+    with pytest.raises(TestbedError, match=r"foot .* is not simulated"):
+        nao.motion("wbFootState", state, "Legs")
+
+
+@pytest.mark.parametrize("service", sorted(REFUSING))
+def test_what_cannot_be_done_is_refused_and_what_ends_it_is_not(
+    shared: Nao, service: str
+) -> None:
+    what, names = REFUSING[service]
+    for name in names:
+        with pytest.raises(TestbedError, match=f"{what} is not simulated"):
+            shared.begin(service, name)
+    for name, value in IDLE.get(service, {}).items():
+        assert shared.begin(service, name, "me") == value
