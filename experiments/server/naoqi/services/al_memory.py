@@ -1,5 +1,6 @@
 """ALMemory."""
 
+import time
 import weakref
 from typing import Any
 
@@ -14,12 +15,16 @@ from models import BadInput, TestbedError
 EVENT_TIMEOUT_S = 0.2
 """To send one event; after it the next is sent, and their order is not sure."""
 
+GAP_S = 0.002
+"""Between two values of one subscriber: 1 of 1000 pairs was swapped without it."""
+
 
 class Subscriber:
     """What `subscriber` returns: a signal with the values of an event.
 
-    `qi` hands each value to a pool of threads, which may overtake each other. So one is
-    sent to the client before the next is given to `qi`.
+    `qi` hands each value to a pool of threads, which may overtake each other, here and
+    in the client. So one is sent before the next is given to `qi`, and the client has
+    `GAP_S` for it.
     """
 
     def __init__(self, sent: Counted) -> None:
@@ -31,16 +36,19 @@ class Subscriber:
         self.signal = qi.Signal("(m)", self._connected)
         self._sent = sent
         self._is_connected = False
+        self._last_s = 0.0
 
     def _connected(self, is_connected: bool) -> None:
         self._is_connected = is_connected
 
     def _emit(self, value: Any) -> None:
         """Send a value, and wait until it is on its way."""
+        time.sleep(max(self._last_s + GAP_S - time.monotonic(), 0.0))
         before = self._sent.n
         self.signal(value)
         if self._is_connected:
             self._sent.wait(before + 1, EVENT_TIMEOUT_S)
+        self._last_s = time.monotonic()
 
 
 class ALMemory(Service):
