@@ -31,6 +31,7 @@ from experiments.heat.commands import (
     heat_command,
     identify_command,
     posture_search_command,
+    predict_published_command,
     preset_search_command,
     xray_command,
 )
@@ -117,6 +118,7 @@ ORDER = (
     "run",
     "bench",
     "preset-search",
+    "predict-published",
 )
 """In which `--help` lists the commands: as a user meets them."""
 
@@ -243,6 +245,7 @@ app.add_typer(naoqi_app, name="naoqi")
 app.command(name="run")(run_command)
 app.command(name="bench")(bench_command)
 app.command(name="preset-search")(preset_search_command)
+app.command(name="predict-published")(predict_published_command)
 
 
 if __name__ == "__main__":

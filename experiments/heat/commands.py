@@ -147,6 +147,35 @@ def preset_search_command(
     raise typer.Exit(run_preset_search(out, generations, seed, json_file))
 
 
+def predict_published_command(
+    robots: Annotated[
+        int, typer.Option(help="Of each round, simulated under fixed.")
+    ] = 160,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds; the surrogate is renewed in each.")
+    ] = 5,
+    training: Annotated[
+        int, typer.Option(help="Robots of the prior, simulated first.")
+    ] = 240,
+    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    engine: Annotated[str, typer.Option(help="Of the physics: pybullet.")] = "pybullet",
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the densities, as .png or .svg."),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Predict the published column 'with' from robots that fit 'without' alone."""
+    from experiments.heat.presets.prediction import PredictionCfg  # noqa: PLC0415  # heavy
+    from experiments.heat.presets.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
+
+    cfg = PredictionCfg(
+        robots=robots, rounds=rounds, training=training, seed=seed, engine=engine
+    )
+    heed_stop_signals()
+    raise typer.Exit(run_prediction(cfg, figure, json_file))
+
+
 def identify_command(
     source: Annotated[
         Path, typer.Argument(metavar="FILE.csv|RUN", help="A CSV file or a run folder.")

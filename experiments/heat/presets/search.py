@@ -30,6 +30,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.pool import Pool
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ from scipy.optimize import (
     minimize,
 )
 
-from controllers.interface.controller import FixedStiffness
+from controllers.interface.controller import Controller, FixedStiffness
 from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.options import check_json_file, json_text, write_json
@@ -106,15 +107,26 @@ def opposed(x: FloatArray) -> dict[str, float]:
 
 
 def settled_mean_square(
-    robot: Robot, cfg: SimulationCfg, posture: str
+    robot: Robot,
+    cfg: SimulationCfg,
+    posture: str,
+    controller: Controller | None = None,
 ) -> FloatArray | None:
     """Return the mean squared motor torques (n_motors,) after settling, in N²m².
 
-    None where the robot fell.
+    Args:
+        robot: that stands.
+        cfg: its simulation.
+        posture: that it takes and holds.
+        controller: of the stiffness; None is `fixed`.
+
+    Returns:
+        None where the robot fell.
     """
     sim = SimulatedRobot(robot, cfg, posture)
     try:
-        loop = Loop(sim, FixedStiffness(), robot.posture(posture).angles)
+        held = controller or FixedStiffness()
+        loop = Loop(sim, held, robot.posture(posture).angles)
         run_for(loop, SETTLING_S - WINDOW_S)
         blocks: list[FloatArray] = []
         run_for(loop, WINDOW_S, lambda _: blocks.append(sim.mean_square.copy()))
@@ -123,15 +135,20 @@ def settled_mean_square(
         sim.close()
 
 
-def solve_starts(
-    robot: Robot, cfg: SimulationCfg, mean_square: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return start temperatures (10,) in °C and the four values reached.
+class Reached(NamedTuple):
+    """The four targets as an affine function of the ten start temperatures.
 
-    End temperatures are affine in the starts, T_end = a + b T_start; the starts
-    minimise the misfit of the four targets, and weakly their distance to the typical
-    one, within their range.
+    T_end = a + b T_start of each joint, so that targets = constant + rows · starts.
     """
+
+    constant: FloatArray
+    """(4,) at starts of 0 °C, in K, K, °C, °C."""
+    rows: FloatArray
+    """(4, 10) by the starts of `JOINTS`."""
+
+
+def reached_of(robot: Robot, cfg: SimulationCfg, mean_square: FloatArray) -> Reached:
+    """Return the four targets after `DURATION_S` at constant mean squared torques."""
     ends = []
     for start in START_RANGE:
         heating = make_heating(robot, cfg.heating)
@@ -151,7 +168,18 @@ def solve_starts(
     rows[1, 5:] = (b - 1.0)[5:]
     ankle, hip = JOINTS.index("LAnklePitch"), JOINTS.index("RHipPitch")
     rows[2, ankle], rows[3, hip] = b[ankle], b[hip]
-    constant = np.array([a[:5].sum(), a[5:].sum(), a[ankle], a[hip]])
+    return Reached(np.array([a[:5].sum(), a[5:].sum(), a[ankle], a[hip]]), rows)
+
+
+def solve_starts(
+    robot: Robot, cfg: SimulationCfg, mean_square: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return start temperatures (10,) in °C and the four values reached.
+
+    The starts minimise the misfit of the four targets, and weakly their distance to
+    the typical one, within their range.
+    """
+    constant, rows = reached_of(robot, cfg, mean_square)
     weak = np.eye(10) / START_SPREAD
     s = lsq_linear(
         np.vstack([rows / TOLERANCE[:, None], weak]),

@@ -269,6 +269,7 @@ NUMBER_OPTIONS = [
     "resources take Head --timeout 1_0",
     "bench --seconds 1_0",
     "preset-search --generations 1_0",
+    "predict-published --robots 1_0",
 ]
 
 

@@ -57,6 +57,8 @@ OUTPUTS = (
     f"posture-search Stand --robot {TWO_LEG} --json {{}}",
     f"posture-search Stand --robot {TWO_LEG} --out {{}}",
     "preset-search --out {}",
+    "predict-published --figure {}",
+    "predict-published --json {}",
     "bench --json {}",
     "resources serve --port 0 --state {}",
 )

@@ -1,0 +1,151 @@
+"""The prediction of the published column *with*: a table, a figure, and the command."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.common.drawing.page import DataTable, number
+from experiments.common.drawing.style import (
+    CONTROLLER_COLOURS,
+    INK,
+    SOFT_INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+    save_figure,
+)
+from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.progress import console_for, counted
+from experiments.heat.presets.prediction import (
+    OUTCOMES,
+    UNITS,
+    Assumption,
+    Band,
+    Prediction,
+    PredictionCfg,
+    as_json,
+    predict,
+)
+from models.files import check_writable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WORDS: dict[Assumption, str] = {
+    "equal": "second run begins at the starts of the first",
+    "free": "second run begins at other temperatures",
+}
+
+
+def prediction_table(found: Prediction) -> DataTable:
+    """Return the four published numbers beside their bands under both assumptions."""
+    rows = []
+    for assumption, bands in found.bands.items():
+        for name, unit, band in zip(OUTCOMES, UNITS, bands, strict=True):
+            rows.append(
+                (
+                    assumption,
+                    f"{name}, {unit}",
+                    number(band.published, 0),
+                    number(band.median),
+                    _range(band, 0.5),
+                    _range(band, 0.9),
+                    "inside" if band.holds_published else "outside",
+                )
+            )
+    told = ", ".join(f"{count} under {name}" for name, count in found.fell.items())
+    return DataTable.of(
+        "The published column with, predicted from the column without",
+        ("starts", "outcome", "published", "median", "50 %", "90 %", "published is"),
+        rows,
+        f"{found.effective:.0f} effective robots of {len(found.weights)} that were "
+        f"simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
+        f"{WORDS['free']}. Engine {found.cfg.engine}, seed {found.cfg.seed}.",
+        texts=(0, 1, 4, 5, 6),
+    )
+
+
+def _range(band: Band, share: float) -> str:
+    low, high = band.within(share)
+    return f"{number(low)} to {number(high)}"
+
+
+def prediction_figure(found: Prediction) -> "Figure":
+    """Return the densities of the four outcomes, with bands and published numbers."""
+    figure = new_figure(10.0, 6.2, gap=0.1)
+    axes = figure.subplots(2, 2)
+    for k, (name, unit) in enumerate(zip(OUTCOMES, UNITS, strict=True)):
+        panel = axes.flat[k]
+        bands = {assumption: bands[k] for assumption, bands in found.bands.items()}
+        _draw_outcome(panel, bands)
+        panel_title(panel, f"{name} … {unit}")
+        panel.set_xlabel(unit)
+        panel.set_ylabel(f"density, 1/{unit}")
+    axes.flat[0].legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
+    return figure
+
+
+def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
+    spans = [band.quantile(np.array([0.002, 0.998])) for band in bands.values()]
+    low, high = np.min(spans), np.max(spans)
+    edges = np.linspace(low, high, 61)
+    top = 0.0
+    for colour, (assumption, band) in zip(
+        CONTROLLER_COLOURS, bands.items(), strict=False
+    ):
+        density, _ = np.histogram(
+            band.values, edges, weights=band.weights, density=True
+        )
+        middles = 0.5 * (edges[1:] + edges[:-1])
+        axes.fill_between(middles, density, color=colour, alpha=0.25, lw=0)
+        axes.plot(middles, density, color=colour, lw=1.2, label=WORDS[assumption])
+        top = max(top, float(density.max()))
+    for row, (colour, band) in enumerate(
+        zip(CONTROLLER_COLOURS, bands.values(), strict=False)
+    ):
+        height = -0.07 * top * (row + 1)
+        for share, width in ((0.9, 2.0), (0.5, 6.0)):
+            axes.plot(
+                band.within(share),
+                (height, height),
+                color=colour,
+                lw=width,
+                solid_capstyle="butt",
+            )
+        axes.plot(band.median, height, "|", color="white", ms=7)
+    published = next(iter(bands.values())).published
+    axes.axvline(published, color=INK, lw=1.2, ls="--")
+    axes.text(
+        published,
+        1.08 * top,
+        f" published {published:.0f}",
+        color=SOFT_INK,
+        fontsize=8,
+        ha="left",
+    )
+    axes.set_ylim(-0.07 * top * (len(bands) + 1), 1.2 * top)
+    plain_frame(axes)
+
+
+def run_prediction(
+    cfg: PredictionCfg, figure: Path | None, json_file: str | None
+) -> int:
+    """Predict, print the table, draw the figure; return the exit status.
+
+    Raises:
+        BadInput: a number makes no sense, or a file cannot be written.
+    """
+    check_json_file(json_file)
+    if figure is not None:
+        check_writable("--figure", figure)
+    with counted("simulating", cfg.training + cfg.rounds * cfg.robots) as tell:
+        found = predict(cfg, tell)
+    write_json(json_file, json_text(as_json(found)))
+    console_for(json_file).print(prediction_table(found))
+    if figure is not None:
+        title = "The published column with, predicted from the column without"
+        settings = {"command": "predict-published", "seed": cfg.seed}
+        save_figure(prediction_figure(found), figure, title, settings)
+    return 0

@@ -1,0 +1,185 @@
+"""The prediction of the published column `with`: weights, starts, bands."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+
+from experiments.heat.presets import prediction
+from experiments.heat.presets.prediction import (
+    Band,
+    PredictionCfg,
+    StartModel,
+    as_json,
+    constants,
+    document_robot,
+    predict,
+)
+from experiments.heat.presets.prediction_figures import (
+    prediction_figure,
+    prediction_table,
+)
+from experiments.heat.presets.search import JOINTS, TARGETS, TOLERANCE, reached_of
+from experiments.heat.presets.surrogate import Surrogate, log_normal
+from experiments.heat.published import load_preset
+from models import BadInput, Robot
+from models.values import FloatArray
+from sim.robot import SimulationCfg
+
+ROBOT = document_robot()
+SMALL = PredictionCfg(robots=60, rounds=2, training=80)
+
+
+@pytest.fixture(scope="module")
+def starts() -> StartModel:
+    square = np.zeros(len(ROBOT.motors))
+    return StartModel(rows=reached_of(ROBOT, SimulationCfg(), square).rows)
+
+
+def _smooth(_: Robot, x: FloatArray, controller: str) -> FloatArray:
+    """Return targets at starts of 0 °C that five misalignments heat, in a formula."""
+    heat = np.array([x @ x, x[0] ** 2 + x[1], x[4] ** 2 + x[1] * x[2], x[1] ** 2])
+    share = 1.0 if controller == "fixed" else 0.4
+    return np.array([150.0, 120.0, 35.0, 30.0]) + share * heat * 8.0
+
+
+@pytest.fixture
+def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "constants", _smooth)
+    monkeypatch.setattr(prediction, "POOL", 5000)
+
+
+def test_the_density_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(1)
+    factor = rng.normal(size=(4, 4))
+    covariance = factor @ factor.T + np.eye(4)
+    distance = rng.normal(size=(7, 4))
+    wanted = multivariate_normal(np.zeros(4), covariance).logpdf(distance)
+    assert_allclose(log_normal(distance, covariance), wanted)
+    assert_allclose(log_normal(distance, np.stack([covariance] * 7)), wanted)
+
+
+def test_starts_given_the_first_column_reproduce_it(starts: StartModel) -> None:
+    """Their mean is that of the linear Gaussian model, their targets are close."""
+    constant = (
+        TARGETS - starts.rows.sum(axis=1) * 36.0 + np.array([3.0, -2.0, 1.0, 0.0])
+    )
+    drawn = starts.posterior(constant, 40_000, np.random.default_rng(0))
+    gain = 100.0 * starts.rows.T @ np.linalg.inv(starts.covariance)
+    mean = 35.0 + gain @ (TARGETS - starts.typical(constant[np.newaxis])[0])
+    assert_allclose(drawn.mean(axis=0), mean, atol=0.2)  # K, 4 standard errors
+    reached = constant + drawn @ starts.rows.T
+    assert (np.abs(reached.mean(axis=0) - TARGETS) < TOLERANCE).all()
+    assert (reached.std(axis=0) < 1.1 * TOLERANCE).all()
+
+
+def test_the_surrogate_knows_where_it_has_been() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 5))
+    y = np.array([_smooth(ROBOT, one, "fixed") for one in x])
+    surrogate = Surrogate.fitted(x, y)
+    mean, variance = surrogate(x[:20] + 0.01)
+    assert np.abs(mean - y[:20]).max() < 0.1 * y.std(axis=0).max()
+    _, far = surrogate(x[:20] + 20.0)
+    assert (far > 10.0 * variance).all()
+
+
+def test_weighted_robots_are_those_that_fit(starts: StartModel, smooth: None) -> None:
+    """The mean misalignments are those of many robots of the prior, weighted."""
+    found = predict(PredictionCfg(robots=300, rounds=2, training=200), lambda *_: None)
+    x = np.random.default_rng(9).normal(size=(60_000, 5))
+    constant = np.array([_smooth(ROBOT, one, "fixed") for one in x])
+    weight = np.exp(log_normal(TARGETS - starts.typical(constant), starts.covariance))
+    weight /= weight.sum()
+    assert found.effective > 100.0
+    squares = found.weights @ found.x_deg**2
+    error = np.sqrt(found.weights @ found.x_deg**4 / found.effective)
+    assert (np.abs(squares - weight @ x**2) < 4.0 * error).all()
+
+
+@pytest.mark.usefixtures("smooth")
+def test_the_second_column_is_never_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = predict(SMALL, lambda *_: None)
+    monkeypatch.setattr(prediction, "WITH", np.array([1.0, 2.0, 3.0, 4.0]))
+    second = predict(SMALL, lambda *_: None)
+    assert_array_equal(first.weights, second.weights)
+    for assumption, bands in first.bands.items():
+        for one, other in zip(bands, second.bands[assumption], strict=True):
+            assert_array_equal(one.values, other.values)
+    assert second.bands["equal"][2].published == 3.0
+
+
+@pytest.mark.usefixtures("smooth")
+def test_a_robot_that_falls_is_left_out_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def falls(robot: Robot, x: FloatArray, controller: str) -> FloatArray | None:
+        is_wide = abs(x[3]) > (1.0 if controller == "fixed" else 0.8)
+        return None if is_wide else _smooth(robot, x, controller)
+
+    monkeypatch.setattr(prediction, "constants", falls)
+    found = predict(SMALL, lambda *_: None)
+    assert found.fell["fixed"] > 0
+    assert found.fell["smart"] > 0
+    assert np.abs(found.x_deg[:, 3]).max() <= 0.8
+    assert found.weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.usefixtures("smooth")
+def test_the_prediction_is_told_in_json_table_and_figure() -> None:
+    found = predict(SMALL, lambda *_: None)
+    told: dict[str, Any] = json.loads(json.dumps(as_json(found)))
+    assert len(told["weights"]) == told["robots_smart"]
+    ankle = told["outcomes"]["equal"]["LAnklePitch ends at, °C"]
+    assert ankle["published"] == 48.0
+    low, high = ankle["band_90"]
+    assert low < ankle["band_50"][0] < ankle["median"] < ankle["band_50"][1] < high
+    table = prediction_table(found)
+    assert [row.cells[0] for row in table.rows] == ["equal"] * 4 + ["free"] * 4
+    assert len(prediction_figure(found).axes) == 4
+
+
+def test_a_band_is_of_the_weights() -> None:
+    weights = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+    band = Band(values=np.arange(5.0), weights=weights, published=1.0)
+    assert band.median == pytest.approx(2.0)
+    assert band.share_below == pytest.approx(0.3)
+    assert band.holds_published
+    low, high = band.within(0.5)
+    assert 1.0 < low < 2.0 < high < 3.0
+
+
+def test_one_robot_in_full_physics_is_the_preset(starts: StartModel) -> None:
+    """Its misalignments heat the preset's starts to what the search reached."""
+    preset = load_preset("document")
+    x = np.array(
+        [
+            preset.misalignment_deg[f"L{j}"]
+            for j in ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+        ]
+    )
+    constant = constants(ROBOT, x, "fixed")
+    assert constant is not None
+    begin = np.array([preset.start_degc[j] for j in JOINTS])
+    reached = constant + starts.rows @ begin
+    assert_allclose(reached, [108.7, 50.2, 80.4, 60.0], atol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"robots": 0}, "robots is 0; give a whole number from 1 up"),
+        ({"rounds": 0}, "rounds is 0; give"),
+        ({"training": 3}, "training is 3 robots; give 40 or more"),
+        ({"seed": -1}, "seed is -1; give a whole number from 0 up"),
+        ({"engine": "ode"}, "engine is 'ode'; choose one of pybullet"),
+    ],
+)
+def test_numbers_that_predict_nothing_are_refused(
+    values: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        PredictionCfg(**values)
