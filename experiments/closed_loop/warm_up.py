@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim import servo
+from sim.engine.world import default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
@@ -21,6 +22,15 @@ def say_if_it_compiles() -> None:
     if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
         print(
             "the first run of an installation compiles: half a minute or so, once.",
+            file=sys.stderr,
+        )
+
+
+def say_default_engine() -> None:
+    """Say on stderr that MuJoCo stands in for PyBullet, where that is missing."""
+    if default_engine() != "pybullet":
+        print(
+            "PyBullet is not installed: where no engine is named it is MuJoCo.",
             file=sys.stderr,
         )
 

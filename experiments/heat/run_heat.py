@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.closed_loop.warm_up import say_default_engine, say_if_it_compiles
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, simulated_time
 from experiments.common.signals import exit_status, why_stopped
@@ -30,6 +30,7 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     arms = plan_trials(cfg)
     check_json_file(json_file)
     say_if_it_compiles()
+    say_default_engine()
     folder, arms = record_trials(arms, out)
     try:
         with simulated_time({arm.controller: arm.duration_s for arm in arms}) as bars:
@@ -58,6 +59,7 @@ def _show(
         draw_heat_figures,  # matplotlib
         settings_of,  # beside them
     )
+    from sim.engine.interface import EngineMissing  # noqa: PLC0415  # heavy
     from sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
     console.print(terminal_tables(result))
@@ -78,22 +80,29 @@ def _show(
         name: last_pose(frame, robot, result.misalignment_deg)
         for name, frame in frames.items()
     }
-    draw_robot_picture(
-        robot,
-        temperatures,
-        result.posture,
-        picture,
-        poses={name: pose for name, pose in ends.items() if pose is not None},
-        remarks={
-            name: why for name, why in failures(result).items() if name in result.arms
-        },
-        slope_deg=float(result.settings["slope_deg"]),
-        settings=settings_of(result),
-    )
+    try:
+        draw_robot_picture(
+            robot,
+            temperatures,
+            result.posture,
+            picture,
+            poses={name: pose for name, pose in ends.items() if pose is not None},
+            remarks={
+                name: why
+                for name, why in failures(result).items()
+                if name in result.arms
+            },
+            slope_deg=float(result.settings["slope_deg"]),
+            settings=settings_of(result),
+        )
+    except EngineMissing as error:
+        print(f"no picture of the robot: {error}", file=sys.stderr)
+    else:
+        paths = [*paths, picture]
     # Paths are printed whole, however long, and whatever brackets they have.
     console.print(
         "Figures:",
-        *(str(path) for path in [*paths, picture]),
+        *(str(path) for path in paths),
         sep="\n  ",
         soft_wrap=True,
         markup=False,

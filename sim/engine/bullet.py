@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from models import BadInput
+from sim.engine.interface import EngineMissing
 
 
 @contextlib.contextmanager
@@ -52,7 +52,7 @@ try:
     with dropped_output():  # it greets on stdout
         import pybullet as p
 except ImportError as error:
-    raise BadInput(
+    raise EngineMissing(
         "engine 'pybullet' needs the library PyBullet, which is not installed (it has "
         "no wheels for Python 3.12 and later); use --engine mujoco."
     ) from error

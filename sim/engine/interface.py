@@ -58,6 +58,10 @@ class FeatureMissing(BadInput):
         super().__init__(f"engine {engine!r} has no {feature}; {remedy}.")
 
 
+class EngineMissing(BadInput):
+    """The library of an engine is not installed."""
+
+
 class Engine(Protocol):
     """A ground, obstacles and one robot, stepped at the physics rate.
 

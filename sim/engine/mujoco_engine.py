@@ -20,6 +20,7 @@ from models import BadInput, Robot
 from sim.engine.interface import (
     TOUCHING,
     Contact,
+    EngineMissing,
     FeatureMissing,
     ObstacleContact,
     rotation_from_quaternion,
@@ -31,7 +32,7 @@ from sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 try:
     import mujoco
 except ImportError as error:
-    raise BadInput(
+    raise EngineMissing(
         "engine 'mujoco' needs the library MuJoCo, which is not installed; "
         "run: pip install 'nao-testbed[mujoco]'."
     ) from error

@@ -171,7 +171,7 @@ def test_every_dependency_has_its_reason(wanted: dict[str, Requirement]) -> None
 
 
 def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
-    assert project["requires-python"] == ">=3.11,<3.12"
+    assert project["requires-python"] == ">=3.11"
     assert "!= (3, 11)" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
