@@ -80,10 +80,19 @@ def prediction_figure(found: Prediction) -> "Figure":
         panel = axes.flat[k]
         bands = {assumption: bands[k] for assumption, bands in found.bands.items()}
         _draw_outcome(panel, bands)
-        panel_title(panel, f"{name} … {unit}")
+        panel_title(panel, f"{name}, {unit}")
         panel.set_xlabel(unit)
         panel.set_ylabel(f"density, 1/{unit}")
-    axes.flat[0].legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left")
+    lines, words = axes.flat[0].get_legend_handles_labels()
+    figure.legend(
+        lines,
+        words,
+        frameon=False,
+        fontsize=8,
+        labelcolor=INK,
+        ncols=len(lines),
+        loc="outside lower center",
+    )
     return figure
 
 
@@ -125,6 +134,7 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
         fontsize=8,
         ha="left",
     )
+    axes.set_yticks([tick for tick in axes.get_yticks() if tick >= 0.0])
     axes.set_ylim(-0.07 * top * (len(bands) + 1), 1.2 * top)
     plain_frame(axes)
 
