@@ -1,4 +1,4 @@
-"""Ways to places: frames agree, what is out of reach is clipped, arms keep theirs."""
+"""Ways to places, rest, and services that store or refuse."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -139,6 +139,35 @@ def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
     )
     nao.run(2.5)
     assert future.done()
+
+
+def test_a_robot_at_rest_is_in_crouch_though_its_arms_hang(nao: Nao) -> None:
+    nao.do("ALMotion", "rest")
+    nao.run(2.0)
+    assert nao.begin("ALRobotPosture", "getPosture") == "Crouch"
+    assert nao.do("ALMotion", "wakeUp")
+    assert nao.begin("ALRobotPosture", "getPosture") == "StandInit"
+
+
+@pytest.mark.parametrize(
+    ("service", "setter", "getter", "value"),
+    [
+        ("ALAutonomousMoves", "setBackgroundStrategy", "getBackgroundStrategy", "none"),
+        (
+            *("ALAutonomousMoves", "setExpressiveListeningEnabled"),
+            *("getExpressiveListeningEnabled", True),
+        ),
+        ("ALBasicAwareness", "setEngagementMode", "getEngagementMode", "FullyEngaged"),
+        ("ALBasicAwareness", "setTrackingMode", "getTrackingMode", "BodyRotation"),
+        ("ALSpeakingMovement", "setMode", "getMode", "random"),
+    ],
+)
+def test_what_is_stored_is_returned(
+    shared: Nao, service: str, setter: str, getter: str, value: object
+) -> None:
+    shared.begin(service, getter)
+    shared.begin(service, setter, value)
+    assert shared.begin(service, getter) == value
 
 
 @pytest.mark.parametrize("state", ["Plane", "Free"])

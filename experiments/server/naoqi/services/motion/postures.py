@@ -69,17 +69,23 @@ class Postures:
         self._not_hands = [
             i for i, joint in enumerate(robot.joints) if not joint.name.endswith("Hand")
         ]
+        legs = parts.body.chain_joints("Legs") or parts.body.body
+        self._legs = set(parts.body.indices(list(legs)))
         self._look()
 
     def present(self) -> str:
-        """Return the name of the posture that all joints are in, or Unknown."""
-        robot, q = self._served.robot, self._served.seen.q[self._not_hands]
-        state = self._served.body.state
+        """Return the name of the posture that the joints are in, or Unknown.
+
+        Arms and head without stiffness do not count: they hang.
+        """
+        robot, stiffness = self._served.robot, self._served.stiffness.allowed
+        counts = [i for i in self._not_hands if i in self._legs or stiffness[i] > 0.0]
+        q, state = self._served.seen.q[counts], self._served.body.state
         for name in self.names:
             posture = robot.posture(name)
             if (
                 posture.state == state
-                and (np.abs(q - posture.angles[self._not_hands]) < NEAR).all()
+                and (np.abs(q - posture.angles[counts]) < NEAR).all()
             ):
                 return name
         return "Unknown"

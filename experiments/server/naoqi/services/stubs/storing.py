@@ -51,6 +51,11 @@ class _Stub(Service):
     def _count(self, method: str) -> None:
         self._client.pretended[f"{self.NAME}.{method}"] += 1
 
+    def _stored(self, method: str, before: Any) -> Any:
+        """Return what a setter stored, or what holds before it is called."""
+        self._count(method.replace("set", "get", 1))
+        return self._switches.values.get(f"{self.NAME}.{method}", before)
+
     def _store(self, method: str, value: Any) -> None:
         self._count(method)
         self._switches.values[f"{self.NAME}.{method}"] = value
@@ -82,6 +87,10 @@ class ALSpeakingMovement(_Stub):
     def setMode(self, mode: str) -> None:
         """Store the mode; nothing follows."""
         self._store("setMode", mode)
+
+    def getMode(self) -> str:
+        """Return the mode that was stored."""
+        return str(self._stored("setMode", "contextual"))
 
     def addTagsToWords(self, tagsToWords: Value) -> None:
         """Store tags; nothing follows."""
@@ -121,13 +130,25 @@ class ALBasicAwareness(_Stub):
         """Store the mode; nothing follows."""
         self._store("setEngagementMode", modeName)
 
+    def getEngagementMode(self) -> str:
+        """Return the mode that was stored."""
+        return str(self._stored("setEngagementMode", "Unengaged"))
+
     def setTrackingMode(self, modeName: str) -> None:
         """Store the mode; nothing follows."""
         self._store("setTrackingMode", modeName)
 
+    def getTrackingMode(self) -> str:
+        """Return the mode that was stored."""
+        return str(self._stored("setTrackingMode", "Head"))
+
     def setStimulusDetectionEnabled(self, stimulusName: str, enabled: bool) -> None:
         """Store the switch; nothing follows."""
         self._store(f"setStimulusDetectionEnabled {stimulusName}", enabled)
+
+    def isStimulusDetectionEnabled(self, stimulusName: str) -> bool:
+        """Return the switch."""
+        return bool(self._stored(f"setStimulusDetectionEnabled {stimulusName}", True))
 
 
 class ALAutonomousMoves(_Stub):
@@ -139,11 +160,19 @@ class ALAutonomousMoves(_Stub):
         """Store the switch; nothing follows."""
         self._store("setExpressiveListeningEnabled", enable)
 
+    def getExpressiveListeningEnabled(self) -> bool:
+        """Return the switch."""
+        return bool(self._stored("setExpressiveListeningEnabled", before=False))
+
     def setBackgroundStrategy(self, strategy: str) -> None:
         """Store the strategy; nothing follows."""
         if strategy not in {"none", "backToNeutral"}:
             raise BadInput(f"strategy is {strategy!r}; give none or backToNeutral.")
         self._store("setBackgroundStrategy", strategy)
+
+    def getBackgroundStrategy(self) -> str:
+        """Return the strategy that was stored."""
+        return str(self._stored("setBackgroundStrategy", "none"))
 
 
 class PackageManager(Service):
