@@ -110,6 +110,8 @@ class Connection:
             ConnectionLate: there is no answer by then.
             ConnectionLost: the connection has ended, or the method raised.
         """
+        if not self._session.isConnected():  # qi 3.1.5 may not survive a call
+            raise ConnectionLost(f"the connection to {self.url} has ended")
         try:
             future = method(*values, _async=True)
         except RuntimeError as error:
