@@ -158,7 +158,7 @@ def predict_published_command(
         int, typer.Option(help="Robots of the prior, simulated first.")
     ] = 240,
     seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
-    engine: Annotated[str, typer.Option(help="Of the physics: pybullet.")] = "pybullet",
+    engine: Annotated[str, typer.Option(help="pybullet or mujoco.")] = "pybullet",
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the densities, as .png or .svg."),
@@ -170,7 +170,11 @@ def predict_published_command(
     from experiments.heat.presets.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
 
     cfg = PredictionCfg(
-        robots=robots, rounds=rounds, training=training, seed=seed, engine=engine
+        robots=robots,
+        rounds=rounds,
+        training=training,
+        seed=seed,
+        engine=engine,  # type: ignore[arg-type]  # checked
     )
     heed_stop_signals()
     raise typer.Exit(run_prediction(cfg, figure, json_file))

@@ -52,13 +52,14 @@ from experiments.heat.presets.search import (
 from experiments.heat.presets.surrogate import Surrogate, log_normal
 from experiments.heat.published import POSTURE, PUBLISHED
 from models import BadInput, Robot, default_robot_folder, load_robot
+from models.values import EngineName
+from sim.engine.world import WorldCfg
 from sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 OnRobot = Callable[[int, int, str], None]
 """Told how many runs are done, of how many, and which kind."""
 
-EngineName = Literal["pybullet"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
 
 OUTCOMES = (
@@ -105,7 +106,7 @@ class PredictionCfg:
     training: int = 240
     """Simulated first, drawn from the prior."""
     seed: int = 0
-    engine: str = "pybullet"
+    engine: EngineName = "pybullet"
     """Of the physics."""
 
     def __post_init__(self) -> None:
@@ -247,9 +248,12 @@ def document_robot() -> Robot:
     return load_robot(default_robot_folder()).with_effort_limits(limits)
 
 
-def constants(robot: Robot, x: FloatArray, controller: str) -> FloatArray | None:
+def constants(
+    robot: Robot, x: FloatArray, controller: str, engine: EngineName
+) -> FloatArray | None:
     """Return (4,) c(x) of one robot under a controller; None where it fell."""
-    cfg = SimulationCfg(misalignment_deg=opposed(x))
+    world = WorldCfg(engine=engine)
+    cfg = SimulationCfg(world=world, misalignment_deg=opposed(x))
     square = settled_mean_square(robot, cfg, POSTURE, make_controller(controller))
     return None if square is None else reached_of(robot, cfg, square).constant
 
@@ -270,7 +274,7 @@ def predict(cfg: PredictionCfg, on_robot: OnRobot) -> Prediction:
         """Return (n, 4) c(x), NaN where a robot fell."""
         found = np.full((len(x), len(TARGETS)), np.nan)
         for k, one in enumerate(x):
-            constant = constants(robot, one, controller)
+            constant = constants(robot, one, controller, cfg.engine)
             if constant is not None:
                 found[k] = constant
             on_robot(done + k + 1, total, controller)
