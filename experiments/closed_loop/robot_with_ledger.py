@@ -89,6 +89,7 @@ class RobotWithLedger:
         cfg: RobotWithLedgerCfg | None = None,
         *,
         listeners: Iterable[Listener] = (),
+        sim: SimulatedRobot | None = None,
     ) -> None:
         """Place the robot at rest and begin an epoch.
 
@@ -97,6 +98,8 @@ class RobotWithLedger:
             cfg: all settings.
             listeners: told every event, from the first on. Who keeps them all keeps
                 about 1 MB for each second in which a whole body is commanded.
+            sim: the robot itself, such as a recording (`sim.log_robot`); it is closed
+                with this one. None makes it as the settings say.
 
         Raises:
             BadInput: a period is not a whole number of slots, or a value of the
@@ -120,7 +123,7 @@ class RobotWithLedger:
         """None: the robot's resources have no states."""
         if self.posture is not None and (name := robot.posture(cfg.posture).state):
             self.ledger.set_state(self.posture.cfg.group, name, 0)
-        self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+        self.sim = sim or SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
         """Puts the streams of motions, lights and sounds."""

@@ -131,6 +131,7 @@ class Setup:
         seed: int = 0,
         listeners: Iterable[Listener] = (),
         control_period: float = CONTROL_PERIOD,
+        sim: SimulatedRobot | None = None,
     ) -> None:
         """Place the robot, make every behaviour known, and wake nobody.
 
@@ -142,6 +143,7 @@ class Setup:
             seed: of the schemas' chance.
             listeners: told every event, from the first on.
             control_period: of the stiffness controller, in s.
+            sim: the robot itself; None makes it as `cfg` says.
 
         Raises:
             BadInput: a value cannot be used; nothing is left open.
@@ -153,7 +155,7 @@ class Setup:
             for i, joint in enumerate(robot.joints)
         }
         """Joint to the place of its motor."""
-        self.body = body = RobotWithLedger(robot, cfg, listeners=listeners)
+        self.body = body = RobotWithLedger(robot, cfg, listeners=listeners, sim=sim)
         try:
             self.disturbance = Disturbance(body)
             self.schemas = SchemaRuntime(

@@ -22,6 +22,9 @@ from experiments.common.options import (
 from experiments.common.signals import heed_stop_signals
 from models import BadInput
 
+WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_file"})
+"""Options that have an effect on a recording that is served."""
+
 naoqi_app = Commands(
     cls=WholeHelp,
     help="Serve the robot to programs written for a NAO.",
@@ -37,6 +40,7 @@ def naoqi() -> None:
 @naoqi_app.command()
 @setting_options
 def serve(
+    context: typer.Context,
     host: Annotated[
         str,
         typer.Option(help="Address to listen on; beyond loopback nobody is checked."),
@@ -62,6 +66,14 @@ def serve(
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/naoqi"),
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Answer as the robot of this run did; what programs command is "
+            "compared with the run, not carried out.",
+        ),
+    ] = None,
     json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
@@ -78,10 +90,17 @@ def serve(
     from experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
     from experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
         ServeCfg,
+        open_log,
         run_serve,
     )
 
     cfg = ServeCfg(host=host, port=port, speed=speed, seconds=seconds, out=out)
+    log_robot = None
+    if log is not None:
+        _refuse_without_effect(context)
+        log_robot = open_log(log, robot)
+        controller, setting = "fixed", {}
+        robot = log_robot.robot.folder
     if robot is not None:
         setting["robot"] = robot
     (trial,) = plan_trials(
@@ -94,7 +113,23 @@ def serve(
     )
     heed_stop_signals()
     url_to = sys.stderr if json_file == STDOUT else sys.stdout
-    ended = run_serve(trial, cfg, url_to)
+    ended = run_serve(trial, cfg, url_to, log_robot)
     write_json(json_file, json_text(ended.as_json()))
     sys.stdout.flush()
     os._exit(ended.status)  # qi 3.1.5 sometimes aborts at the end of its process
+
+
+def _refuse_without_effect(context: typer.Context) -> None:
+    """Refuse options that a recording would ignore.
+
+    Raises:
+        BadInput: one of them was given.
+    """
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and option.name not in WITH_LOG:
+            raise BadInput(
+                f"{option.opts[0]} has no effect with --log: a recording is as it was "
+                "recorded, and nothing is recorded. Leave it out."
+            )

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
+
+from experiments.closed_loop.recording import base_pose_of
 from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, noted_signals, why_stopped
@@ -16,8 +19,13 @@ from experiments.server.naoqi.served_robot import Load, ServedRobot
 from experiments.server.naoqi.services.table import BEGUN, SERVICES
 from models import BadInput
 from sim.body import SimulationDiverged
-from sim.recording.run_folder import create_run_folder
+from sim.log_robot import LogRobot, SetPointComparison
+from sim.recording.run_folder import create_run_folder, read_run
+from sim.recording.run_meta import recorded_robot
+from sim.replay import read_observations
 
+DEFAULT_POSTURE = "Stand"
+"""Where a recording does not say from which posture it began."""
 SWITCH_S = 0.001
 """Between two threads of Python: so that a slot is not kept waiting by calls."""
 FASTEST = 1000.0
@@ -69,32 +77,68 @@ class Ended:
     status: int
     """Exit status of the command."""
     reason: str
-    folder: Path
-    """Of the run."""
+    folder: Path | None
+    """Of the run; None: a recording was served, nothing was recorded."""
     n_clients: int
     load: Load
     sim_s: float
+    comparison: SetPointComparison | None = None
+    """Of what was commanded with what a recording did."""
 
     def as_json(self) -> dict[str, object]:
         """Return it as `--json` writes it."""
-        return {
+        told: dict[str, object] = {
             "ended": self.reason,
-            "folder": str(self.folder),
+            "folder": None if self.folder is None else str(self.folder),
             "clients": self.n_clients,
             "sim_s": round(self.sim_s, 6),
             "slots": self.load.n_slots,
             "late_slots": self.load.n_late,
             "late_ms_max": round(1000.0 * self.load.worst_s, 3),
         }
+        if self.comparison is not None:
+            told["compared"] = self.comparison.as_json()
+        return told
 
 
-def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> Ended:
+def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
+    """Open a recorded run as a robot.
+
+    Args:
+        folder: of the run.
+        robot_folder: of its robot; None takes the one that the run names.
+
+    Raises:
+        BadInput: it is no run of one robot, or lacks what a replay needs.
+    """
+    run = read_run(folder)
+    robot = recorded_robot(run.meta, robot_folder)
+    recorded = read_observations(run, robot)
+    posture = str(run.meta.config.get("posture"))
+    base = base_pose_of(run.frame)
+    if base is not None:
+        time_s = run.frame.index.to_numpy(dtype=float)
+        rows = np.searchsorted(time_s, recorded.time_s + 1e-9, side="right") - 1
+        rows = np.maximum(rows, 0)
+        base = base[0][rows], base[1][rows]
+    known = posture in robot.postures
+    return LogRobot(recorded, posture if known else DEFAULT_POSTURE, base)
+
+
+def run_serve(
+    trial: TrialCfg,
+    cfg: ServeCfg,
+    url_to: TextIO = sys.stdout,
+    log: LogRobot | None = None,
+) -> Ended:
     """Serve a robot until a signal or its time.
 
     Args:
         trial: the robot and its setting.
         cfg: how it is served.
         url_to: where its address is printed once programs can connect.
+        log: a recording that answers in the place of the simulated robot; nothing is
+            recorded then.
 
     Raises:
         BadInput: a value cannot be used, or the port is taken.
@@ -109,8 +153,10 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> En
         )
     say_if_it_compiles()
     sys.setswitchinterval(SWITCH_S)
-    folder = create_run_folder(cfg.out.parent, cfg.out.name)
-    served = ServedRobot(replace(trial, folder=folder))
+    folder = None
+    if log is None:
+        folder = create_run_folder(cfg.out.parent, cfg.out.name)
+    served = ServedRobot(replace(trial, folder=folder), log)
     reason, status = "ended", 0
     doors: Doors | None = None
     try:
@@ -119,7 +165,14 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> En
             parts.get(kind)
         doors = Doors(parts, SERVICES, cfg.host, cfg.port)
         print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
-        print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
+        if log is None:
+            _say(f"Recording to {folder}; Ctrl-C ends.")
+        else:
+            _say(
+                f"Serving a recording of {log.end_s:.2f} s; what is commanded is "
+                "compared and not carried out; Ctrl-C ends."
+            )
+            served.each_slot.append(_EndOfLog(log))
         with noted_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -135,12 +188,13 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> En
             doors.close()
         served.close(reason)
     load = served.load
-    print(
+    what = "a recording was served" if log else f"{folder} holds what was recorded"
+    _say(
         f"{reason}; {load.n_late} of {load.n_slots} slots were over 20 ms late, "
-        f"{1000.0 * load.worst_s:.0f} ms at most; {folder} holds what was recorded.",
-        file=sys.stderr,
-        flush=True,
+        f"{1000.0 * load.worst_s:.0f} ms at most; {what}."
     )
+    if log is not None:
+        _say_compared(log.comparison)
     return Ended(
         status=status,
         reason=reason,
@@ -148,4 +202,42 @@ def run_serve(trial: TrialCfg, cfg: ServeCfg, url_to: TextIO = sys.stdout) -> En
         n_clients=0 if doors is None else doors.n_clients,
         load=load,
         sim_s=served.time_s,
+        comparison=None if log is None else log.comparison,
     )
+
+
+class _EndOfLog:
+    """Says once that a recording has ended; called in each slot."""
+
+    def __init__(self, log: LogRobot) -> None:
+        self._log = log
+        self._told = False
+
+    def __call__(self, *_: object) -> None:
+        if self._log.is_over and not self._told:
+            self._told = True
+            _say(
+                f"The recording ended at {self._log.end_s:.2f} s; the robot answers "
+                "with its last row from now on."
+            )
+
+
+def _say_compared(comparison: SetPointComparison) -> None:
+    """Print how far commanded set-points were from the recorded ones."""
+    for one in comparison.differences:
+        if one.n_samples:
+            mean, most = np.rad2deg([one.mean_abs_rad, one.max_abs_rad])
+            said = (
+                f"{mean:.2f} degrees from the recorded set-point on average, "
+                f"{most:.2f} at most"
+            )
+        else:
+            said = "nothing to compare with, the recording had ended"
+        _say(f"{one.joint}, commanded from {one.since_s:.2f} s on: {said}.")
+    never = comparison.never_commanded
+    if never:
+        _say(f"Never commanded: {', '.join(never)}.")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

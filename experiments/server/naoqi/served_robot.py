@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.arbitration.events import Event, Executed
 from controllers.arbitration.manager.front import check_waits, give_up
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
@@ -41,6 +42,7 @@ from experiments.closed_loop.trial import TrialCfg
 from experiments.scenarios.vocabulary.setup import Setup
 from models import TestbedError
 from sim.effectors import save_sound
+from sim.log_robot import LogRobot
 
 LATE_S = 0.5
 """Behind the clock by more, the robot does not try to catch up."""
@@ -144,25 +146,36 @@ SlotCall = Callable[[int, Observation], object]
 class ServedRobot:
     """One robot in its own time; `run` in the main thread, `access` from others."""
 
-    def __init__(self, cfg: TrialCfg) -> None:
+    def __init__(self, cfg: TrialCfg, log: LogRobot | None = None) -> None:
         """Place it and begin its recording.
+
+        Args:
+            cfg: the robot and its setting.
+            log: a recording that answers in the place of the simulated robot; it is
+                told which joints are commanded.
 
         Raises:
             BadInput: a value of the configuration cannot be used.
         """
-        self.robot = robot = cfg.load_robot()
+        self.robot = robot = cfg.load_robot() if log is None else log.robot
+        self.leaf_of = motor_leaves(robot)
+        """Joint to the leaf of its motor."""
+        self._log = log
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
                 posture=cfg.posture,
                 simulation=cfg.simulation,
                 ledger=LedgerCfg(
-                    preemption=Preemption.BY_PRIORITY, tells_commands=False
+                    preemption=Preemption.BY_PRIORITY,
+                    tells_commands=log is not None,
                 ),
             ),
             controller=cfg.controller,
             seed=cfg.simulation.seed,
             control_period=cfg.control_period,
+            listeners=() if log is None else (self._note_commanded,),
+            sim=log,
         )
         self.body = self.setup.body
         self.tick_s = self.setup.tick_s
@@ -179,8 +192,6 @@ class ServedRobot:
             command=cfg.command,
             experiment="naoqi",
         )
-        self.leaf_of = motor_leaves(robot)
-        """Joint to the leaf of its motor."""
         self.seen = self.body.sim.read()
         """The newest observation; replaced whole in each slot."""
         self.commanded = self.seen.target
@@ -198,7 +209,8 @@ class ServedRobot:
         self._n_asking = 0
         self._asking = threading.Lock()
         self.is_closed = False
-        _Start(self, cfg.posture)
+        if log is None:
+            _Start(self, cfg.posture)
 
     # -- for threads of services ---------------------------------------------------
 
@@ -246,6 +258,15 @@ class ServedRobot:
     def event(self, kind: str, **data: object) -> None:
         """Record something that happened."""
         self.recording.event(kind, self.time_s, **data)
+
+    def _note_commanded(self, event: Event) -> None:
+        """Tell a recording which joints programs command."""
+        if self._log is not None and isinstance(event, Executed):
+            self._log.note_commanded(
+                self.robot.joint_index(joint)
+                for joint, leaf in self.leaf_of.items()
+                if leaf == event.resource
+            )
 
     def _hold_crouch(self) -> None:
         """Let legs without stiffness keep their place while the robot crouches.

@@ -74,10 +74,11 @@ class Served:
 
 
 def serve(folder: Path, *options: str) -> Served:
+    out = () if "--log" in options else ("--out", str(folder / "run"))
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
-            *("--port", "0", "--speed", str(SPEED), "--out", str(folder / "run")),
+            *("--port", "0", "--speed", str(SPEED), *out),
             *options,
         ],
         stdout=subprocess.PIPE,

@@ -1,0 +1,244 @@
+"""A recording in the place of the simulated robot: the log server of [jdec-urjc] (3.2).
+
+    LogRobot: its sensors say what was recorded, at the time at which it was recorded
+    SetPointComparison: commanded set-points against the recorded ones, joint by joint
+
+What is commanded moves nothing: set-points are compared with those of the recording,
+and stiffness is checked and dropped. Lights and sounds go to the simulated devices,
+since a recording need not hold them. At its end the recording stays at its last row.
+
+`sim.replay.ReplayRobot` is for controllers that are stepped on a recording; this class
+is for what needs the whole face of `SimulatedRobot`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from controllers.interface.robot_interface import (
+    OPTIONAL_READINGS,
+    READINGS,
+    Command,
+    Observation,
+    check_command,
+)
+from sim.body import FALL_TILT
+from sim.replay import RecordedObservations
+from sim.robot import SimulatedRobot, SimulationCfg, Truth
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDifference:
+    """How far the commanded set-points of a joint were from the recorded ones."""
+
+    joint: str
+    since_s: float
+    """First command, in s of the session's clock."""
+    n_samples: int
+    """Steps of the clock that were compared; 0: the recording had ended before."""
+    mean_abs_rad: float
+    max_abs_rad: float
+
+    def as_json(self) -> dict[str, float | int | None]:
+        """Return it as `--json` writes it; angles in degrees, None without samples."""
+        compared = self.n_samples > 0
+        return {
+            "since_s": round(self.since_s, 6),
+            "samples": self.n_samples,
+            "mean_abs_deg": _degrees(self.mean_abs_rad) if compared else None,
+            "max_abs_deg": _degrees(self.max_abs_rad) if compared else None,
+        }
+
+
+class SetPointComparison:
+    """Sums of |commanded - recorded| for each joint, from its first command on."""
+
+    def __init__(self, joints: Iterable[str]) -> None:
+        """Begin without a commanded joint."""
+        self.joints = tuple(joints)
+        n = len(self.joints)
+        self._since_s = np.full(n, np.nan)
+        self._n = np.zeros(n, dtype=np.int64)
+        self._sum = np.zeros(n)
+        self._max = np.zeros(n)
+
+    def begin(self, joints: Iterable[int], time_s: float) -> None:
+        """Compare joints, by index, from now on unless they are compared already."""
+        for i in joints:
+            if np.isnan(self._since_s[i]):
+                self._since_s[i] = time_s
+
+    def add(self, commanded: FloatArray, recorded: FloatArray) -> None:
+        """Compare set-points without shift, both (n_joints,) in rad."""
+        compared = ~np.isnan(self._since_s)
+        error = np.where(compared, np.abs(commanded - recorded), 0.0)
+        self._n += compared
+        self._sum += error
+        np.maximum(self._max, error, out=self._max)
+
+    @property
+    def differences(self) -> tuple[JointDifference, ...]:
+        """Of the joints that were commanded."""
+        return tuple(
+            JointDifference(
+                joint=joint,
+                since_s=float(self._since_s[i]),
+                n_samples=int(self._n[i]),
+                mean_abs_rad=float(self._sum[i] / max(self._n[i], 1)),
+                max_abs_rad=float(self._max[i]),
+            )
+            for i, joint in enumerate(self.joints)
+            if not np.isnan(self._since_s[i])
+        )
+
+    @property
+    def never_commanded(self) -> tuple[str, ...]:
+        """Joints that got no command."""
+        never = np.isnan(self._since_s)
+        return tuple(
+            j for j, is_never in zip(self.joints, never, strict=True) if is_never
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as `--json` writes it."""
+        return {
+            "joints": {one.joint: one.as_json() for one in self.differences},
+            "never_commanded": list(self.never_commanded),
+        }
+
+
+class LogRobot(SimulatedRobot):
+    """A `SimulatedRobot` whose sensors speak from a recording and that never moves.
+
+    Its clock begins at 0, at the first recorded observation. Set-points are read back
+    without the shift of the recorded controller.
+    """
+
+    def __init__(
+        self,
+        recorded: RecordedObservations,
+        posture: str,
+        base: tuple[FloatArray, FloatArray] | None = None,
+    ) -> None:
+        """Stand at the first observation.
+
+        Args:
+            recorded: from `sim.replay.read_observations`.
+            posture: of the recorded robot at the start.
+            base: true positions (n, 3) in m and quaternions (n, 4), x y z w, of the
+                base in each recorded observation; None: unknown, so that no fall is
+                told.
+        """
+        super().__init__(recorded.robot, SimulationCfg(), posture)
+        self.recorded = recorded
+        self._row_s = recorded.time_s - recorded.time_s[0]
+        self._base = base
+        self.comparison = SetPointComparison(j.name for j in recorded.robot.joints)
+        self._commanded = self.read().target
+        """(n_joints,) set-points that were written last, in rad."""
+
+    @property
+    def end_s(self) -> float:
+        """Time of the last observation, in s of this clock."""
+        return float(self._row_s[-1])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last observation was reached."""
+        return self.time_s >= self.end_s - 0.5 * self.dt
+
+    @property
+    def row(self) -> int:
+        """Number of the newest observation that had been read by now."""
+        found = np.searchsorted(self._row_s, self.time_s + 0.5 * self.dt, side="right")
+        return max(int(found) - 1, 0)
+
+    def read(self) -> Observation:
+        """Return what the sensors said; its time is that of this clock.
+
+        Sensors that were not recorded read NaN.
+        """
+        row = self.row
+        seen = self.recorded.at(row)
+        missing = {
+            name: np.full(len(READINGS[name].members(self.robot)), np.nan)
+            for name in OPTIONAL_READINGS
+            if name not in self.recorded.values
+        }
+        return replace(
+            seen, time_s=self.time_s, target=self._recorded_target(row), **missing
+        )
+
+    def write(self, command: Command) -> None:
+        """Take set-points to compare them, and put lights and sounds in force.
+
+        Raises:
+            BadInput: as `SimulatedRobot.write`.
+        """
+        check_command(command, self.robot)
+        super().write(Command(leds=command.leds, sound=command.sound))
+        if command.target is not None:
+            self._commanded = command.target.copy()
+
+    def note_commanded(self, joints: Iterable[int]) -> None:
+        """Say that a program commands joints, by index, from now on."""
+        self.comparison.begin(joints, self.time_s)
+
+    def step(self, ticks: int) -> None:
+        """Let the recording go on, and compare set-points until it ends."""
+        was_over = self.is_over
+        self.tick += ticks
+        if not was_over:
+            self.comparison.add(self._commanded, self._recorded_target(self.row))
+
+    def truth(self) -> Truth:
+        """Return the recorded angles, temperatures and place of the base."""
+        row, seen = self.row, self.read()
+        told = replace(
+            super().truth(),
+            time_s=self.time_s,
+            q=seen.q,
+            v=seen.v,
+            temperature=seen.temperature,
+            has_fallen=self.has_fallen(),
+        )
+        if self._base is None:
+            return told
+        position, quaternion = self._base
+        return replace(
+            told,
+            base_position=position[row].copy(),
+            base_quaternion=quaternion[row].copy(),
+        )
+
+    def has_fallen(self) -> bool:
+        """Had the base turned by more than 45 degrees since the recording's start?"""
+        if self._base is None:
+            return False
+        first, now = (
+            Rotation.from_quat(self._base[1][[0, self.row]])
+            .inv()
+            .apply((0.0, 0.0, 1.0))
+        )
+        return float(np.dot(first, now)) < float(FALL_TILT)
+
+    def _recorded_target(self, row: int) -> FloatArray:
+        """Return recorded set-points without shift, (n_joints,) in rad.
+
+        The target of a row holds the shift that was decided in the row before.
+        """
+        target: FloatArray = self.recorded.values["target"][row].copy()
+        shifts = self.recorded.shifts
+        if shifts is None or row == 0:
+            return target
+        target -= shifts[row - 1]
+        return target
+
+
+def _degrees(rad: float) -> float:
+    return round(float(np.rad2deg(rad)), 4)

@@ -1,0 +1,136 @@
+"""A recording behind the endpoint: it answers as the robot did, and moves nothing."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.closed_loop.trial import run_trial
+from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from experiments.server.naoqi.run_serve import open_log
+from models import BadInput
+from sim.recording.run_folder import read_run
+from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
+
+JOINTS = ("HeadYaw", "LKneePitch")
+COMMANDED_RAD = 0.3
+PROGRAM = f"""
+dcm = session.service("DCM")
+keys = [
+    f"Device/SubDeviceList/{{joint}}/{{device}}/Value"
+    for joint in {JOINTS}
+    for device in ("Position/Sensor", "Position/Actuator", "Temperature/Sensor")
+]
+keys.append("Device/SubDeviceList/InertialSensor/GyroscopeX/Sensor/Value")
+motion.setAngles("HeadPitch", 0.1, 0.5)
+motion.angleInterpolation("HeadYaw", {COMMANDED_RAD}, 0.2, True)
+rows = []
+for _ in range(80):
+    before = dcm.getTime(0)
+    values = memory.getListData(keys)
+    angles = motion.getAngles({list(JOINTS)}, True)
+    rows.append([before, dcm.getTime(0), values, angles])
+    time.sleep(0.03)
+tell(rows)
+"""
+
+
+@pytest.fixture(scope="session")
+def standing(recorded: RecordedRuns) -> Path:
+    """The run folder of one controller: three seconds of the NAO."""
+
+    def stand(folder: Path) -> None:
+        cfg = HeatCfg(
+            controllers=("fixed",), minutes=0.05, start_degc={"HeadYaw": 41.0}
+        )
+        _, (arm,) = record_trials(plan_trials(cfg), folder / "heat")
+        run_trial(arm)
+
+    return recorded("standing nao", stand) / "heat" / "fixed"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("JD-18")
+def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
+    standing: Path, tmp_path: Path
+) -> None:
+    ended_file = tmp_path / "ended.json"
+    options = ("--speed", "0.1", "--json", str(ended_file))
+    served = serve(tmp_path, "--log", str(standing), *options)
+    rows = served.run(PROGRAM)
+    served.process.send_signal(signal.SIGTERM)
+    _, err = served.process.communicate(timeout=TIMEOUT_S)
+
+    frame = read_run(standing).frame
+    names = [
+        f"{channel}.{joint}"
+        for joint in JOINTS
+        for channel in ("q", "target", "temperature")
+    ] + ["gyro.x"]
+    recorded = frame[names].to_numpy(float)
+    seen = frame["observed_s"].to_numpy(float) - frame["observed_s"].iloc[0]
+    n_sure = 0
+    for before_ms, after_ms, values, angles in rows:
+        first = int(np.searchsorted(seen, before_ms / 1000.0 - 0.02)) - 1
+        last = int(np.searchsorted(seen, after_ms / 1000.0 + 0.02)) + 1
+        there = recorded[max(first, 0) : last]
+        for i, value in enumerate(values):
+            assert value in there[:, i], (before_ms, names[i])
+        assert angles == [values[0], values[3]]
+        n_sure += (after_ms - before_ms) < 100
+    assert n_sure > 20, "the time at which was read is known too badly"
+    assert len({values[-1] for _, _, values, _ in rows}) > 5, (
+        "the recording stood still"
+    )
+
+    told = json.loads(ended_file.read_text())["compared"]
+    assert list(told["joints"]) == ["HeadYaw", "HeadPitch"]
+    target = float(recorded[-1, 1])
+    difference = abs(np.rad2deg(COMMANDED_RAD - target))
+    assert told["joints"]["HeadYaw"]["max_abs_deg"] == pytest.approx(
+        difference, abs=1e-3
+    )
+    assert "LKneePitch" in told["never_commanded"]
+    assert "HeadYaw, commanded from" in err
+    assert "Never commanded: LShoulderPitch" in err
+    assert not (tmp_path / "run").exists()
+
+
+def refused(*options: str) -> str:
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *("--port", "0", *options),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert ran.returncode == 2, ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("JD-18")
+def test_an_option_without_effect_on_a_recording_is_refused(standing: Path) -> None:
+    said = refused("--log", str(standing), "--seed", "3")
+    assert "--seed has no effect with --log" in said
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("JD-18")
+def test_a_missing_run_is_one_message(tmp_path: Path) -> None:
+    assert "nothing" in refused("--log", str(tmp_path / "nothing"))
+
+
+@pytest.mark.requirement("JD-18")
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        open_log(tmp_path)
