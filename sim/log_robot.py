@@ -181,7 +181,11 @@ class LogRobot(SimulatedRobot):
             BadInput: as `SimulatedRobot.write`.
         """
         check_command(command, self.robot)
-        super().write(Command(leds=command.leds, sound=command.sound))
+        if command.sound is not None:
+            self.speaker.check(command.sound, self.time_s)
+            self.speaker.play(command.sound, self.time_s)
+        if command.leds is not None:
+            self.leds.fade(command.leds)
         if command.target is not None:
             self._commanded = command.target.copy()
 

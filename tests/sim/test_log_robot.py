@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from controllers.interface.robot_interface import Command
-from models import Robot
+from models import BadInput, Robot
 from sim.log_robot import LogRobot
 from sim.replay import RecordedObservations
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -119,3 +119,8 @@ def test_what_was_not_recorded_reads_nan(two_leg: Robot) -> None:
     log = LogRobot(replace(whole, values=values), "Stand")
     assert not log.has_fallen()
     log.close()
+
+
+def test_a_set_point_beyond_the_range_is_refused(log: LogRobot) -> None:
+    with pytest.raises(BadInput):
+        log.write(Command(target=log.robot.upper + 1.0))
