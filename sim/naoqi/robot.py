@@ -33,6 +33,10 @@ HOLD_S = 0.1
 """For which a write holds, in s of our clock."""
 HOME_S = 1.0
 """What the way home takes, in s of the robot's clock."""
+LOOK_S = 0.1
+"""Between two looks at the robot's clock meanwhile, in s of ours."""
+MOST_HOME_S = 10.0
+"""And how long it is waited for, in s of its clock at the rate that was measured."""
 STIFFNESS, ALL = "nao-testbed stiffness", "nao-testbed joints"
 """Names of the aliases."""
 SMALLEST_RATE, LARGEST_RATE = 0.9, 1.1
@@ -281,13 +285,21 @@ class NaoqiRobot:
         self._is_taken = False
         if self._stiffness is not None or self._target is not None:
             self._send(hold_s=0.0, limit_s=limit_s)
-            self._sleep((HOME_S + 0.1) / self._clock.rate)
+            self._wait_until_home(limit_s)
         names, call = list(self._robot.motor_names), self._connection.call
         motion = self._motion
         call(limit_s, motion.setStiffnesses, names, self._user_stiffness)
         call(limit_s, motion.setSmartStiffnessEnabled, self._had_smart_stiffness)
 
     # -- inside -----------------------------------------------------------------------
+
+    def _wait_until_home(self, limit_s: float) -> None:
+        """Wait by the robot's clock, which a busy simulation lets run slowly."""
+        begin_ms, begin_s = self._clock_ms(limit_s), self._our_clock()
+        while self._clock_ms(limit_s) < begin_ms + 1000.0 * (HOME_S + 0.1):
+            if self._our_clock() > begin_s + MOST_HOME_S / self._clock.rate:
+                return  # it goes home without us
+            self._sleep(LOOK_S)
 
     def _find_clock(self) -> RobotClock:
         """Read all keys once, choose among them, and measure the robot's clock."""
@@ -306,8 +318,8 @@ class NaoqiRobot:
         """Return the robot's time now, in s since the begin; an estimate."""
         return self._clock.at(self._our_clock())
 
-    def _clock_ms(self) -> int:
-        return int(self._connection.call(CONNECT_S, self._dcm.getTime, 0))
+    def _clock_ms(self, limit_s: float = CONNECT_S) -> int:
+        return int(self._connection.call(limit_s, self._dcm.getTime, 0))
 
     def _read(self, limit_s: float) -> Observation:
         sent_s = self._our_clock()

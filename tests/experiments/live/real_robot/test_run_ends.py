@@ -17,7 +17,17 @@ import pytest
 from sim.recording.run_folder import read_run
 
 COMMAND = [sys.executable, "-m", "experiments.cli"]
-LEGS = ("LKneePitch", "LAnklePitch", "RAnklePitch")
+LET_TIME_PASS = """
+import sys, time
+import qi
+session = qi.Session()
+session.connect(sys.argv[1])
+dcm = session.service("DCM")
+end = dcm.getTime(0) + 3000
+while dcm.getTime(0) < end:
+    time.sleep(0.1)
+"""
+"""A busy machine lets the robot's clock run slowly."""
 
 
 @dataclass
@@ -27,6 +37,7 @@ class Both:
     endpoint: subprocess.Popen[str]
     run: subprocess.Popen[str]
     folder: Path
+    url: str
 
     def said(self) -> str:
         """Wait for the run's end; return what it said."""
@@ -34,8 +45,15 @@ class Both:
         return out + err
 
     def robot(self) -> Any:
-        """End the endpoint and return what it recorded of the robot."""
-        time.sleep(4.0)  # 1.1 s of its clock, which a busy machine lets run slowly
+        """Let 3 s of its clock pass, end the endpoint, return what it recorded."""
+        passed = subprocess.run(
+            [sys.executable, "-c", LET_TIME_PASS, self.url],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert passed.returncode == 0, passed.stderr
         self.endpoint.terminate()
         self.endpoint.communicate(timeout=60)
         return read_run(self.folder / "endpoint").frame
@@ -62,10 +80,18 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     to = ("--port", "0", "--out", str(tmp_path / "endpoint"))
     endpoint = start("naoqi", "serve", *to, "--misalign", "LAnklePitch=2")
     assert endpoint.stdout is not None
-    url = endpoint.stdout.readline().strip().replace("tcp:", "naoqi:")
+    address = endpoint.stdout.readline().strip()
     time.sleep(3.0)  # it has taken its posture
     run = start(
-        *("run", "--robot", url, "--controller", "minheat", "--minutes", "5"),
+        *(
+            "run",
+            "--robot",
+            address.replace("tcp:", "naoqi:"),
+            "--controller",
+            "minheat",
+            "--minutes",
+            "5",
+        ),
         *("--late", "1.0", "--out", str(tmp_path / "run"), *options),
     )
     events = tmp_path / "run" / "events.jsonl"
@@ -74,7 +100,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
             break
         time.sleep(0.1)
     time.sleep(4.0)  # the shift has begun
-    yield Both(endpoint=endpoint, run=run, folder=tmp_path)
+    yield Both(endpoint=endpoint, run=run, folder=tmp_path, url=address)
     for process in (run, endpoint):
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)

@@ -171,11 +171,13 @@ def test_timed_commands_go_out_in_one_straight_line(nao: Any) -> None:
                       [[0.4], [0.4]]])
         skew, half = 0.0, None
         while True:
+            before = dcm.getTime(0)
             angles = motion.getAngles("Head", False)
+            after = dcm.getTime(0)
             skew = max(skew, abs(angles[0] - angles[1]))
-            if half is None and dcm.getTime(0) > now + 1500:
-                half = [angles[0], dcm.getTime(0) - now]
-            if dcm.getTime(0) > now + 4200:
+            if half is None and before > now + 1000 and after < before + 200:
+                half = [angles[0], after - now]
+            if after > now + 4200:
                 break
         tell([half, motion.getAngles("Head", False), skew, made[1]])
     """)
