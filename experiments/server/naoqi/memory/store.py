@@ -82,14 +82,23 @@ class Memory:
         Raises:
             UnknownName: it has none.
         """
+        if not self.has(key):
+            raise UnknownName("Key", key, self.names(), "the memory")
+        return self.find(key)
+
+    def has(self, key: str) -> bool:
+        """Return whether a key has a value."""
+        entry = self._entries.get(key)
+        return key in self._live or (entry is not None and entry.has_value)
+
+    def find(self, key: str) -> Any:
+        """Return the value of a key, None where it has none: quick, also then."""
         live = self._live.get(key)
         if live is not None:
             return as_stored(live())
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None or not entry.has_value:
-                raise UnknownName("Key", key, self.names(), "the memory")
-            return entry.value
+            return entry.value if entry is not None and entry.has_value else None
 
     def time_of(self, key: str) -> float:
         """Return when a key got its value, in s of simulated time."""

@@ -10,7 +10,7 @@ from experiments.server.naoqi.arguments import Names, Value, text
 from experiments.server.naoqi.client import Counted
 from experiments.server.naoqi.memory.store import Kind, matching
 from experiments.server.naoqi.service import Service
-from models import BadInput, TestbedError
+from models import BadInput
 
 EVENT_TIMEOUT_S = 0.2
 """To send one event; after it the next is sent, and their order is not sure."""
@@ -173,10 +173,7 @@ class ALMemory(Service):
     # -- inside --------------------------------------------------------------------
 
     def _or_none(self, key: str) -> Any:
-        try:
-            return self._parts.memory.get(key)
-        except TestbedError:
-            return None
+        return self._parts.memory.find(key)
 
     def _listener_name(self, module: str) -> str:
         return f"{self._client.name}/{module}"

@@ -169,20 +169,24 @@ def test_timed_commands_go_out_in_one_straight_line(nao: Any) -> None:
         now = dcm.getTime(0)
         dcm.setAlias(["Two", "Merge", "time-separate", 0, [now + 4000],
                       [[0.4], [0.4]]])
-        skew, half = 0.0, None
+        skew, half = 0.0, [0.0, 0, 1000]
         while True:
             before = dcm.getTime(0)
             angles = motion.getAngles("Head", False)
             after = dcm.getTime(0)
             skew = max(skew, abs(angles[0] - angles[1]))
-            if half is None and before > now + 1000 and after < before + 200:
-                half = [angles[0], after - now]
+            on_the_way = now + 1000 < before and after < now + 3900
+            if on_the_way and after - before < half[2] - half[1]:
+                half = [angles[0], before - now, after - now]
             if after > now + 4200:
                 break
         tell([half, motion.getAngles("Head", False), skew, made[1]])
     """)
-    angle, after_ms = half
-    assert angle == pytest.approx(0.4 * after_ms / 4000.0, abs=0.08)
+    angle, from_ms, to_ms = half
+    assert from_ms > 1000
+    slot_ms = 20.0
+    assert 0.4 * (from_ms - 2 * slot_ms) / 4000.0 <= angle
+    assert angle <= 0.4 * (to_ms + slot_ms) / 4000.0
     assert whole == pytest.approx([0.4, 0.4], abs=1e-5)
     assert skew < 1e-6
     assert alias[2] == ""
