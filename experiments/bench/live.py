@@ -12,7 +12,9 @@ from time import process_time
 
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.closed_loop.trial import TrialCfg
-from experiments.live.robot.live_robot import MOMENT_SLOTS, LiveRobot, Standing
+from experiments.live.robot.link import MOMENT_SLOTS
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.standing import Standing
 from experiments.live.run_live import IDLE_S
 from sim.robot import SimulationCfg
 
@@ -50,7 +52,7 @@ def measure_live(
         stack.callback(sink.close)
         plain = Standing(cfg)
         stack.callback(plain.close, "done")
-        live = LiveRobot(cfg)
+        live = LiveRobot(Standing(cfg))
         stack.callback(live.close, "done")
         for _ in range(SETTLE_SLOTS):
             plain.slot()

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from controllers.registry import check_controllers
 from experiments.closed_loop.trial import TrialCfg
 from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.live.run_live import LivePlan
+from experiments.live.run_live import LivePlan, plan_of
 from experiments.report.run_source import RecordedTrial
 from models import BadInput, Posture, Robot
 from sim.recording.run_meta import read_meta, recorded_robot
@@ -74,16 +74,7 @@ def plan_resumed(arms: Sequence[RecordedTrial], time_s: float) -> LivePlan:
     robot = recorded_robot(arms[0].run.meta)
     names = [arm.name for arm in arms]
     check_controllers(names, robot)
-    resumed = [_resumed(arm, robot, time_s) for arm in arms]
-    world = resumed[0].simulation.world
-    return LivePlan(
-        arms=tuple(resumed),
-        controllers=tuple(names),
-        robot=resumed[0].load_robot(),
-        posture=RECORDED,
-        slope_deg=world.slope_deg,
-        obstacles=world.obstacles,
-    )
+    return plan_of([_resumed(arm, robot, time_s) for arm in arms])
 
 
 def _resumed(arm: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:

@@ -7,13 +7,13 @@ gone: its run folder is closed either way.
 import multiprocessing as mp
 import secrets
 import sys
-import threading
 import time
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controllers.registry import check_controllers, controller_names
 from experiments.closed_loop.trial import TrialCfg
@@ -23,92 +23,44 @@ from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import FrameClock, Scene
 from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.robot.live_robot import run_live_robot
-from experiments.live.robot.moment import Moment
-from experiments.live.robot.operation import Action, Stop
+from experiments.live.robot.link import PageEnd, run_live_robot
 from experiments.live.robot.scenario_play import ScenarioCfg
-from models import Robot, TestbedError
-from sim.engine.obstacles import Obstacle, obstacles_of
+from models import Robot
+from sim.engine.obstacles import Obstacle
 from sim.recording.run_folder import create_run_folder, plain_name
+
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 IDLE_S = 1.0
 """And while nobody looks: a robot answers when the last moment was taken."""
-MOST_WAITING = 50
-"""Actions that a robot has not taken yet; more are dropped."""
 STOP_S = 10.0
 
 
-class RobotLink:
+class RobotProcess:
     """One robot in a process of its own, seen from here."""
 
     def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
         """Start it."""
         context = mp.get_context("spawn")
-        self._link, theirs = context.Pipe()
+        ours, theirs = context.Pipe()
+        self.link = PageEnd(ours)
         self.process = context.Process(
-            target=run_live_robot, args=(cfg, theirs, cfg.folder), daemon=True
+            target=run_live_robot, args=(cfg, theirs), daemon=True
         )
         self.process.start()
         theirs.close()
-        self._lock = threading.Lock()
-        self._n_sent = self._n_taken = 0
-        self.moment: Moment | None = None
-
-    def send(self, action: Action) -> bool:
-        """Hand an action on; False where too many wait, or the robot is gone."""
-        with self._lock:
-            if self._n_sent - self._n_taken >= MOST_WAITING:
-                return False
-            self._n_sent += 1
-            return self._put(action)
-
-    def look(self) -> Moment | None:
-        """Return what is new, None where nothing is.
-
-        Raises:
-            TestbedError: the robot has ended.
-        """
-        try:
-            if not self._link.poll():
-                return None
-            self.moment = self._link.recv()
-        except (EOFError, OSError) as error:
-            raise TestbedError("a robot's process has ended; see above.") from error
-        with self._lock:
-            self._n_taken = self.moment.n_taken
-            self._put(None)
-        return self.moment
-
-    def stop(self) -> None:
-        """Ask it to end."""
-        with self._lock:
-            self._put(Stop())
 
     def join(self) -> None:
-        """Wait for its end; who does not end is ended."""
+        """Wait for its end; kill it where it does not end."""
         end = time.monotonic() + STOP_S
         while self.process.is_alive() and time.monotonic() < end:
-            _drain(self._link)
+            self.link.drain()
             self.process.join(0.05)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
-        self._link.close()
-
-    def _put(self, what: object) -> bool:
-        try:
-            self._link.send(what)
-        except OSError:
-            return False
-        return True
-
-
-def _drain(link: Connection) -> None:
-    try:
-        while link.poll():
-            link.recv()
-    except (EOFError, OSError):
-        pass
+        self.link.close()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,14 +87,19 @@ def plan_standing(cfg: HeatCfg) -> LivePlan:
     Raises:
         BadInput: a value cannot be used.
     """
-    arms = plan_trials(cfg)
+    return plan_of(plan_trials(cfg))
+
+
+def plan_of(arms: Sequence[TrialCfg]) -> LivePlan:
+    """Return a plan of robots that differ in their controllers alone."""
+    world = arms[0].simulation.world
     return LivePlan(
         arms=tuple(arms),
         controllers=tuple(arm.controller for arm in arms),
         robot=arms[0].load_robot(),
         posture=arms[0].posture,
-        slope_deg=cfg.slope_deg,
-        obstacles=tuple(obstacles_of(cfg.obstacles)),
+        slope_deg=world.slope_deg,
+        obstacles=world.obstacles,
     )
 
 
@@ -168,6 +125,86 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
     )
 
 
+@contextmanager
+def open_page(
+    plan: LivePlan, address: Address, links: Sequence[PageEnd]
+) -> Iterator["LivePage"]:
+    """Serve the page of robots in threads, while it is a context.
+
+    Args:
+        plan: the robots.
+        address: of the page.
+        links: to the robots; they may be added later on.
+
+    Raises:
+        BadInput: the port cannot be had.
+    """
+    secret = secrets.token_urlsafe(24)
+    api = PageApi(
+        plan.robot,
+        plan.controllers,
+        [n for n in controller_names() if n not in {"constant", "current"}],
+        lambda i, action: i < len(links) and links[i].send(action),
+    )
+    with (
+        closed_viser(secret) as viser,
+        PageServer(viser, secret, address, api) as server,
+    ):
+        yield LivePage(plan, links, api, viser, server.url)
+
+
+class LivePage:
+    """A page that is served: `lay_scene`, then `watch`."""
+
+    def __init__(
+        self,
+        plan: LivePlan,
+        links: Sequence[PageEnd],
+        api: PageApi,
+        viser: "ViserServer",
+        url: str,
+    ) -> None:
+        """Show robots on it; made by `open_page`."""
+        self._plan, self._links = plan, links
+        self._api, self._viser = api, viser
+        self.url = url
+        """For the browser of who started it."""
+
+    def lay_scene(self) -> Scene:
+        """Return the 3-D view of the robots, as they begin."""
+        plan = self._plan
+        return Scene(
+            self._viser,
+            plan.robot,
+            plan.robot.posture(plan.posture).angles,
+            plan.controllers,
+            slope_deg=plan.slope_deg,
+            obstacles=plan.obstacles,
+            on_joint=self._api.choose,
+        )
+
+    def watch(self, scene: Scene, seconds: float | None = None) -> None:
+        """Show moments as they come.
+
+        Args:
+            scene: from `lay_scene`.
+            seconds: of wall time, after which it ends; None: never.
+
+        Raises:
+            TestbedError: a robot has ended.
+        """
+        begin, idle = time.monotonic(), -IDLE_S
+        frame = FrameClock()
+        while seconds is None or time.monotonic() < begin + seconds:
+            now = time.monotonic()
+            if self._api.viewers or now >= idle + IDLE_S:
+                idle = now
+                moments = [link.look() for link in self._links]
+                scene.show(moments)
+                self._api.put(moments)
+            frame.wait()
+
+
 def run_live_command(
     plan: LivePlan, out: Path, address: Address, seconds: float | None, *, opens: bool
 ) -> int:
@@ -184,63 +221,31 @@ def run_live_command(
         BadInput: a value cannot be used, or the port is taken.
         TestbedError: a robot ended by itself.
     """
-    robot = plan.robot
-    secret = secrets.token_urlsafe(24)
-    links: list[RobotLink] = []
-    api = PageApi(
-        robot,
-        plan.controllers,
-        [n for n in controller_names() if n not in {"constant", "current"}],
-        lambda i, action: i < len(links) and links[i].send(action),
-    )
-    with (
-        closed_viser(secret) as viser,
-        PageServer(viser, secret, address, api) as page,
-    ):
+    robots: list[RobotProcess] = []
+    links: list[PageEnd] = []
+    with open_page(plan, address, links) as page:
         say_if_it_compiles()
         folder = create_run_folder(out.parent, out.name)
         try:
             for arm, name in zip(plan.arms, plan.controllers, strict=True):
                 kept = create_run_folder(folder, plain_name(name))
-                links.append(RobotLink(replace(arm, folder=kept)))
-            scene = Scene(
-                viser,
-                robot,
-                robot.posture(plan.posture).angles,
-                plan.controllers,
-                slope_deg=plan.slope_deg,
-                obstacles=plan.obstacles,
-                on_joint=api.choose,
-            )
+                robots.append(RobotProcess(replace(arm, folder=kept)))
+                links.append(robots[-1].link)
+            scene = page.lay_scene()
             print(page.url, flush=True)
             print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
-            _watch(links, scene, api, seconds)
+            page.watch(scene, seconds)
         except KeyboardInterrupt as stop:
             status = exit_status(stop)
             why = why_stopped(stop)
         else:
             status, why = 0, "ended"
         finally:
-            for link in links:
-                link.stop()
-            for link in links:
-                link.join()
+            for robot in robots:
+                robot.link.stop()
+            for robot in robots:
+                robot.join()
     print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
     return status
-
-
-def _watch(
-    links: Sequence[RobotLink], scene: Scene, api: PageApi, seconds: float | None
-) -> None:
-    begin, idle = time.monotonic(), -IDLE_S
-    frame = FrameClock()
-    while seconds is None or time.monotonic() < begin + seconds:
-        now = time.monotonic()
-        if api.viewers or now >= idle + IDLE_S:
-            idle = now
-            moments = [link.look() for link in links]
-            scene.show(moments)
-            api.put(moments)
-        frame.wait()

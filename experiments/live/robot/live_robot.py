@@ -1,32 +1,23 @@
-"""A live robot: a process of its own that keeps real time, records, and obeys.
+"""A live robot: an operator acts on it, and a page sees it.
 
-    Standing: what it does by itself, slot by slot, recorded
-    LiveRobot: lets an operator act on it, and tells what there is to see
-    run_live_robot: slot by slot against the clock, a moment for who looks
+    Play: a robot that runs by itself, slot by slot, and is recorded
+    LiveRobot: lets an operator act on one, and tells what there is to see
 
-Nobody who looks slows it: it sends a moment when the last one was taken, and takes
-wishes for `WISHES_S` a slot, at least one. When the machine is too slow it is late and
-says so; it never leaves a step out.
+Looking changes nothing: a robot that nobody acts on does the same, bit for bit, as one
+without a page.
 """
 
-import signal
-import time
 from collections import deque
 from math import cos, radians, sin
-from multiprocessing.connection import Connection
-from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.tokens import Preemption
 from controllers.interface.robot_interface import Picture
-from controllers.schemas.library.common import motor_leaves
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.leg_forces import StandingLoss
 from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial import TrialCfg
 from experiments.live.robot.forecast import Forecaster
 from experiments.live.robot.moment import Moment, PanelView, Reservations
@@ -42,7 +33,6 @@ from experiments.live.robot.operation import (
     ModulateSchema,
     PushNow,
     SleepSchema,
-    Stop,
     Take,
     TakePicture,
     TiltGround,
@@ -50,26 +40,17 @@ from experiments.live.robot.operation import (
 )
 from experiments.live.robot.operator import Operator
 from experiments.live.robot.panels import Panels
-from experiments.live.robot.posture_owner import PostureOwner
 from experiments.live.robot.refusals import Refusals
 from experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from experiments.live.robot.schema_wishes import change_schema, views_of
+from experiments.live.robot.standing import Standing
 from experiments.scenarios.vocabulary.setup import Setup
 from models import BadInput, TestbedError
-from sim.body import SimulationDiverged
-from sim.effectors import save_sound
 
-WISHES_S = 0.002
-"""Of a slot's 0.01 s, for what is wished; what is left waits for the next one."""
 KEPT = 8
 """Sentences that a moment repeats."""
-MOMENT_SLOTS = 4
-"""Slots between two moments: 25 a second."""
 PANEL_SLOTS = 20
 """Slots between two looks at panels, at least."""
-LATE_S = 0.5
-"""Behind the clock by more, a robot does not try to catch up."""
-
 
 Change = (
     PushNow
@@ -82,85 +63,43 @@ Change = (
 )
 
 
-class Standing:
-    """A robot that stands in its posture under a controller; recorded."""
+class Play(Protocol):
+    """A robot that runs by itself: stands, plays a scenario, or serves programs."""
 
-    def __init__(self, cfg: TrialCfg) -> None:
-        """Place it and begin its recording.
+    setup: Setup
+    recording: RunRecording
+    controller: str
+    """Stiffness controller with which it began."""
+    news: list[str]
+    """What happened, to be told and recorded; whoever reads it empties it."""
 
-        Raises:
-            BadInput: a value of the configuration cannot be used.
-        """
-        robot = cfg.load_robot()
-        self.controller = cfg.controller
-        self.news: list[str] = []
-        """To be told: it has none."""
-        self.busy_ticks = 0
-        """Slots until nothing more is planned."""
-        self.setup = Setup(
-            robot,
-            RobotWithLedgerCfg(
-                posture=cfg.posture,
-                simulation=cfg.simulation,
-                ledger=LedgerCfg(
-                    preemption=Preemption.BY_PRIORITY, tells_commands=False
-                ),
-            ),
-            controller=cfg.controller,
-            seed=cfg.simulation.seed,
-            control_period=cfg.control_period,
-        )
-        leads = {
-            leaf: robot.joint_index(robot.joints[robot.joint_index(joint)].motor)
-            for joint, leaf in motor_leaves(robot).items()
-        }
-        PostureOwner(self.setup.body, robot, cfg.posture, cfg.control_period, leads)
-        self._folder = cfg.folder
-        self.recording = RunRecording.open(
-            cfg.folder,
-            robot,
-            seed=cfg.simulation.seed,
-            config=cfg,
-            command=cfg.command,
-            experiment="live",
-        )
+    @property
+    def busy(self) -> str:
+        """Why its temperatures cannot be forecast now; empty: they can."""
 
     def slot(self) -> None:
-        """Run one device slot, and record it where the controller's period ends.
+        """Run one device slot.
 
         Raises:
             SlotsFailed: something failed; the slot was run to its end.
             SimulationDiverged: a torque is not finite.
         """
-        setup = self.setup
-        setup.disturbance.begin(setup.tick)
-        try:
-            setup.body.slot()
-        finally:
-            seen = setup.stiffness.seen
-            if setup.tick % setup.control_ticks == 0 and seen is not None:
-                self.recording.row(setup.body.sim, seen, setup.stiffness.decided)
 
     def close(self, reason: str) -> None:
         """Close the recording with the reason, and release the engine."""
-        body = self.setup.body
-        try:
-            self.recording.close(reason)
-            if self._folder is not None:
-                save_sound(body.sim.speaker, self._folder, body.time_s)
-        finally:
-            self.setup.close()
 
 
 class LiveRobot:
     """One robot and its operator; `act`, `slot`, `moment`, `close`."""
 
-    def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
-        """Place it; errors as of `Standing` and `ScenarioPlay`."""
-        self._play: Standing | ScenarioPlay = (
-            ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else Standing(cfg)
-        )
-        self.setup, self.recording = self._play.setup, self._play.recording
+    def __init__(self, play: Play) -> None:
+        """Let an operator act on a robot.
+
+        Args:
+            play: the robot.
+        """
+        self._play = play
+        self.setup, self.recording = play.setup, play.recording
         self.body, self.stiffness = self.setup.body, self.setup.stiffness
         self.controller = self._play.controller
         self.operator = Operator(self.setup)
@@ -309,8 +248,8 @@ class LiveRobot:
         if isinstance(action, TakePicture):
             self._picture = self.body.sim.look(action.camera)
             return f"a picture of {action.camera}"
-        if self.setup.tick < self._play.busy_ticks:
-            raise BadInput("no forecast before the scenario is over.")
+        if busy := self._play.busy:
+            raise BadInput(f"no forecast {busy}.")
         return self._forecaster.ask(action)
 
     def _change(self, action: Change) -> str:
@@ -354,69 +293,20 @@ class LiveRobot:
                     f"pushed with {newton:g} N towards {direction:g}° for {seconds:g} s"
                 )
 
+    def say(self, text: str) -> None:
+        """Tell whoever looks of something that was recorded already."""
+        self._said.append(f"{self.body.time_s:.1f} s  {text}")
+
     def _tell(self, text: str, kind: str, **data: object) -> None:
-        time_s = self.body.time_s
-        self._said.append(f"{time_s:.1f} s  {text}")
-        self.recording.event(kind, time_s, said=text, **data)
+        self.say(text)
+        self.recording.event(kind, self.body.time_s, said=text, **data)
 
 
-def run_live_robot(
-    cfg: TrialCfg | ScenarioCfg, link: Connection, folder: Path | None
-) -> None:
-    """Run a robot until it is told to stop, or whoever looks is gone.
+def play_of(cfg: TrialCfg | ScenarioCfg) -> Play:
+    """Return the robot that a configuration asks for.
 
-    Args:
-        cfg: of the robot; its duration is not looked at.
-        link: actions come in, a moment goes out whenever the last one was answered.
-        folder: of the run, for a message.
+    Raises:
+        FileErrors: all that is wrong in the file of a scenario.
+        BadInput: a value of the configuration cannot be used.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # whoever started it says when to stop
-    del folder
-    live = LiveRobot(cfg)
-    reason = "done"
-    try:
-        reason = _keep_time(live, link)
-    except SimulationDiverged as error:
-        reason = f"failed: {error}"
-        live.recording.save_last_second(live.body.sim)
-    except Exception as error:
-        reason = f"failed: {error}"
-        raise
-    finally:
-        live.close(reason)
-
-
-def _keep_time(live: LiveRobot, link: Connection) -> str:
-    """Step against the clock; return why it ended."""
-    tick_s = live.body.ledger.cfg.tick_s
-    begin, may_send = time.monotonic() - live.body.time_s, True
-    n_taken = 0
-    while True:
-        until = time.monotonic() + WISHES_S
-        try:
-            while link.poll():
-                wish = link.recv()
-                if isinstance(wish, Stop):
-                    return "done"
-                if wish is None:
-                    may_send = True
-                    continue
-                live.act(wish)
-                n_taken += 1
-                if time.monotonic() > until:
-                    break
-        except (EOFError, OSError):
-            return "done"  # nobody looks any more
-        live.slot()
-        late = time.monotonic() - begin - live.body.time_s
-        if may_send and live.body.tick % MOMENT_SLOTS == 0:
-            try:
-                link.send(live.moment(max(late, 0.0), n_taken))
-            except OSError:
-                return "done"
-            may_send = False
-        if late > LATE_S:
-            begin += late
-        elif late < -tick_s:
-            time.sleep(-late)
+    return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else Standing(cfg)

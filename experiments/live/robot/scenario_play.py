@@ -80,10 +80,14 @@ class ScenarioPlay:
         self._failure: str | None = None
         self.setup = self._runner.setup
         self.controller = plan.controller
-        self.busy_ticks = plan.duration_ticks
-        """Slots until nothing more is planned."""
         self.news: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
         """To be told."""
+
+    @property
+    def busy(self) -> str:
+        """Why it cannot be forecast now: what a scenario still does is not known."""
+        is_over = self.setup.tick >= self._plan.duration_ticks
+        return "" if is_over else "before the scenario is over"
 
     def slot(self) -> None:
         """Run one device slot.

@@ -12,7 +12,7 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from experiments.live import replay
 from experiments.live.replay import LiveFromHere, Seek, Show, read_recording
 from experiments.live.resume import RECORDED, ResumedCfg, plan_resumed
-from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.operation import HeatNow, Misalign
 from experiments.report.run_source import RecordedTrial
 from models import BadInput
@@ -45,7 +45,7 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
     arm = recorded(make_live, tmp_path)
     robot = make_live().body.sim.robot
     for time_s, hot in ((0.2, False), (0.8, True)):
-        live = LiveRobot(resumed(arm, time_s))
+        live = LiveRobot(play_of(resumed(arm, time_s)))
         try:
             moment = live.moment()
             row = arm.frame.loc[:time_s].iloc[-1]
@@ -140,7 +140,7 @@ def test_what_is_live_is_steered_as_ever(make_live: MakeLive, tmp_path: Path) ->
     arm = recorded(make_live, tmp_path)
     (tmp_path / "again").mkdir()
     cfg = dataclasses.replace(resumed(arm, 0.8), folder=tmp_path / "again")
-    live = LiveRobot(cfg)
+    live = LiveRobot(play_of(cfg))
     live.act(Misalign(joint="LAnklePitch", error_deg=0.0))
     live.act(HeatNow(joint="LAnklePitch", degc=50.0))
     run(live, 100)

@@ -20,7 +20,7 @@ from experiments.live.robot.forecast import (
     fan,
     grid,
 )
-from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.moment import Forecast
 from experiments.live.robot.operation import Foresee, PushNow
 from models import BadInput, UnknownName
@@ -36,7 +36,7 @@ def plan(controller: str = "fixed") -> TrialCfg:
 
 @pytest.fixture
 def begun() -> Iterator[LiveRobot]:
-    robot = LiveRobot(plan())
+    robot = LiveRobot(play_of(plan()))
     yield robot
     robot.close("done")
 
@@ -138,7 +138,7 @@ def test_a_limit_may_be_met_now_later_or_never() -> None:
 
 @pytest.mark.slow
 def test_a_copy_answers_and_the_robot_goes_on_bit_for_bit(live: LiveRobot) -> None:
-    other = LiveRobot(plan())
+    other = LiveRobot(play_of(plan()))
     try:
         for _ in range(SETTLE_SLOTS):
             other.slot()

@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.trial import TrialCfg
 from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.robot import live_robot
-from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
+from experiments.live.robot import link
+from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot, play_of
 from experiments.live.robot.operation import (
     ChangeController,
     GiveBack,
@@ -43,7 +43,7 @@ def make_live() -> Iterator[MakeLive]:
     def make(controller: str = "fixed", folder: Path | None = None) -> LiveRobot:
         cfg = HeatCfg(preset="document", controllers=(controller,))
         values = vars(plan_trials(cfg)[0]) | {"folder": folder}
-        made.append(LiveRobot(TrialCfg(**values)))
+        made.append(LiveRobot(play_of(TrialCfg(**values))))
         return made[-1]
 
     yield make
@@ -322,12 +322,12 @@ class _SlowWishes:
 
 def test_a_flood_of_wishes_makes_no_slot_late(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock()
-    monkeypatch.setattr(live_robot, "time", clock)
+    monkeypatch.setattr(link, "time", clock)
     live, (ours, theirs) = _SlowWishes(clock), Pipe()
     for _ in range(40):
         ours.send(TakePicture(camera="CameraTop"))
     ours.send(Stop())
-    assert live_robot._keep_time(live, theirs) == "done"  # type: ignore[arg-type]
+    link._keep_time(live, link.RobotEnd(theirs))  # type: ignore[arg-type]
     assert sum(live.acts) == 40
     assert max(live.acts) == 2  # the second one passed 2 ms
     assert live.tick == 20

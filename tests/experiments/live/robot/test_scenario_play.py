@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from controllers.arbitration.tokens import Preemption
-from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.operation import Foresee, GiveBack, Take, TurnHead
 from experiments.live.robot.scenario_play import ScenarioCfg
 from experiments.scenarios.playing.runner import run_scenario
@@ -48,7 +48,7 @@ def play(file: Path) -> Iterator[Play]:
 
     def make(folder: Path | None = None, **asked: object) -> LiveRobot:
         cfg = ScenarioCfg(scenario=str(file), folder=folder, **asked)  # type: ignore[arg-type]
-        made.append(LiveRobot(cfg))
+        made.append(LiveRobot(play_of(cfg)))
         return made[-1]
 
     yield make

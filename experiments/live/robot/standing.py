@@ -1,8 +1,12 @@
-"""Who holds the posture of a live robot, with all motors that nobody else has.
+"""A robot that stands in its posture: what `live` shows without a scenario.
 
-One token and one submission for the whole body, as long as all of it is its own; what
-is taken from it it asks for again, leaf by leaf, and waits. A joint that comes back is
-led to the posture, no faster than `SPEED`: nobody else has brought it there.
+    Standing: the robot under its controller, slot by slot, recorded
+    PostureOwner: holds the posture, with all motors that nobody else has
+
+The posture has one token and one submission for the whole body, as long as all of it
+is its own. What is taken from it, it requests again, leaf by leaf, and waits. A joint
+that comes back is led to the posture no faster than `SPEED`: nobody else has brought
+it there.
 """
 
 from collections.abc import Mapping
@@ -10,13 +14,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.manager.state import LONGEST_S, LedgerCfg
 from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Loss, Token
+from controllers.arbitration.tokens import Loss, Preemption, Token
 from controllers.interface.robot_interface import Observation
+from controllers.schemas.library.common import motor_leaves
 from experiments.closed_loop.loop import APPROACH_TIME, approach
-from experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
+from experiments.closed_loop.trial import TrialCfg
+from experiments.scenarios.vocabulary.setup import Setup
 from models import Robot
+from sim.effectors import save_sound
 
 POSTURE_OWNER = "posture"
 POSTURE_PRIORITY = 1
@@ -24,6 +36,76 @@ SPEED = np.deg2rad(60.0)
 """In rad/s."""
 
 FloatArray = NDArray[np.float64]
+
+
+class Standing:
+    """A robot that stands in its posture under a controller; recorded."""
+
+    def __init__(self, cfg: TrialCfg) -> None:
+        """Place it and begin its recording.
+
+        Raises:
+            BadInput: a value of the configuration cannot be used.
+        """
+        robot = cfg.load_robot()
+        self.controller = cfg.controller
+        self.news: list[str] = []
+        """To be told: it has none."""
+        self.busy = ""
+        """Why it cannot be forecast now: never."""
+        self.setup = Setup(
+            robot,
+            RobotWithLedgerCfg(
+                posture=cfg.posture,
+                simulation=cfg.simulation,
+                ledger=LedgerCfg(
+                    preemption=Preemption.BY_PRIORITY, tells_commands=False
+                ),
+            ),
+            controller=cfg.controller,
+            seed=cfg.simulation.seed,
+            control_period=cfg.control_period,
+        )
+        leads = {
+            leaf: robot.joint_index(robot.joints[robot.joint_index(joint)].motor)
+            for joint, leaf in motor_leaves(robot).items()
+        }
+        PostureOwner(self.setup.body, robot, cfg.posture, cfg.control_period, leads)
+        self._folder = cfg.folder
+        self.recording = RunRecording.open(
+            cfg.folder,
+            robot,
+            seed=cfg.simulation.seed,
+            config=cfg,
+            command=cfg.command,
+            experiment="live",
+        )
+
+    def slot(self) -> None:
+        """Run one device slot, and record it where the controller's period ends.
+
+        Raises:
+            SlotsFailed: something failed; the slot was run to its end.
+            SimulationDiverged: a torque is not finite.
+        """
+        setup = self.setup
+        setup.disturbance.begin(setup.tick)
+        try:
+            setup.body.slot()
+        finally:
+            seen = setup.stiffness.seen
+            if setup.tick % setup.control_ticks == 0 and seen is not None:
+                self.recording.row(setup.body.sim, seen, setup.stiffness.decided)
+
+    def close(self, reason: str) -> None:
+        """Close the recording with the reason, and release the engine."""
+        body = self.setup.body
+        try:
+            self.recording.close(reason)
+            if self._folder is not None:
+                save_sound(body.sim.speaker, self._folder, body.time_s)
+        finally:
+            self.setup.close()
 
 
 class PostureOwner:
