@@ -36,11 +36,11 @@ from experiments.heat.commands import (
     xray_command,
 )
 from experiments.live.commands import live_command
+from experiments.live.naoqi.commands import naoqi_app
 from experiments.live.real_robot.commands import run_command
 from experiments.report.commands import export_command, report
 from experiments.scenarios.commands import scenario_app
 from experiments.server.commands import resources_app
-from experiments.server.naoqi.commands import naoqi_app
 from experiments.sweep.commands import sweep_command, sweep_show_command
 from models import BadInput, TestbedError
 from models.files import as_ours

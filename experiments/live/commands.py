@@ -22,7 +22,25 @@ if TYPE_CHECKING:
     from controllers.arbitration.tokens import Preemption
 
 OUT = Path("runs/live")
+PORT = 8641
 NEEDED = ("starlette", "trimesh", "uvicorn", "viser", "websockets")
+
+
+def check_page_extra(command: str) -> None:
+    """Check that all that the page needs is installed.
+
+    Args:
+        command: that needs it.
+
+    Raises:
+        BadInput: something is missing.
+    """
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise BadInput(
+            f"`{command}` needs {', '.join(missing)}, which this installation lacks; "
+            "install nao-testbed[live]."
+        )
 
 
 @setting_options
@@ -44,7 +62,7 @@ def live_command(
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = OUT,
-    port: Annotated[int, typer.Option(help="Of the page; 0 takes a free one.")] = 8641,
+    port: Annotated[int, typer.Option(help="Of the page; 0 takes a free one.")] = PORT,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page.")
     ] = True,
@@ -68,12 +86,7 @@ def live_command(
     **setting: Any,
 ) -> None:
     """Show robots on a page in real time; disturb and steer them."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise BadInput(
-            f"`nao-testbed live` needs {', '.join(missing)}, which this installation "
-            "lacks; install nao-testbed[live]."
-        )
+    check_page_extra("nao-testbed live")
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")
     usual = {one.name: one.default for one in dataclasses.fields(RobotSetting)}

@@ -273,8 +273,12 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def listen(cfg: ServerCfg) -> socket.socket:
+def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
     """Return a socket that listens as configured.
+
+    Args:
+        cfg: where.
+        option: by which the command line says the port.
 
     Raises:
         BadInput: the address is none of this machine, or is in use.
@@ -309,7 +313,7 @@ def listen(cfg: ServerCfg) -> socket.socket:
         listener.close()
         raise BadInput(
             f"cannot listen on {cfg.host} port {cfg.port}: {error.strerror}. Is "
-            "another server running there? Give another --port, or 0 for a free one."
+            f"another server running there? Give another {option}, or 0 for a free one."
         ) from error
     return listener
 

@@ -139,6 +139,12 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
     )
 
 
+def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:
+    """Return who has a leaf now, as `ResourceRow.users`, without the other rows."""
+    place = ResourceRow(name=leaf, parent=None, depth=0, kind=None)
+    return _row(place, ledger.state.leaves[leaf]).users
+
+
 def _row(place: ResourceRow, leaf: Leaf) -> ResourceRow:
     return ResourceRow(
         name=place.name,

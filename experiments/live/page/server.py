@@ -181,6 +181,8 @@ class Address:
 
     port: int
     """0 takes a free one."""
+    option: str = "--port"
+    """By which the command line says it."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
@@ -204,7 +206,7 @@ class PageServer:
         self._viser_port, self._secret = viser.get_port(), secret
         self._api = api
         cfg = ServerCfg(port=address.port, max_connections=100)
-        self._socket = listen(cfg)
+        self._socket = listen(cfg, address.option)
         bound = self._socket.getsockname()[1]
         key = address.key
         self.address = replace(address, port=bound)

@@ -4,7 +4,7 @@ Events act on it, expectations look at it. And what the world does to the robot:
 on links, and a ground that turns.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from controllers.arbitration.manager.ledger import Ledger, Listener
 from controllers.arbitration.requests import HIGHEST, Owner
+from controllers.interface.controller import Controller
 from controllers.registry import make_controller
 from controllers.schemas.declaration import State
 from controllers.schemas.runtime import SchemaRuntime
@@ -132,6 +133,7 @@ class Setup:
         listeners: Iterable[Listener] = (),
         control_period: float = CONTROL_PERIOD,
         sim: SimulatedRobot | None = None,
+        wrap: Callable[[Controller], Controller] = lambda controller: controller,
     ) -> None:
         """Place the robot, make every behaviour known, and wake nobody.
 
@@ -144,11 +146,14 @@ class Setup:
             listeners: told every event, from the first on.
             control_period: of the stiffness controller, in s.
             sim: the robot itself; None makes it as `cfg` says.
+            wrap: given each stiffness controller before it decides; returns the one
+                that decides in its place.
 
         Raises:
             BadInput: a value cannot be used; nothing is left open.
         """
         self.robot = robot
+        self._wrap = wrap
         self.tick_s = cfg.ledger.tick_s
         self.motor_of = {
             joint.name: int(robot.motor_of_joint[i])
@@ -172,7 +177,7 @@ class Setup:
                 body.ledger,
                 body.gate,
                 robot,
-                make_controller(controller),
+                wrap(make_controller(controller)),
                 self.control_ticks,
             )
             body.behaviours.add(self.stiffness.name, self.stiffness)
@@ -221,7 +226,7 @@ class Setup:
 
     def use_controller(self, spec: str) -> None:
         """Let another stiffness controller decide from now on."""
-        self.stiffness.change(make_controller(spec))
+        self.stiffness.change(self._wrap(make_controller(spec)))
 
     def delete_group(self, group: str) -> None:
         """Delete a synchronous group, whatever its preset."""

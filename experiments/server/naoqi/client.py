@@ -16,7 +16,11 @@ from controllers.arbitration.requests import Owner
 from experiments.server.naoqi.memory.device_keys import add_device_keys
 from experiments.server.naoqi.memory.store import Memory
 from experiments.server.naoqi.motion.body import BodyNames
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY, MotionEngine
+from experiments.server.naoqi.motion.engine import (
+    CLIENT,
+    CLIENT_PRIORITY,
+    MotionEngine,
+)
 from experiments.server.naoqi.served_robot import ServedRobot
 
 PartT = TypeVar("PartT")
@@ -75,7 +79,7 @@ class Client:
             address: from which it came.
         """
         self.parts = parts
-        self.name = f"naoqi client {number}"
+        self.name = f"{CLIENT} {number}"
         self.address = address
         self.find_service: Callable[[str], Any] | None = None
         """Returns a service by name, those that the client registered too; raises

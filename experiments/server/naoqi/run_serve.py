@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
@@ -130,6 +131,7 @@ def run_serve(
     cfg: ServeCfg,
     url_to: TextIO = sys.stdout,
     log: LogRobot | None = None,
+    on_served: Callable[[Parts], None] | None = None,
 ) -> Ended:
     """Serve a robot until a signal or its time.
 
@@ -139,6 +141,7 @@ def run_serve(
         url_to: where its address is printed once programs can connect.
         log: a recording that answers in the place of the simulated robot; nothing is
             recorded then.
+        on_served: called once programs can connect, before the robot runs.
 
     Raises:
         BadInput: a value cannot be used, or the port is taken.
@@ -165,6 +168,8 @@ def run_serve(
             parts.get(kind)
         doors = Doors(parts, SERVICES, cfg.host, cfg.port)
         print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
+        if on_served is not None:
+            on_served(parts)
         if log is None:
             _say(f"Recording to {folder}; Ctrl-C ends.")
         else:

@@ -9,12 +9,13 @@ Services run in threads of `qi`. They look at and change the robot between two s
 waits, waits in simulated time: `after` calls a function in a slot to come.
 """
 
+import copy
 import heapq
 import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +31,12 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.tokens import Outcome, Preemption, Token
-from controllers.interface.controller import Controller, ControllerWrapper, Limits
+from controllers.interface.controller import (
+    Controller,
+    ControllerWrapper,
+    FixedStiffness,
+    Limits,
+)
 from controllers.interface.robot_interface import Observation
 from controllers.schemas.library.common import motor_leaves
 from controllers.stiffness import SmartStiffness
@@ -80,6 +86,12 @@ class UserStiffness(ControllerWrapper):
         self._enabled = True
         self._moves = False
         self._least = np.zeros(n_joints)
+
+    def around(self, controller: Controller) -> "UserStiffness":
+        """Return one of another controller, with all that programs have set."""
+        other = copy.copy(self)
+        other._wrapped = controller
+        return other
 
     def set_least(self, least: FloatArray) -> None:
         """Set what joints keep although their set stiffness is 0, (n_joints,)."""
@@ -158,9 +170,13 @@ class ServedRobot:
             BadInput: a value of the configuration cannot be used.
         """
         self.robot = robot = cfg.load_robot() if log is None else log.robot
+        self.controller = cfg.controller
+        """Stiffness controller with which it began."""
         self.leaf_of = motor_leaves(robot)
         """Joint to the leaf of its motor."""
         self._log = log
+        self.stiffness = UserStiffness(FixedStiffness(), len(robot.joints))
+        """Around the controller that decides now."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -176,13 +192,10 @@ class ServedRobot:
             control_period=cfg.control_period,
             listeners=() if log is None else (self._note_commanded,),
             sim=log,
+            wrap=self._within_user_stiffness,
         )
         self.body = self.setup.body
         self.tick_s = self.setup.tick_s
-        self.stiffness = UserStiffness(
-            self.setup.stiffness.controller, len(robot.joints)
-        )
-        self.setup.stiffness.change(self.stiffness)
         self._folder = cfg.folder
         self.recording = RunRecording.open(
             cfg.folder,
@@ -197,6 +210,12 @@ class ServedRobot:
         self.commanded = self.seen.target
         """(n_joints,) set-points in force without shift, in rad; replaced whole."""
         self.load = Load()
+        self.late_s = 0.0
+        """How far the last slot ended behind the clock; negative: ahead of it."""
+        self.step: Callable[[], None] = self.slot
+        """What `run` calls for each slot; a page puts its own work around `slot`."""
+        self.on_event: list[Callable[[str, Mapping[str, object]], object]] = []
+        """Called with the kind and the data of each event, by any thread."""
         legs = [*robot.groups.get("Legs", ())]
         self._legs = [robot.joint_index(joint) for joint in legs]
         self.each_slot: list[SlotCall] = [lambda *_: self._hold_crouch()]
@@ -258,6 +277,13 @@ class ServedRobot:
     def event(self, kind: str, **data: object) -> None:
         """Record something that happened."""
         self.recording.event(kind, self.time_s, **data)
+        for call in self.on_event:
+            call(kind, data)
+
+    def _within_user_stiffness(self, controller: Controller) -> Controller:
+        """Return a controller that stays within what programs have set."""
+        self.stiffness = self.stiffness.around(controller)
+        return self.stiffness
 
     def _note_commanded(self, event: Event) -> None:
         """Tell a recording which joints programs command."""
@@ -311,8 +337,8 @@ class ServedRobot:
         """
         begin = time.monotonic() - self.body.time_s / speed
         while not is_over() and (seconds is None or self.body.time_s < seconds):
-            self.slot()
-            late = time.monotonic() - begin - self.body.time_s / speed
+            self.step()
+            self.late_s = late = time.monotonic() - begin - self.body.time_s / speed
             load = self.load
             load.n_slots += 1
             load.n_late += late > LATE_CYCLE_S
@@ -404,10 +430,12 @@ class _Start:
             return
         time_s = observation.time_s + served.tick_s
         way = approach(self._from, self._to, min(time_s, APPROACH_TIME))
-        if body.ledger.authorise(token, next(iter(served.leaf_of.values()))) is None:
+        is_its_own = (
+            body.ledger.authorise(token, next(iter(served.leaf_of.values()))) is None
+        )
+        if is_its_own and time_s < APPROACH_TIME + 5 * served.tick_s:
             target = np.clip(way, robot.lower, robot.upper)
-            refused = body.gate.submit_set_points(token, target)
-            if refused is None and time_s < APPROACH_TIME + 5 * served.tick_s:
+            if body.gate.submit_set_points(token, target) is None:
                 return
         self._token = None
         if body.ledger.is_genuine(token):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.front import take_snapshot, users_of
 from controllers.arbitration.manager.state import LONGEST_S
 from controllers.arbitration.policies import (
     Answer,
@@ -46,6 +46,11 @@ ACCELERATION_S = 0.1
 SETTLE_S = 0.2
 """After a motion, before the robot counts as standing still, and a joint is given back:
 given back at once, one that still lags behind would be held where it is."""
+
+CLIENT = "naoqi client"
+"""How the owner of a client is named, with its number behind it."""
+MOTION = "a program's motion"
+"""What its tasks are called together."""
 
 _LOG = logging.getLogger(__name__)
 Curves = Mapping[str, Timed]
@@ -224,7 +229,7 @@ class MotionEngine:
             for leaf, (angle, speed) in wanted.items():
                 token = tokens.get(leaf)
                 if token is None:
-                    self.warnings[f"{leaf} is busy: setAngles had no effect"] += 1
+                    self.warn_busy(leaf, "setAngles")
                     continue
                 before = self._goals.get(leaf)
                 self._goals[leaf] = _Goal(
@@ -234,6 +239,15 @@ class MotionEngine:
                     speed=speed,
                     velocity=before.velocity if before else 0.0,
                 )
+
+    def warn_busy(self, leaf: str, command: str) -> None:
+        """Count a command that had no effect because others have a leaf; say who."""
+        who = {
+            MOTION if one.startswith(CLIENT) else one  # their numbers never end
+            for one in users_of(self._ledger, leaf)
+        }
+        said = ", ".join(sorted(who)) or "somebody who waits"
+        self.warnings[f"{leaf} is busy ({said}): {command} had no effect"] += 1
 
     def kill(self, tasks: Iterable[MotionTask]) -> int:
         """End tasks; their clients get a normal return. Return how many."""
@@ -421,8 +435,7 @@ class MotionEngine:
         return MotorTarget(angle=angle, velocity=goal.velocity), False
 
     def _taken(self, task: MotionTask, leaf: str, reason: object) -> JointTaken:
-        rows = {row.name: row for row in take_snapshot(self._ledger).resources}
-        who = ", ".join(rows[leaf].users) if leaf in rows else ""
+        who = ", ".join(users_of(self._ledger, leaf))
         said = f" by {who}" if who else ""
         return JointTaken(f"{task.name}: {leaf} was taken away{said} ({reason}).")
 
@@ -435,7 +448,7 @@ class MotionEngine:
         if error is None:
             finish(task.future, task.value)
         else:
-            self._served.event("task", said=f"{task.client}: {error}")
+            self._served.event("task", said=f"{task.client}: {error}", has_failed=True)
             fail(task.future, error)
 
     def _drop_goals(self, leaves: Iterable[str]) -> None:

@@ -197,7 +197,7 @@ class Dcm:
             leaf = self._served.leaf_of[motor]
             token = self._token(client, leaf)
             if token is None:
-                motion.warnings[f"{leaf} is busy: DCM had no effect"] += 1
+                motion.warn_busy(leaf, "DCM")
                 continue
             here, most = gate.present[leaf], self._most(motor)
             step = min(max(value - here, -most), most)

@@ -20,6 +20,7 @@ from experiments.common.options import (
     write_json,
 )
 from experiments.common.signals import heed_stop_signals
+from experiments.live.commands import PORT, check_page_extra
 from models import BadInput
 
 WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_file"})
@@ -74,12 +75,28 @@ def serve(
             "compared with the run, not carried out.",
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Also show the robot and its programs on the page of `nao-testbed "
+            "live`; you are one more owner there.",
+        ),
+    ] = False,
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Of --live: open the page."),
+    ] = True,
+    page_port: Annotated[
+        int, typer.Option(help="Of the page of --live; 0 takes a free one.")
+    ] = PORT,
     json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
     """Be a NAO for programs that use `qi`, until Ctrl-C; recorded as any run.
 
-    The first line of stdout is the address; with `--json -` it is of stderr.
+    The first line of stdout is the address, the second one that of the page of
+    `--live`; with `--json -` they are of stderr.
     """
     if importlib.util.find_spec("qi") is None:
         raise BadInput(
@@ -87,6 +104,10 @@ def serve(
             "nao-testbed[naoqi]."
         )
     check_json_file(json_file)
+    if live:
+        check_page_extra("nao-testbed naoqi serve --live")
+    else:
+        _refuse_without_page(context)
     from experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
     from experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
         ServeCfg,
@@ -113,10 +134,31 @@ def serve(
     )
     heed_stop_signals()
     url_to = sys.stderr if json_file == STDOUT else sys.stdout
-    ended = run_serve(trial, cfg, url_to, log_robot)
+    if live:
+        from experiments.live.naoqi.served_page import ServedPage  # noqa: PLC0415  # heavy
+        from experiments.live.page.server import Address  # noqa: PLC0415  # heavy
+
+        with ServedPage(
+            trial, Address(port=page_port, option="--page-port"), url_to, opens=browser
+        ) as page:
+            ended = run_serve(trial, cfg, url_to, on_served=page.attach)
+    else:
+        ended = run_serve(trial, cfg, url_to, log_robot)
     write_json(json_file, json_text(ended.as_json()))
     sys.stdout.flush()
     os._exit(ended.status)  # qi 3.1.5 sometimes aborts at the end of its process
+
+
+def _refuse_without_page(context: typer.Context) -> None:
+    """Refuse options of a page that is not asked for.
+
+    Raises:
+        BadInput: one of them was given.
+    """
+    for name, option in (("browser", "--no-browser"), ("page_port", "--page-port")):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise BadInput(f"{option} is of the page of --live; add --live.")
 
 
 def _refuse_without_effect(context: typer.Context) -> None:
@@ -128,6 +170,11 @@ def _refuse_without_effect(context: typer.Context) -> None:
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         given = source is not None and source.name == "COMMANDLINE"
+        if given and option.name == "live":
+            raise BadInput(
+                "--live has no effect with --log: a recording that is served moves by "
+                "nobody. Leave it out, and see the run by `nao-testbed live --replay`."
+            )
         if given and option.name not in WITH_LOG:
             raise BadInput(
                 f"{option.opts[0]} has no effect with --log: a recording is as it was "

@@ -1,0 +1,197 @@
+"""`naoqi serve --live`: what it refuses, and a person beside a program.
+
+A process of its own runs it; a program moves the head by `qi` meanwhile.
+"""
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app
+from models import BadInput
+from sim.recording.run_folder import read_run
+from tests.experiments.common.browser import browser, listen  # noqa: F401
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
+pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+
+WAIT_MS = 180_000
+"""A software renderer on a busy machine is slow."""
+PROGRAM = """
+import sys
+import qi
+session = qi.Session()
+session.connect(sys.argv[1])
+motion = session.service("ALMotion")
+try:
+    while True:
+        motion.angleInterpolation("HeadYaw", [0.6, -0.6], [0.5, 1.5], True)
+except RuntimeError as error:
+    print("READ", error, flush=True)
+motion.setAngles("HeadYaw", 0.3, 1.0)
+print("SUMMARY", repr(motion.getSummary()), flush=True)
+"""
+
+
+def refused(*words: str) -> str:
+    result = CliRunner().invoke(app, ["naoqi", "serve", *words])
+    assert isinstance(result.exception, BadInput), result.output
+    return str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--no-browser",), "--no-browser is of the page of --live; add --live"),
+        (("--page-port", "0"), "--page-port is of the page of --live; add --live"),
+        (("--live", "--log", "runs/none"), "--live has no effect with --log"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    words: tuple[str, ...], part: str
+) -> None:
+    assert part in refused(*words)
+
+
+def test_without_the_page_s_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: None if name == "viser" else find(name),
+    )
+    said = refused("--live")
+    assert "`nao-testbed naoqi serve --live` needs viser" in said
+    assert "install nao-testbed[live]" in said
+
+
+@pytest.mark.slow(covers=False)
+def test_a_port_that_is_taken_is_refused_before_anything_is_recorded(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = subprocess.run(
+            [
+                *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+                *("--live", "--no-browser", "--port", "0", "--page-port", port),
+                *("--out", str(tmp_path / "run")),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith(f"error: cannot listen on 127.0.0.1 port {port}")
+    assert "Give another --page-port" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    nao: str
+    page: str
+    folder: Path
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *("--live", "--no-browser", "--port", "0", "--page-port", "0"),
+            *("--out", str(folder), "--json", str(tmp_path / "ended.json")),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    nao, page = (process.stdout.readline().strip() for _ in range(2))
+    try:
+        yield Served(process, nao, page, folder)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.slow(covers=False)
+@pytest.mark.requirement("JD-23")
+def test_a_person_takes_the_head_from_a_program(
+    served: Served,
+    browser: "Browser",  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """The 3-D view is left out; who comes without the key stays out."""
+    wish = Request(
+        served.page.partition("?")[0] + "do",
+        data=b'{"robot": 0, "do": "Take", "resource": "Head"}',
+    )
+    with pytest.raises(HTTPError, match="403"):
+        urlopen(wish, timeout=60)
+    page = browser.new_page(viewport={"width": 1024, "height": 900})
+    page.set_default_timeout(WAIT_MS)
+    heard = listen(page)
+    page.route("**/view/*", lambda route: route.abort())
+    page.goto(served.page)
+    page.get_by_text("hottest:").first.wait_for()
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, served.nao], stdout=subprocess.PIPE, text=True
+    )
+    head = page.locator('.group[data-name="Head"]')
+    head.get_by_text("naoqi client 1/angleInterpolation").wait_for()
+    pad = page.get_by_label("head pad")
+    pad.click(position={"x": 60, "y": 60})
+    page.get_by_text("NO_TOKEN; it is of naoqi client 1/").first.wait_for()
+    page.get_by_label("Take Head").click()
+    page.get_by_text("Head taken from naoqi client 1/").first.wait_for()
+    head.get_by_text("you", exact=True).wait_for()
+    page.get_by_text("HeadYaw was taken away by operator").first.wait_for()
+    pad.click(position={"x": 60, "y": 60})
+    page.get_by_text("HeadYaw and HeadPitch to").first.wait_for()
+    page.locator("#tab-sensors").click()
+    angle = page.locator('tr[data-joint="HeadYaw"] td[data-reading="q"]')
+    page.wait_for_timeout(200)
+    for _ in range(300):
+        if float(angle.inner_text()) > 40.0:
+            break
+        page.wait_for_timeout(200)
+    assert float(angle.inner_text()) > 40.0
+    told, _ = program.communicate(timeout=WAIT_MS / 1000.0)
+    assert "READ ALMotion::angleInterpolation: " in told
+    assert "HeadYaw was taken away by operator" in told
+    assert "HeadYaw is busy (operator): setAngles had no effect" in told
+    page.get_by_text("naoqi client 1 left").first.wait_for()
+    assert not [fault for fault in heard.faults if "ERR_FAILED" not in fault]
+    page.close()
+    os.killpg(served.process.pid, signal.SIGINT)
+    assert served.process.wait(timeout=180) == 130
+    run = read_run(served.folder)
+    assert run.state == "stopped by the user (Ctrl-C)"
+    assert any("Head taken from naoqi client 1/" in str(one) for one in run.events)
+    assert json.loads((tmp_path / "ended.json").read_text())["clients"] == 1

@@ -1,0 +1,208 @@
+"""A person at the page of a served robot: one more owner, whom programs read of."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.heat.experiment import HeatCfg, plan_trials
+from experiments.live.naoqi.served_page import attach
+from experiments.live.robot.link import PageEnd
+from experiments.live.robot.live_robot import LiveRobot
+from experiments.live.robot.moment import Moment
+from experiments.live.robot.operation import (
+    ChangeController,
+    Foresee,
+    GiveBack,
+    Light,
+    MoveJoint,
+    PushNow,
+    Take,
+)
+from experiments.server.naoqi.client import Client, Parts
+from experiments.server.naoqi.served_robot import ServedRobot
+from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from sim.effectors import colour_names
+from sim.recording.run_folder import read_run
+
+
+class World:
+    """A served robot whose slots the test runs, a program's client, and the page."""
+
+    def __init__(self, folder: Path | None = None, *, has_page: bool = True) -> None:
+        (trial,) = plan_trials(HeatCfg(controllers=("smart",), preset=None))
+        self.served = ServedRobot(replace(trial, folder=folder))
+        self.parts = Parts(self.served)
+        for kind in BEGUN:
+            self.parts.get(kind)
+        self.page, theirs = Pipe()
+        self.link = PageEnd(self.page)
+        self._live = attach(self.parts, theirs) if has_page else None
+        self.client = Client(self.parts, 1, "test")
+        self.run(3.0)
+
+    @property
+    def live(self) -> LiveRobot:
+        assert self._live is not None
+        return self._live
+
+    def ask(self, service: str) -> Callable[..., Any]:
+        kind = next(one for one in SERVICES if service == one.NAME)
+        made = kind(self.client)
+        return lambda method, *args: made._call(method, args)
+
+    def run(self, seconds: float) -> None:
+        end = self.served.time_s + seconds
+        while self.served.time_s < end - 1e-9:
+            self.served.step()
+
+    def moment(self) -> Moment:
+        """Return the first moment of a slot to come."""
+        now_s = self.served.time_s
+        for _ in range(20):
+            self.served.step()
+            found = self.link.look()
+            if found is not None and found.time_s > now_s:
+                return found
+        raise AssertionError("no moment")
+
+    def do(self, action: Any) -> str:
+        """Do it as the page does; return what is told since."""
+        assert self.link.send(action)
+        self.run(0.02)
+        return "\n".join(self.live.moment().said[-3:])
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.close("done")
+        self.served.close("done")
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[World]:
+    world = World()
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def world(shared: World) -> Iterator[World]:
+    yield shared
+    shared.parts.motion.kill(shared.parts.motion.tasks())
+    for group in ("Head", "Leds"):
+        shared.do(GiveBack(resource=group))
+    shared.run(1.0)
+
+
+def test_who_gave_way_is_told_at_once_and_its_program_reads_by_whom(
+    world: World,
+) -> None:
+    motion = world.ask("ALMotion")
+    moving = motion("angleInterpolation", "HeadYaw", 0.5, 9.0, True)
+    world.run(0.2)
+    holders = {one.name: one.holders for one in world.moment().groups}["Head"]
+    assert len(holders) == 1
+    assert holders[0].startswith("naoqi client 1/angleInterpolation")
+    assert "it is of naoqi client 1/" in world.do(
+        MoveJoint(joint="HeadYaw", angle_deg=20)
+    )
+    assert not moving.done()
+    assert world.link.send(Take(resource="Head"))
+    world.run(0.02)
+    said = world.live.moment().said
+    assert any(f"Head taken from {holders[0]}" in one for one in said)
+    assert any("HeadYaw was taken away by operator" in one for one in said)
+    assert "HeadYaw was taken away by operator" in str(moving.exception())
+
+
+def test_a_program_waits_for_the_operator_and_its_reactive_targets_say_who(
+    world: World,
+) -> None:
+    motion = world.ask("ALMotion")
+    assert "Head taken" in world.do(Take(resource="Head"))
+    waiting = motion("angleInterpolation", "HeadYaw", 0.4, 0.5, True)
+    motion("setAngles", "HeadPitch", 0.2, 0.5)
+    world.run(0.7)
+    assert not waiting.done()
+    assert "HeadPitch is busy (operator): setAngles had no effect" in motion(
+        "getSummary"
+    )
+    assert "HeadYaw to -20" in world.do(MoveJoint(joint="HeadYaw", angle_deg=-20))
+    world.run(0.7)
+    assert motion("getAngles", "HeadYaw", False) == [pytest.approx(np.deg2rad(-20))]
+    world.do(GiveBack(resource="Head"))
+    world.run(0.7)
+    assert waiting.done()
+    assert motion("getAngles", "HeadYaw", False) == [pytest.approx(0.4)]
+
+
+def test_another_controller_stays_within_the_stiffness_that_programs_set(
+    world: World,
+) -> None:
+    motion = world.ask("ALMotion")
+    motion("setStiffnesses", "Head", 0.4)
+    assert "controller fixed" in world.do(ChangeController(controller="fixed"))
+    world.run(0.1)
+    index = world.served.robot.joint_index("HeadYaw")
+    assert world.moment().controller == "fixed"
+    assert world.served.seen.stiffness[index] == pytest.approx(0.4)
+    motion("setStiffnesses", "Head", 1.0)
+    world.run(0.1)
+    assert world.served.seen.stiffness[index] == pytest.approx(1.0)
+    world.do(ChangeController(controller="smart"))
+
+
+def test_lights_are_taken_and_a_push_needs_no_token(world: World) -> None:
+    world.ask("ALLeds")("fadeRGB", "FaceLeds", "red", 60.0)
+    world.run(0.1)
+    assert "Leds taken from naoqi client 1" in world.do(Take(resource="Leds"))
+    world.do(Light(leds="Leds", colour="#0000ff"))
+    world.run(0.5)
+    names = colour_names(world.served.robot.leds)
+    lights = dict(zip(names, world.moment().lights, strict=True))
+    assert lights["LeftFaceLeds.blue"] > 0.9
+    assert lights["LeftFaceLeds.red"] < 0.1
+    before = world.served.body.sim.truth().base_position.copy()
+    push = PushNow(direction_deg=0.0, force_n=5.0, duration_s=0.2)
+    assert "pushed with 5 N" in world.do(push)
+    world.run(0.2)
+    moved = np.abs(world.served.body.sim.truth().base_position - before).max()
+    assert moved > 1e-5
+
+
+def test_no_forecast_while_a_program_moves(world: World) -> None:
+    moving = world.ask("ALMotion")("angleInterpolation", "HeadYaw", 0.5, 9.0, True)
+    world.run(0.1)
+    said = world.do(Foresee())
+    assert "no forecast while naoqi client 1 has the motion angleInterp" in said
+    world.parts.motion.kill(world.parts.motion.tasks())
+    assert moving.done()
+    world.run(0.3)
+    assert "forecast: as it is" in world.do(Foresee())
+    until, forecast = time.monotonic() + 60.0, None
+    while forecast is None and time.monotonic() < until:
+        forecast = world.moment().forecast
+        time.sleep(0.05)
+    assert forecast is not None
+    assert not forecast.falls
+
+
+def test_a_page_that_nobody_uses_changes_nothing_and_may_end(tmp_path: Path) -> None:
+    """The same robot bit for bit; when the page's process ends it goes on."""
+    for i in range(2):
+        (tmp_path / str(i)).mkdir()
+    worlds = [World(tmp_path / str(i), has_page=bool(i)) for i in range(2)]
+    for world in worlds:
+        world.ask("ALMotion")("angleInterpolation", "HeadYaw", 0.5, 0.5, True)
+        world.run(0.2)
+        world.page.close()
+        world.run(0.8)
+        world.close()
+    plain, shown = (read_run(tmp_path / str(i)).frame for i in range(2))
+    assert shown.equals(plain)
+    assert worlds[1].served.step == worlds[1].served.slot
