@@ -89,6 +89,9 @@ class Client:
         self.pretended: Counter[str] = Counter()
         """Calls of methods that only store, or do nothing."""
         self.on_leave: list[Callable[[], None]] = []
+        self.has_left = False
+        """Whether its connection has ended; calls that were sent before that may still
+        arrive."""
         self._numbers = itertools.count(1)
         served = parts.served
         with served.access():
@@ -105,6 +108,7 @@ class Client:
         """End all that it commands, holds and waits for."""
         served = self.parts.served
         with served.access():
+            self.has_left = True
             self.parts.motion.drop_client(self.name)
             for call in self.on_leave:
                 call()

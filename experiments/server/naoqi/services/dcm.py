@@ -4,7 +4,8 @@ Between the value last sent and the next command, what is sent is a straight lin
 time; after the last command its value is held [naoqi-dcm]. A position is submitted to
 the gate with a token of the client, who gives way to any motion; a hardness is the
 user's stiffness. What a client has commanded for later is carried out although it has
-left meanwhile: NAOqi's DCM knows no clients. The DCM itself is its owner then.
+left meanwhile: NAOqi's DCM knows no clients. The DCM itself is its owner then, also
+of what the client had sent before it left and what arrives only afterwards.
 """
 
 import bisect
@@ -71,15 +72,19 @@ class Dcm:
         self._tokens: dict[str, tuple[str, Token]] = {}
         """Leaf to client and token."""
         self._known: set[str] = set()
+        """Clients whose commands are inherited when they leave."""
         ledger = parts.served.body.ledger
         ledger.add_owner(Owner(name=OWNER, priority=CLIENT_PRIORITY), ledger.tick)
         parts.served.each_slot.append(lambda *_: self._slot())
 
-    def meet(self, client: Client) -> None:
-        """Learn of a client, to carry out its commands when it has left."""
+    def _owner(self, client: Client) -> str:
+        """Return who owns what a client commands now: the DCM once it has left."""
+        if client.has_left:
+            return OWNER
         if client.name not in self._known:
             self._known.add(client.name)
             client.on_leave.append(lambda: self._inherit(client.name))
+        return client.name
 
     def _inherit(self, client: str) -> None:
         """Take over what a client who leaves has commanded for later."""
@@ -108,8 +113,16 @@ class Dcm:
         known = brief in self._positions or brief in self._hardness
         return brief if known or brief in self._leds else ""
 
-    def put(self, client: str, name: str, update: str, new: Sequence[Command]) -> None:
+    def put(
+        self, client: Client, name: str, update: str, new: Sequence[Command]
+    ) -> None:
         """Mix commands with those that wait for an actuator.
+
+        Args:
+            client: who sent them; it may have left since.
+            name: of the actuator, without its prefix.
+            update: how they are mixed, one of `UPDATES`.
+            new: the commands.
 
         Raises:
             BadInput: the update is none, or too many commands wait.
@@ -117,8 +130,12 @@ class Dcm:
         if update not in UPDATES:
             raise UnknownName("Update type", update, UPDATES, "DCM")
         with self._served.access():
-            line = self._lines.setdefault(name, _Line(client))
-            line.client = client
+            owner = self._owner(client)
+            if client.has_left:
+                last = self.now_ms() + INHERITED_MS
+                new = [one for one in new if one[0] <= last]
+            line = self._lines.setdefault(name, _Line(owner))
+            line.client = owner
             old, new = line.waiting, sorted(new)
             if update == "ClearAll":
                 old = []
@@ -285,10 +302,10 @@ class DCM(Service):
         """Command an actuator, or all of an alias: [name, update, [[value, ms]]]."""
         if not isinstance(commands, list) or len(commands) < 3:
             raise BadInput("commands are [name, update type, [[value, time], ...]].")
-        dcm, update = self._dcm(), text(commands[1])
+        dcm, update = self._parts.get(Dcm), text(commands[1])
         new = _commands(commands[2])
         for name in self._actuators(text(commands[0])):
-            dcm.put(self._client.name, name, update, new)
+            dcm.put(self._client, name, update, new)
 
     def setAlias(self, commands: Value) -> None:
         """Command the actuators of an alias, each with its values."""
@@ -298,7 +315,7 @@ class DCM(Service):
                 '[[value, ...], ...]] or [alias, update type, "time-mixed", '
                 "[[[value, time], ...], ...]]."
             )
-        dcm, update, kind = self._dcm(), text(commands[1]), text(commands[2])
+        dcm, update, kind = self._parts.get(Dcm), text(commands[1]), text(commands[2])
         names = self._actuators(text(commands[0]))
         if kind == "time-separate" and len(commands) >= 6:
             times = [whole(t) for t in commands[4]]
@@ -319,7 +336,7 @@ class DCM(Service):
         with self._served.access():  # all of them from the same slot on
             for name, row in zip(names, rows, strict=True):
                 if name:
-                    dcm.put(self._client.name, name, update, row)
+                    dcm.put(self._client, name, update, row)
 
     def getTime(self, offset: int) -> int:
         """Return the time in ms, and an offset on top; 32 bits with a sign."""
@@ -329,11 +346,6 @@ class DCM(Service):
     def getPrefix(self) -> list[str]:
         """Return the prefixes that names may leave out."""
         return [PREFIX, BOARD]
-
-    def _dcm(self) -> Dcm:
-        dcm = self._parts.get(Dcm)
-        dcm.meet(self._client)
-        return dcm
 
     def _actuators(self, name: str) -> list[str]:
         dcm = self._parts.get(Dcm)

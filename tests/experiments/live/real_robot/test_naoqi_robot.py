@@ -110,17 +110,23 @@ def follow(endpoint: Endpoint, seconds: float) -> Any:
     return tuple(map(np.array, zip(*rows, strict=True)))
 
 
-@pytest.mark.parametrize("leaves", [False, True], ids=["hangs", "is killed"])
-def test_a_robot_goes_home_by_itself(endpoint: Endpoint, leaves: bool) -> None:
-    """It holds for 0.1 s, and goes on a straight line for 1 s."""
+@pytest.mark.parametrize("ends", ["hangs", "is killed", "is killed in a call"])
+def test_a_robot_goes_home_by_itself(endpoint: Endpoint, ends: str) -> None:
+    """It holds for 0.1 s, and goes on a straight line for 1 s.
+
+    A call on its way when the connection ends may reach the DCM after the client left.
+    """
     robot, connection = endpoint.connect()
     robot.take()
     command = shifted(robot)
     assert command.target is not None
     robot.write(command)
     endpoint.run(0.05)
-    if leaves:
+    if ends != "hangs":
         connection.client.leave()
+    if ends == "is killed in a call":
+        robot.write(command)
+        endpoint.run(0.05)
     joint = robot.robot.joint_index("LAnklePitch")
     time_s, target, stiffness = follow(endpoint, 1.3)
     time_s = time_s - time_s[0]
