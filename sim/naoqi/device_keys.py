@@ -6,7 +6,7 @@
     v           rad/s          -                                          Δq / Δt
     stiffness   [0, 1]         JOINT/Hardness/Actuator/Value       [0, 1] below 0 is 0
     temperature °C             JOINT/Temperature/Sensor/Value      °C     none
-    current     A, signed      JOINT/ElectricCurrent/Sensor/Value  A ≥ 0  sign of q* - q
+    current     A, signed      JOINT/ElectricCurrent/Sensor/Value  A ≥ 0  `CurrentSign`
     fsr         N              LFoot/FSR/FrontLeft/Sensor/Value    kg     · 9.81 m/s²
     gyro        rad/s          InertialSensor/GyroscopeX, or GyrX  rad/s  none
     accelerometer m/s²         InertialSensor/AccelerometerX, or AccX     -1 where z < 0
@@ -14,7 +14,8 @@
     battery     [0, 1]         Battery/Charge/Sensor/Value         [0, 1] none
 
 [naoqi-api]. Joints have the same names and the same signs as here. A motor that drives
-two joints has keys of the first one alone: `LHipYawPitch`. Hands go from 0 to 1.
+two joints has keys of the first one alone: `LHipYawPitch`. Hands go from 0 to 1. A
+recording that is served in the place of a robot has one key more, `RECORDING_OVER`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +26,15 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import AXES, Observation
 from models import BadInput, Robot
+from sim.naoqi.current_sign import CurrentSign
 
 FloatArray = NDArray[np.float64]
 PREFIX = "Device/SubDeviceList/"
 CLOCK = "DCM/Time"
 """Time of the device manager in ms, with a sign and 32 bits."""
 BODY_TYPE = "RobotConfig/Body/Type"
+RECORDING_OVER = "NaoTestbed/RecordingOver"
+"""0, or 1 once the last row was reached; only where `naoqi serve --log` answers."""
 N_PER_KG = 9.81
 CORNERS = {"FL": "FrontLeft", "FR": "FrontRight", "RL": "RearLeft", "RR": "RearRight"}
 INERTIAL = {
@@ -40,8 +44,6 @@ INERTIAL = {
 """Field to what NAOqi 2 and NAOqi 1 call the sensor."""
 OPTIONAL = ("gyro.z", "sonar", "battery")
 """What older robots lack: it is left out, gyro.z is 0."""
-SIGN_S = 0.1
-"""Low pass of the set-point error whose sign a current gets, in s."""
 FELT = (7.0, 13.0)
 """What the accelerometer of a robot that stands may feel, in m/s²."""
 
@@ -62,19 +64,22 @@ class DeviceKeys:
         self._time_s: float | None = None
         self._q: FloatArray = np.zeros(len(robot.joints))
         self._v: FloatArray = np.zeros(len(robot.joints))
-        self._error: FloatArray | None = None
+        self._current_sign = CurrentSign(robot)
         self._motor_of_joint = np.array(robot.motor_of_joint)
         self._lead = np.array([robot.joint_index(m.joints[0]) for m in robot.motors])
         self.remarks: list[str] = []
         """What this robot lacks, or has another sign of."""
+        self.is_recording = False
+        """Whether a recording answers: what is commanded moves nothing."""
 
     @property
     def names(self) -> list[str]:
         """Keys to read: all candidates before `settle`, then one for each value."""
         if self._chosen:
-            return [CLOCK, *self._chosen.values()]
+            last = [RECORDING_OVER] if self.is_recording else []
+            return [CLOCK, *self._chosen.values(), *last]
         every = [key for keys in self._candidates.values() for key in keys]
-        return [CLOCK, BODY_TYPE, *every]
+        return [CLOCK, BODY_TYPE, RECORDING_OVER, *every]
 
     @property
     def positions(self) -> list[str]:
@@ -120,6 +125,9 @@ class DeviceKeys:
                 "--model DIR."
             )
         self._chosen = chosen
+        self.is_recording = _is_number(found.get(RECORDING_OVER))
+        if self.is_recording:
+            self.remarks.append("a recording answers, and nothing moves")
         self._settle_up(
             np.array([float(found[chosen[f"accelerometer.{a}"]]) for a in AXES])
         )
@@ -141,11 +149,15 @@ class DeviceKeys:
         """Return the robot's clock as read with some values, None: it has no key."""
         return int(values[0]) if _is_number(values[0]) else None
 
+    def is_over(self, values: Sequence[Any]) -> bool:
+        """Tell whether the recording that answered is over."""
+        return self.is_recording and bool(values[-1])
+
     def sensed(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return what noise changes with each measurement: values as new as they."""
         return tuple(
             value
-            for name, value in zip(self._chosen, values[1:], strict=True)
+            for name, value in zip(self._chosen, self._of_devices(values), strict=True)
             if name.startswith(("gyro", "accelerometer", "current"))
         )
 
@@ -159,14 +171,15 @@ class DeviceKeys:
         Raises:
             BadInput: a value is missing, or no number.
         """
+        devices = self._of_devices(values)
         bad = [
             key
-            for key, value in zip(self._chosen.values(), values[1:], strict=True)
+            for key, value in zip(self._chosen.values(), devices, strict=True)
             if not _is_number(value)
         ]
         if bad:
             raise BadInput(f"{bad[0]} has no value any more.")
-        read = dict(zip(self._chosen, map(float, values[1:]), strict=True))
+        read = dict(zip(self._chosen, map(float, devices), strict=True))
         robot, of_joint = self._robot, self._motor_of_joint
         motors, sensors = robot.motor_names, [s.name for s in robot.force_sensors]
 
@@ -183,13 +196,17 @@ class DeviceKeys:
             target=target[of_joint],
             stiffness=np.clip(block("stiffness", motors), 0.0, 1.0)[of_joint],
             temperature=block("temperature", motors),
-            current=self._signed(block("current", motors), target - q, dt),
+            current=self._current_sign.step(block("current", motors), target - q, dt),
             fsr=N_PER_KG * block("fsr", sensors),
             gyro=block("gyro", AXES),
             accelerometer=self._sign_of_up * block("accelerometer", AXES),
             sonar=np.array([read[key] for key in sonar if key in read]),
             battery=np.array([read["battery"]] if "battery" in read else []),
         )
+
+    def _of_devices(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the values of devices among those of `names`."""
+        return values[1 : 1 + len(self._chosen)]
 
     def _velocity(self, q: FloatArray, time_s: float) -> FloatArray:
         """Return (n_joints,) speeds in rad/s: NAOqi tells angles alone."""
@@ -198,19 +215,6 @@ class DeviceKeys:
         if self._time_s is None or time_s > self._time_s:
             self._time_s, self._q = time_s, q
         return self._v.copy()
-
-    def _signed(self, size: FloatArray, error: FloatArray, dt: float) -> FloatArray:
-        """Return currents with the sign of the torque, (n_motors,) in A.
-
-        The servo pulls towards its set-point: sign(I) = sign(q* - q). Where the two
-        differ by less than a step of the encoder the sign is uncertain; there the
-        torque, kp |q* - q|, is small too.
-        """
-        if self._error is None:
-            self._error = error
-        self._error = self._error + (1.0 - np.exp(-dt / SIGN_S)) * (error - self._error)
-        signed: FloatArray = np.copysign(size, self._error)
-        return signed
 
 
 def _is_number(value: Any) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models import BadInput, load_robot
-from sim.naoqi.device_keys import CLOCK, PREFIX, DeviceKeys
+from sim.naoqi.device_keys import CLOCK, PREFIX, RECORDING_OVER, DeviceKeys
 
 NAO = load_robot()
 KNEE = "RKneePitch"
@@ -81,6 +81,20 @@ def test_one_flicker_of_an_encoder_does_not_turn_a_current() -> None:
     found[f"{PREFIX}{KNEE}/Position/Sensor/Value"] = 0.1115
     seen = observed(keys, found, 0.02)
     assert seen.current[NAO.motor_index(KNEE)] == 0.5
+
+
+def test_a_recording_says_when_it_is_over() -> None:
+    found = values_at_rest()
+    robot = settled(found)
+    assert not robot.is_recording
+    assert not robot.is_over([found.get(name) for name in robot.names])
+    found[RECORDING_OVER] = 0
+    log = settled(found)
+    assert log.is_recording
+    assert not log.is_over([found[name] for name in log.names])
+    found[RECORDING_OVER] = 1
+    assert log.is_over([found[name] for name in log.names])
+    assert observed(log, found).q.shape == (len(NAO.joints),)
 
 
 def test_joints_on_one_motor_have_the_values_of_its_key() -> None:

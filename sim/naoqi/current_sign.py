@@ -1,0 +1,95 @@
+"""The sign of a motor's current, which NAOqi does not tell.
+
+A servo gives the torque T = kp (θ* - θ), and its current is I = T / K. NAOqi tells |I|,
+the set-point θ* and the angle θ_n, counted in steps Δ of an encoder on the joint's
+side, while the servo counts finer. So a sign s explains an angle as far as
+
+    r_s = max(|θ* - θ_n - s K |I| / kp| - Δ/2, 0)
+
+is small: both signs do where the torque is below kp Δ/2, 0.12 N·m on a NAO's leg. What
+decides there is the past. A torque changes its sign only where it is zero, so that
+the evidence for one sign over the other is kept until the current has vanished:
+
+    ℓ  = (r₋² - r₊²) / (2 σ²)            within ± ℓ_max
+    λ' = ℓ / t_e - λ / t_f               within ± λ_max
+    I  = |I| λ / λ_s                     within ± |I|
+
+λ is the logarithm of the odds of + over -. As long as the sign is unknown, I is near 0;
+it shows when the set-point moves through a step of the encoder. The bound of ℓ keeps
+one wrong reading from turning a sign.
+
+Assumptions: kp and K are those of the robot's data, as far as the nearer sign is
+concerned; the set-point moves slowly enough that the joint follows.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+EVIDENCE_S = 0.1
+"""t_e: readings closer in time than this do not tell more than one, in s."""
+SMALLEST_STEP = 1e-4
+"""Of an encoder, in rad, as far as σ is concerned: a model may say 0."""
+START_S = 0.2
+"""For which the first reading is taken to have stood, in s."""
+SIGMA_STEPS = 0.25
+"""σ in encoder steps: noise of the current, error of kp."""
+MOST_READING = 4.5
+"""ℓ_max, of a reading 3 σ off: 0.3 s of readings turn a sign that was certain."""
+SURE_EVIDENCE = 4.0
+"""λ_s, from which on a sign counts as known: odds of 55 to 1."""
+MOST_EVIDENCE = 8.0
+"""λ_max: what a later change of sign has to outweigh."""
+FORGET_S = 0.2
+"""t_f while the current vanishes, in s."""
+KEEP_S = 60.0
+"""t_f otherwise."""
+VANISHED_SIGMAS = 1.5
+"""A current below so many standard deviations of its noise has vanished."""
+SIZE_S = 0.2
+"""Low pass of the size that vanishes or not, in s."""
+
+
+class CurrentSign:
+    """Follows the signs of one robot's currents; `step` at every observation."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Begin without evidence."""
+        lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
+        constant = np.array([m.one_node.torque_constant for m in robot.motors])
+        self._error_by_current = constant / np.array([joint.kp for joint in lead])
+        self._step = np.array([joint.encoder_step for joint in lead])
+        self._sigma = SIGMA_STEPS * np.maximum(self._step, SMALLEST_STEP)
+        self._vanished = VANISHED_SIGMAS * robot.sensor_rates.current_noise
+        self._evidence: FloatArray = np.zeros(len(robot.motors))
+        self._size: FloatArray | None = None
+
+    def step(self, size: FloatArray, error: FloatArray, dt: float) -> FloatArray:
+        """Return the expected currents, (n_motors,) in A, signed as the torques.
+
+        Args:
+            size: (n_motors,) |I| in A.
+            error: (n_motors,) set-points less angles, in rad.
+            dt: time since the last call in s.
+        """
+        if self._size is None:
+            self._size, dt = size, START_S
+        self._size = self._size + (1.0 - np.exp(-dt / SIZE_S)) * (size - self._size)
+        expected = self._error_by_current * size
+        plus = self._unexplained(error - expected)
+        minus = self._unexplained(error + expected)
+        reading = np.clip(0.5 * (minus**2 - plus**2), -MOST_READING, MOST_READING)
+        keep_s = np.where(self._size < self._vanished, FORGET_S, KEEP_S)
+        evidence = self._evidence * np.exp(-dt / keep_s) + reading * dt / EVIDENCE_S
+        self._evidence = np.clip(evidence, -MOST_EVIDENCE, MOST_EVIDENCE)
+        signed: FloatArray = size * np.clip(self._evidence / SURE_EVIDENCE, -1.0, 1.0)
+        return signed
+
+    def _unexplained(self, error: FloatArray) -> FloatArray:
+        """Return r / σ of errors in rad."""
+        beyond = np.maximum(np.abs(error) - 0.5 * self._step, 0.0)
+        found: FloatArray = beyond / self._sigma
+        return found
