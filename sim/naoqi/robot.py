@@ -25,6 +25,7 @@ from controllers.interface.robot_interface import Command, Observation, check_co
 from models import BadInput, Robot
 from sim.naoqi.connection import CONNECT_S, Connection
 from sim.naoqi.device_keys import DeviceKeys
+from sim.replay import RecordingOver
 
 FloatArray = NDArray[np.float64]
 ANSWER_S = 0.1
@@ -182,6 +183,7 @@ class NaoqiRobot:
         Raises:
             ConnectionLate: the robot does not answer.
             ConnectionLost: the connection has ended.
+            RecordingOver: a recording answers in its place, and has ended.
         """
         self._last = self._read(self.answer_s)
         return self._last
@@ -328,6 +330,10 @@ class NaoqiRobot:
         )
         came_s = self._our_clock()
         self.round_trip_s = came_s - sent_s
+        if self.keys.is_over(values):
+            raise RecordingOver(
+                f"the recording that {self._connection.url} serves has ended"
+            )
         sensed = self.keys.sensed(values)
         if sensed != self._sensed:
             self._sensed, self._sensed_at_s = sensed, sent_s

@@ -30,6 +30,7 @@ from models import BadInput, Robot, default_robot_folder, load_robot
 from sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
 from sim.naoqi.connection import is_naoqi
 from sim.recording.run_folder import create_run_folder
+from sim.replay import RecordingOver
 
 FloatArray = NDArray[np.float64]
 LONGEST_MINUTES = 24.0 * 60.0
@@ -164,6 +165,10 @@ def run_robot_command(
         robot = source.open()
     except (ConnectionLate, ConnectionLost) as error:
         raise BadInput(f"{error}; look at the robot and try again.") from error
+    except RecordingOver as error:
+        raise BadInput(
+            f"{error}; start `naoqi serve --log` again, and this soon after it."
+        ) from error
     try:
         seen = robot.read()
         if dry_run:
@@ -226,7 +231,7 @@ class Run:
 
     def to_its_end(self, json_file: str | None) -> int:
         """Run, lead the robot back, say what came of it; return the exit status."""
-        reason, status = "done", 0
+        reason, status, said = "done", 0, ""
         begin = time.monotonic()
         try:
             with noted_signals() as check:
@@ -234,6 +239,9 @@ class Run:
                     self._periods(check)
                 finally:
                     self._give_back()
+        except RecordingOver as over:
+            said = str(over)
+            self._recording.event("recording over", self._robot.time_s, text=said)
         except KeyboardInterrupt as stop:
             reason, status = f"failed: {why_stopped(stop)}", exit_status(stop)
         except ControllerFailed as error:
@@ -251,7 +259,7 @@ class Run:
             self._recording.close("failed")
             raise
         self._recording.close(reason)
-        self._tell(reason, time.monotonic() - begin, json_file)
+        self._tell(said or reason, time.monotonic() - begin, json_file)
         return status
 
     def _periods(self, check: Callable[[], None]) -> None:
@@ -281,7 +289,7 @@ class Run:
                     measures.ages_s.append(age_s)
                     measures.trips_s.append(remote.round_trip_s)
                 self._supervisor.check(seen, self._written, age_s)
-                if remote is not None:
+                if remote is not None and not remote.keys.is_recording:
                     self._written = remote.written_target
                 if measures.n % 50 == 0:
                     tell(0, robot.time_s - start_s)

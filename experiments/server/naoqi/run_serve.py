@@ -16,11 +16,13 @@ from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, noted_signals, why_stopped
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.doors import Doors
+from experiments.server.naoqi.memory.store import Memory
 from experiments.server.naoqi.served_robot import Load, ServedRobot
 from experiments.server.naoqi.services.table import BEGUN, SERVICES
 from models import BadInput
 from sim.body import SimulationDiverged
 from sim.log_robot import LogRobot, SetPointComparison
+from sim.naoqi.device_keys import RECORDING_OVER
 from sim.recording.run_folder import create_run_folder, read_run
 from sim.recording.run_meta import recorded_robot
 from sim.replay import read_observations
@@ -166,6 +168,8 @@ def run_serve(
         parts = Parts(served)
         for kind in BEGUN:
             parts.get(kind)
+        if log is not None:
+            served.each_slot.append(_EndOfLog(log, parts.memory))
         doors = Doors(parts, SERVICES, cfg.host, cfg.port)
         print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
         if on_served is not None:
@@ -177,7 +181,6 @@ def run_serve(
                 f"Serving a recording of {log.end_s:.2f} s; what is commanded is "
                 "compared and not carried out; Ctrl-C ends."
             )
-            served.each_slot.append(_EndOfLog(log))
         with noted_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -212,15 +215,20 @@ def run_serve(
 
 
 class _EndOfLog:
-    """Says once that a recording has ended; called in each slot."""
+    """Says once, here and to programs, that a recording has ended.
 
-    def __init__(self, log: LogRobot) -> None:
-        self._log = log
+    It is called in each slot. Programs read `RECORDING_OVER` or subscribe to it.
+    """
+
+    def __init__(self, log: LogRobot, memory: Memory) -> None:
+        self._log, self._memory = log, memory
         self._told = False
+        memory.raise_event(RECORDING_OVER, 0)
 
     def __call__(self, *_: object) -> None:
         if self._log.is_over and not self._told:
             self._told = True
+            self._memory.raise_event(RECORDING_OVER, 1)
             _say(
                 f"The recording ended at {self._log.end_s:.2f} s; the robot answers "
                 "with its last row from now on."

@@ -101,20 +101,48 @@ def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
     assert not (tmp_path / "run").exists()
 
 
-def refused(*options: str) -> str:
+@pytest.mark.slow
+@pytest.mark.requirement("JD-18")
+@pytest.mark.parametrize("controller", ["smart", "minheat"])
+def test_a_controller_runs_on_a_recording_until_its_end(
+    standing: Path, tmp_path: Path, controller: str
+) -> None:
+    """It says so and ends with 0, and so does who comes afterwards, with 2."""
+    served = serve(tmp_path, "--log", str(standing), "--speed", "0.1")
+    words = ("run", "--robot", served.url.replace("tcp:", "naoqi:"), "--late", "5")
+    ended_file = tmp_path / "run.json"
+    out = ("--out", str(tmp_path / "robot"), "--json", str(ended_file))
+    status, said = command(*words, "--controller", controller, *out)
+    assert status == 0, said
+    assert "serves has ended" in said
+    assert "serves has ended" in json.loads(ended_file.read_text())["reason"]
+    run = read_run(tmp_path / "robot")
+    assert run.state == "done"
+    assert len(run.frame) > 10
+    status, said = command(*words, "--dry-run")
+    assert status == 2
+    assert "start `naoqi serve --log` again" in said
+    served.process.send_signal(signal.SIGTERM)
+    served.process.communicate(timeout=TIMEOUT_S)
+
+
+def command(*words: str) -> tuple[int, str]:
+    """Run a command; return its exit status and what it said."""
     ran = subprocess.run(
-        [
-            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
-            *("--port", "0", *options),
-        ],
+        [sys.executable, "-m", "experiments.cli", *words],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
     )
-    assert ran.returncode == 2, ran.stderr
     assert "Traceback" not in ran.stderr
-    return ran.stderr
+    return ran.returncode, ran.stderr
+
+
+def refused(*options: str) -> str:
+    status, said = command("naoqi", "serve", "--port", "0", *options)
+    assert status == 2, said
+    return said
 
 
 @pytest.mark.slow
