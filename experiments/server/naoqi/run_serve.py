@@ -174,13 +174,7 @@ def run_serve(
         print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
         if on_served is not None:
             on_served(parts)
-        if log is None:
-            _say(f"Recording to {folder}; Ctrl-C ends.")
-        else:
-            _say(
-                f"Serving a recording of {log.end_s:.2f} s; what is commanded is "
-                "compared and not carried out; Ctrl-C ends."
-            )
+        _say(f"{_what_is_done(log, folder)}; Ctrl-C ends.")
         with noted_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -211,6 +205,16 @@ def run_serve(
         load=load,
         sim_s=served.time_s,
         comparison=None if log is None else log.comparison,
+    )
+
+
+def _what_is_done(log: LogRobot | None, folder: Path | None) -> str:
+    """Return a sentence for the begin."""
+    if log is None:
+        return f"Recording to {folder}"
+    return (
+        f"Serving a recording of {log.end_s:.2f} s; what is commanded is compared and "
+        "not carried out"
     )
 
 
