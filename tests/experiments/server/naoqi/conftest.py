@@ -52,6 +52,7 @@ class Served:
         code = START + textwrap.dedent(program)
         return subprocess.Popen(
             [sys.executable, "-c", code, self.url],
+            stdin=subprocess.PIPE,  # `told` ends it: a program that waits goes on
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -81,7 +81,8 @@ def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
         there = recorded[max(first, 0) : last]
         for i, value in enumerate(values):
             assert value in there[:, i], (before_ms, names[i])
-        assert angles == [values[0], values[3]]
+        for i, angle in zip((0, 3), angles, strict=True):
+            assert angle in there[:, i], (before_ms, names[i])
         n_sure += (after_ms - before_ms) < 100
     assert n_sure > 20, "the time at which was read is known too badly"
     assert len({values[-1] for _, _, values, _ in rows}) > 5, (
