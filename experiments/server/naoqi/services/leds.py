@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.arbitration.manager.front import users_of
 from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDemand
 from controllers.arbitration.requests import Owner, Request
 from controllers.interface.robot_interface import LedSetting
 from experiments.server.naoqi.arguments import Names, Value, number, text, whole
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.memory.device_keys import PREFIX
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import finish
+from experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
+from experiments.server.naoqi.served_robot import fail, finish
 from experiments.server.naoqi.service import Blocks, Service
-from models import BadInput, UnknownName
+from models import BadInput, TestbedError, UnknownName
 from models.resources import DeviceKind
 
 Spot = tuple[str, int, int]
@@ -225,8 +226,12 @@ class Leds:
             token = None if outcome is None else outcome.token
             if token is None:
                 ledger.forget_owner(owner, tick)
-                raise BadInput(f"the LEDs are held by another owner: {outcome}.")
-            self._step(owner, token, iter(steps), done)
+                blockers = () if outcome is None else outcome.blockers
+                who = sorted({name for one in blockers for name in one.owners})
+                raise BadInput(
+                    f"the LEDs are held by {', '.join(who) or 'another owner'}."
+                )
+            self._step(owner, token, leaves, iter(steps), done)
         return done
 
     def put(self, token: Any, values: Mapping[Spot, float], fade_s: float) -> None:
@@ -249,10 +254,14 @@ class Leds:
         now = self._served.body.sim.leds.state(group)
         return bool(np.allclose(now, self._wanted[group], atol=0.02))
 
-    def _step(self, owner: str, token: Any, steps: Any, done: Blocks) -> None:
+    def _step(
+        self, owner: str, token: Any, leaves: Iterable[str], steps: Any, done: Blocks
+    ) -> None:
         ledger = self._served.body.ledger
         step = next(steps, None)
         if step is None or not ledger.is_genuine(token) or not ledger.knows(owner):
+            if who := self._takers(token, leaves):
+                fail(done, TestbedError(f"the LEDs were taken away by {who}."))
             if ledger.knows(owner):
                 ledger.forget_owner(owner, ledger.tick)
             finish(done)
@@ -261,7 +270,16 @@ class Leds:
         self.put(token, values, fade_s)
         tick_s = self._served.tick_s
         wait_s = max(ceil(fade_s / tick_s - 1e-9), 1) * tick_s
-        self._served.after(wait_s, lambda: self._step(owner, token, steps, done))
+        self._served.after(
+            wait_s, lambda: self._step(owner, token, leaves, steps, done)
+        )
+
+    def _takers(self, token: Any, leaves: Iterable[str]) -> str:
+        """Return who took some leaves and is no program: those take in turn."""
+        ledger = self._served.body.ledger
+        lost = [x for x in leaves if ledger.authorise(token, x) is not None]
+        users = {who for leaf in lost for who in users_of(ledger, leaf)}
+        return ", ".join(sorted(who for who in users if not who.startswith(CLIENT)))
 
     def _now(self, spot: Spot) -> float:
         return float(self._served.body.sim.leds.state(spot[0])[spot[1], spot[2]])

@@ -27,6 +27,7 @@ from experiments.live.robot.operation import (
 from experiments.server.naoqi.client import Client, Parts
 from experiments.server.naoqi.served_robot import ServedRobot
 from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from models import BadInput
 from sim.effectors import colour_names
 from sim.recording.run_folder import read_run
 
@@ -158,7 +159,8 @@ def test_another_controller_stays_within_the_stiffness_that_programs_set(
 
 
 def test_lights_are_taken_and_a_push_needs_no_token(world: World) -> None:
-    world.ask("ALLeds")("fadeRGB", "FaceLeds", "red", 60.0)
+    leds = world.ask("ALLeds")
+    fading = leds("fadeRGB", "FaceLeds", "red", 0.5)
     world.run(0.1)
     assert "Leds taken from naoqi client 1" in world.do(Take(resource="Leds"))
     world.do(Light(leds="Leds", colour="#0000ff"))
@@ -167,12 +169,28 @@ def test_lights_are_taken_and_a_push_needs_no_token(world: World) -> None:
     lights = dict(zip(names, world.moment().lights, strict=True))
     assert lights["LeftFaceLeds.blue"] > 0.9
     assert lights["LeftFaceLeds.red"] < 0.1
+    assert "the LEDs were taken away by operator" in str(fading.exception())
+    with pytest.raises(BadInput, match="the LEDs are held by operator"):
+        leds("fadeRGB", "FaceLeds", "red", 0.5)
     before = world.served.body.sim.truth().base_position.copy()
     push = PushNow(direction_deg=0.0, force_n=5.0, duration_s=0.2)
     assert "pushed with 5 N" in world.do(push)
     world.run(0.2)
     moved = np.abs(world.served.body.sim.truth().base_position - before).max()
     assert moved > 1e-5
+
+
+def test_a_text_is_cut_off_by_who_takes_the_voice(world: World) -> None:
+    speech = world.ask("ALTextToSpeech")
+    said = speech("say", "one two three four five six seven eight nine ten eleven")
+    world.run(0.5)
+    assert "TTS taken from naoqi client 1/say" in world.do(Take(resource="TTS"))
+    world.run(0.1)
+    assert "the voice was taken away by operator" in str(said.exception())
+    world.do(GiveBack(resource="TTS"))
+    done = speech("say", "one")
+    world.run(3.0)
+    assert done.result() is None
 
 
 def test_no_forecast_while_a_program_moves(world: World) -> None:

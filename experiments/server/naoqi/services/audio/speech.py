@@ -4,6 +4,7 @@ import re
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+from controllers.arbitration.manager.front import users_of
 from controllers.arbitration.manager.state import LONGEST_S
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.schemas.library.common import speaker_of
@@ -146,8 +147,21 @@ class Speech:
                 continue
             if one.order is None:
                 self._begin(one, tick)
+            elif one.order.has_failed:
+                self._end(one, "stopped", self._cut_off(one.order))
             elif one.order.is_over:
                 self._end(one, "done")
+
+    def _cut_off(self, order: PlacedOrder) -> TestbedError:
+        """Return why a text was not said to its end."""
+        ledger = self._served.body.ledger
+        users = {
+            who
+            for leaf in speaker_of(self._served.robot)
+            for who in users_of(ledger, leaf)
+        }
+        by = f" by {', '.join(sorted(users))}" if users else ""
+        return TestbedError(f"the voice was taken away{by} ({order.reason}).")
 
     def _begin(self, one: _Saying, tick: int) -> None:
         outcome = one.ticket.outcome if one.ticket is not None else None
