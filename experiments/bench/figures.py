@@ -65,10 +65,12 @@ def ratio(
     above: Sequence[float],
     below: Sequence[float],
     target: float | None = None,
+    *,
+    is_at_least: bool = False,
 ) -> Figure:
     """Return the figure of a ratio, taken block by block."""
     blocks = [a / b for a, b in zip(above, below, strict=True)]
-    return figure(name, what, "1", blocks, target)
+    return figure(name, what, "1", blocks, target, is_at_least=is_at_least)
 
 
 def median_us(times_s: Sequence[float]) -> float:

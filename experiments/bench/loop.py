@@ -42,8 +42,9 @@ from experiments.closed_loop.loop import (
 from experiments.closed_loop.recording import RunRecording
 from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot, TestbedError
+from models.values import EngineName
 from sim.engine.interface import Engine
-from sim.engine.world import ticks_of
+from sim.engine.world import WorldCfg, default_engine, ticks_of
 from sim.recording.run_folder import plain_name
 from sim.robot import SimulatedRobot, SimulationCfg, Snapshot
 from sim.servo import SERVOS, ServoCfg
@@ -64,6 +65,60 @@ class LoopMeasure:
     """Of the last block of the standing robot."""
 
 
+class MeasuredLoop:
+    """A robot that stands under `smart` on one engine, measured block by block.
+
+    It owns the engine: use it as a context, or call `close`.
+    """
+
+    def __init__(
+        self, robot: Robot, folder: Path, *, settle_s: float, engine: EngineName
+    ) -> None:
+        """Let the robot take its posture.
+
+        Args:
+            robot: the robot.
+            folder: an empty one for the recorder.
+            settle_s: simulated time in which it does so, in s.
+            engine: of the physics.
+        """
+        self._controller = TimedController(make_controller("smart"))
+        self._ends = ExitStack()
+        cfg = SimulationCfg(world=WorldCfg(engine=engine))
+        self._sim = self._ends.enter_context(
+            closing(SimulatedRobot(robot, cfg, POSTURE))
+        )
+        self._recording = self._ends.enter_context(_recording(folder, self._sim))
+        self._loop = Loop(self._sim, self._controller, robot.posture(POSTURE).angles)
+        self._ticks = ticks_of("control period", CONTROL_PERIOD, self._sim.dt)
+        run_for(self._loop, settle_s)
+        self.observations: list[Observation] = []
+        """Of the last block."""
+        self.loop_us: list[float] = []
+        """A tick of the whole loop, a block each."""
+        self.bare_us: list[float] = []
+        """A tick of the bare engine, a block each."""
+        self.controller_us: list[float] = []
+        """A step of the controller, a block each."""
+
+    def block(self, cycles: int) -> None:
+        """Run some control periods, then the bare engine over the same ticks."""
+        sim = self._sim
+        begin = sim.snapshot()
+        self.observations, times_s = _run_loop(self._loop, self._recording, cycles)
+        end = sim.snapshot()
+        self.loop_us.append(median_us(times_s) / self._ticks)
+        self.controller_us.append(median_us(self._controller.times_s[-cycles:]))
+        self.bare_us.append(repeat_bare(sim, begin, cycles, self._ticks))
+        sim.restore(end)
+        sim.forget(begin)
+        sim.forget(end)
+
+    def close(self) -> None:
+        """End the recording and release the engine."""
+        self._ends.close()
+
+
 def measure_loop(
     robot: Robot, folder: Path, *, seconds: float, settle_s: float
 ) -> LoopMeasure:
@@ -75,35 +130,24 @@ def measure_loop(
         seconds: simulated time to measure, in s.
         settle_s: simulated time before that, in s.
     """
-    controller = TimedController(make_controller("smart"))
-    cycles = cycles_in(seconds)
-    seen: list[Observation] = []
-    whole, bare, steps = [], [], []
-    with (
-        closing(SimulatedRobot(robot, SimulationCfg(), POSTURE)) as sim,
-        _recording(folder, sim) as recording,
-    ):
-        loop = Loop(sim, controller, robot.posture(POSTURE).angles)
-        ticks = ticks_of("control period", CONTROL_PERIOD, sim.dt)
-        run_for(loop, settle_s)
+    measured = MeasuredLoop(robot, folder, settle_s=settle_s, engine=default_engine())
+    with closing(measured):
         for _ in range(blocks_in(seconds)):
-            begin = sim.snapshot()
-            seen, times_s = _run_loop(loop, recording, cycles)
-            end = sim.snapshot()
-            whole.append(median_us(times_s) / ticks)
-            steps.append(median_us(controller.times_s[-cycles:]))
-            bare.append(repeat_bare(sim, begin, cycles, ticks))
-            sim.restore(end)
-            sim.forget(begin)
-            sim.forget(end)
+            measured.block(cycles_in(seconds))
+    whole, bare = measured.loop_us, measured.bare_us
     return LoopMeasure(
         figures=(
             ratio("loop_over_bare", "whole loop / bare engine", whole, bare, 1.5),
             figure("loop_us", "whole loop, a tick", "µs", whole),
             figure("bare_us", "bare engine, a tick", "µs", bare),
-            figure("smart_in_loop_us", "smart, a step in the loop", "µs", steps),
+            figure(
+                "smart_in_loop_us",
+                "smart, a step in the loop",
+                "µs",
+                measured.controller_us,
+            ),
         ),
-        observations=tuple(seen),
+        observations=tuple(measured.observations),
     )
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from controllers.registry import check_controllers
+from experiments.bench.engines import ENGINES, measure_engines
 from experiments.bench.figures import Figure
 from experiments.bench.live import measure_live
 from experiments.bench.loop import (
@@ -33,6 +35,7 @@ from experiments.bench.trials import (
 from experiments.common.drawing.plain_table import plain_table
 from experiments.common.options import STDOUT, check_json_file, json_text, write_json
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from sim.engine import engine_version
 
 LONGEST_S = 600.0
 
@@ -46,6 +49,9 @@ class Part(StrEnum):
     """Ten behaviours on one robot."""
     LIVE = "live"
     """A robot on a page."""
+    ENGINES = "engines"
+    """The loop and the scenario on PyBullet and on MuJoCo; without a name it is
+    measured where both are installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +76,8 @@ class BenchCfg:
     """Simulated time of the scenario in s; None is 12 times `seconds`."""
     live_seconds: float | None = None
     """Simulated time of a live robot, each way, in s; None is twice `seconds`."""
+    engines_scenario_seconds: float | None = None
+    """Simulated time of the scenario on each engine in s; None is twice `seconds`."""
     only: Part | None = None
     """None measures everything."""
     robot_folder: Path = field(default_factory=default_robot_folder)
@@ -96,14 +104,12 @@ class Machine:
     @classmethod
     def here(cls) -> "Machine":
         """Return this one."""
-        from sim.engine.bullet import ENGINE_VERSION  # noqa: PLC0415  # may be missing
-
         return cls(
             cores=os.cpu_count() or 1,
             load_average=os.getloadavg()[0],
             system=f"{platform.system()} {platform.machine()}",
             python=platform.python_version(),
-            engine=ENGINE_VERSION,
+            engine=", ".join(engine_version(e) for e in ENGINES if find_spec(e)),
         )
 
 
@@ -155,7 +161,21 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
             controller="smart",
             posture=POSTURE,
         )
+    if cfg.only is Part.ENGINES or (cfg.only is None and _has_both_engines()):
+        on_stage("engines")
+        with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+            figures += measure_engines(
+                robot,
+                Path(name),
+                seconds=cfg.seconds,
+                settle_s=cfg.settle_s,
+                scenario_seconds=cfg.engines_scenario_seconds or 2.0 * cfg.seconds,
+            )
     return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
+
+
+def _has_both_engines() -> bool:
+    return all(find_spec(engine) for engine in ENGINES)
 
 
 def _measure_heat(

@@ -1,6 +1,7 @@
 """The one room that speaks to physics engines: a world, a ground, a robot."""
 
 from models import Robot
+from models.values import EngineName
 from sim.engine.interface import Engine
 from sim.engine.world import WorldCfg
 
@@ -18,3 +19,16 @@ def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
     from sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # heavy
 
     return BulletEngine(robot, cfg)
+
+
+def engine_version(engine: EngineName) -> str:
+    """Return the name and version of an installed engine."""
+    if engine == "mujoco":
+        from sim.engine.mujoco_engine import (  # noqa: PLC0415  # heavy
+            ENGINE_VERSION as MUJOCO,
+        )
+
+        return MUJOCO
+    from sim.engine.bullet import ENGINE_VERSION as BULLET  # noqa: PLC0415  # heavy
+
+    return BULLET

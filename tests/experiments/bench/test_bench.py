@@ -38,8 +38,14 @@ TINY = BenchCfg(
     fast_forward_seconds=0.1,
     scenario_seconds=0.5,
     live_seconds=1.0,
+    engines_scenario_seconds=0.5,
 )
-RATIOS = {
+ON_BOTH = {
+    f"{engine}_{what}_over_bare"
+    for engine in ("pybullet", "mujoco")
+    for what in ("loop", "scenario")
+} | {"bullet_over_mujoco_bare", "bullet_over_mujoco_loop"}
+RATIOS = ON_BOTH | {
     "loop_over_bare",
     "smart_over_alone",
     "smart_full_over_alone",
@@ -52,6 +58,10 @@ RATIOS = {
     "live_idle",
 }
 OTHERS = {
+    "pybullet_loop_us",
+    "pybullet_bare_us",
+    "mujoco_loop_us",
+    "mujoco_bare_us",
     "loop_us",
     "bare_us",
     "alone_us",
@@ -81,9 +91,10 @@ NOTHING = {"fast_forward_difference_k"}
 
 @pytest.fixture(scope="module")
 def result() -> BenchResult:
+    pytest.importorskip("mujoco", reason="the extra mujoco is not installed")
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 7
+    assert len(stages) == 8
     return found
 
 
@@ -116,9 +127,14 @@ def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> 
         "scenario_real_time": 8.0,
         "live_watched": 1.15,
         "live_idle": 1.02,
+        "pybullet_loop_over_bare": 1.25,
+        "mujoco_loop_over_bare": 1.25,
+        "pybullet_scenario_over_bare": 1.4,
+        "mujoco_scenario_over_bare": 1.4,
+        "bullet_over_mujoco_bare": 2.0,
     }
     lowest = {n for n, f in figures.items() if f.is_at_least and f.target}
-    assert lowest == {"scenario_real_time"}
+    assert lowest == {"scenario_real_time", "bullet_over_mujoco_bare"}
     blocks = ("loop_over_bare", "bare_us", "smart_us", "alone_us")
     assert {figures[name].blocks for name in blocks} == {2}
     for name in ("smart", "smart_full", "minheat"):
@@ -232,6 +248,21 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
     monkeypatch.setattr("experiments.bench.run_bench.measure_loop", measured_anyway)
     with pytest.raises(BadInput, match="cannot be written"):
         run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
+
+
+@pytest.mark.parametrize("missing", ["pybullet", "mujoco"])
+def test_without_one_engine_the_others_are_measured(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "experiments.bench.run_bench.find_spec", lambda name: name != missing or None
+    )
+    for part in ("_measure_heat", "measure_live", "measure_scenario"):
+        monkeypatch.setattr(f"experiments.bench.run_bench.{part}", lambda *_, **__: [])
+    stages: list[str] = []
+    found = run_bench(TINY, stages.append)
+    assert "engines" not in stages
+    assert missing not in found.machine.engine
 
 
 def test_an_unknown_part_is_refused_by_name() -> None:
