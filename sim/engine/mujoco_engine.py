@@ -42,6 +42,7 @@ FloatArray = NDArray[np.float64]
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 """Geom groups that rays meet."""
+_NOWHERE = np.zeros(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,6 @@ class _Touch:
     """Geom of the ground or of a box."""
     link: int
     position: FloatArray
-    normal: FloatArray
-    """(3,) towards the robot, in the world."""
     force: FloatArray
     """(3,) on the robot, in the world, in N."""
     normal_force: float
@@ -100,6 +99,7 @@ class MujocoEngine:
         self._qpos, self._qvel = self._d.qpos, self._d.qvel
         self._pushed = False
         self._is_fresh = False
+        self._loads: dict[int, tuple[float, FloatArray]] | None = None
         self._saved: dict[int, Any] = {}
         self._next_save = 0
         self._normal = _up(cfg.slope_deg)
@@ -119,7 +119,7 @@ class MujocoEngine:
         self._m.geom_quat[self._ground] = (w, x, y, z)
         self._normal = _up(slope_deg)
         self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
-        self._is_fresh = False
+        self._is_fresh, self._loads = False, None
 
     # -- state --------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class MujocoEngine:
             self._m.body_pos[self._base] = base_position
             self._m.body_quat[self._base] = (w, x, y, z)
         self._qpos[self._q_index] = q
-        self._is_fresh = False
+        self._is_fresh, self._loads = False, None
 
     def _refresh(self) -> None:
         """Bring poses and velocities of bodies up to date with the joints."""
@@ -211,14 +211,13 @@ class MujocoEngine:
             first, second = contact.geom
             mujoco.mj_contactForce(m, d, number, f)
             frame = contact.frame.reshape(3, 3)  # row 0 from first to second
-            force, normal = f[:3] @ frame, frame[0].copy()
+            force = f[:3] @ frame
             if self._is_fixed[second]:  # the force is that on the second
-                first, second, force, normal = second, first, -force, -normal
+                first, second, force = second, first, -force
             yield _Touch(
                 int(first),
                 int(m.geom_bodyid[second]),
                 contact.pos.copy(),
-                normal,
                 force,
                 float(f[0]),
             )
@@ -274,17 +273,32 @@ class MujocoEngine:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
             contact points p_i in the world.
         """
-        body = self._body[link]
-        force, moment = 0.0, np.zeros(3)
-        for touch in self._touches():
-            if touch.link != body:
-                continue
-            f = touch.normal_force
-            if touch.other != self._ground:
-                f *= max(0.0, float(self._normal @ touch.normal))
-            force += f
-            moment += f * touch.position
-        return force, moment
+        if self._loads is None:
+            self._loads = self._find_loads()
+        force, moment = self._loads.get(self._body[link], (0.0, _NOWHERE))
+        return force, moment.copy()
+
+    def _find_loads(self) -> dict[int, tuple[float, FloatArray]]:
+        """Return body to its load, as `normal_load`, of the last step.
+
+        The cone is elliptic: the first force of a contact is the normal one.
+        """
+        contact, row = self._d.contact, self._d.contact.efc_address
+        if not len(row):
+            return {}
+        force = np.where(row >= 0, self._d.efc_force[row], 0.0)
+        first, second = contact.geom.T
+        is_second = ~self._is_fixed[second]  # the robot's shape is the second
+        other = np.where(is_second, first, second)
+        body = self._m.geom_bodyid[np.where(is_second, second, first)]
+        for k in np.flatnonzero(other != self._ground).tolist():
+            normal = contact.frame[k, :3] if is_second[k] else -contact.frame[k, :3]
+            force[k] *= max(0.0, float(self._normal @ normal))
+        loads: dict[int, tuple[float, FloatArray]] = {}
+        for b, f, p in zip(body.tolist(), force.tolist(), contact.pos, strict=True):
+            total, moment = loads.get(b, (0.0, _NOWHERE))
+            loads[b] = total + f, moment + f * p
+        return loads
 
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
@@ -346,7 +360,7 @@ class MujocoEngine:
         if self._pushed:
             self._wrench[:] = 0.0
             self._pushed = False
-        self._is_fresh = False
+        self._is_fresh, self._loads = False, None
 
     # -- snapshots, end -----------------------------------------------------------
 
@@ -359,7 +373,7 @@ class MujocoEngine:
     def restore(self, number: int) -> None:
         """Return to a kept state."""
         mujoco.mj_copyData(self._d, self._m, self._saved[number])
-        self._is_fresh = False
+        self._is_fresh, self._loads = False, None
 
     def forget(self, number: int) -> None:
         """Release a kept state."""
