@@ -1,6 +1,7 @@
 """The command: what it refuses, what it warns of, how it ends."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from experiments.server.naoqi.run_serve import ServeCfg
 from models import BadInput
+from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
 
 APPLICATION = """
 import sys
@@ -40,33 +42,43 @@ def test_a_value_that_cannot_be_is_refused(values: Any, part: str) -> None:
 
 
 @pytest.mark.slow
-def test_beyond_loopback_it_warns_and_it_ends_by_itself_with_0(tmp_path: Path) -> None:
-    serve = [sys.executable, "-m", "experiments.cli", "naoqi", "serve", "--port", "0"]
-    json_file = str(tmp_path / "ended.json")
-    options = ["--host", "0.0.0.0", "--seconds", "40", "--speed", "4"]
-    with subprocess.Popen(
-        [*serve, *options, "--out", str(tmp_path / "run"), "--json", json_file],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
+    json_file = tmp_path / "ended.json"
+    served = serve(tmp_path, "--host", "0.0.0.0", "--json", str(json_file))
+    port = served.url.rpartition(":")[2]
+    ran = subprocess.run(
+        [sys.executable, "-c", APPLICATION, f"tcp://127.0.0.1:{port}"],
+        capture_output=True,
         text=True,
-    ) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().strip().rpartition(":")[2]
-        ran = subprocess.run(
-            [sys.executable, "-c", APPLICATION, f"tcp://127.0.0.1:{port}"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        _, err = process.communicate(timeout=120)
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    served.process.send_signal(signal.SIGTERM)
+    _, err = served.process.communicate(timeout=TIMEOUT_S)
     said = [line for line in ran.stdout.splitlines() if not line.startswith("[")]
     assert said == ["8", "True"], ran.stderr  # but for what qi logs
-    assert process.returncode == 0
     assert "no authentication" in err
+    assert served.process.returncode == 128 + signal.SIGTERM
+    assert json.loads(json_file.read_text())["clients"] >= 1
+
+
+@pytest.mark.slow
+def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *("--port", "0", "--seconds", "4", "--speed", "4"),
+            *("--out", str(tmp_path / "run"), "--json", "-"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "no authentication" not in ran.stderr
     assert (tmp_path / "run" / "meta.json").exists()
-    ended = json.loads(Path(json_file).read_text())
+    ended = json.loads(ran.stdout)
     assert ended["ended"] == "ended"
-    assert ended["clients"] >= 1
-    assert ended["sim_s"] == pytest.approx(40.0)
-    assert ended["slots"] == 4000
+    assert ended["sim_s"] == pytest.approx(4.0)
+    assert ended["slots"] == 400
