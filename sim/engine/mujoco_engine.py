@@ -82,8 +82,8 @@ class MujocoEngine:
         m = self._m
         self._d: Any = mujoco.MjData(m)
         joints = [m.joint(name) for name in robot.joint_names]
-        self._q_index = np.array([joint.qposadr[0] for joint in joints])
-        self._v_index = np.array([joint.dofadr[0] for joint in joints])
+        self._q_index = _span([int(joint.qposadr[0]) for joint in joints])
+        self._v_index = _span([int(joint.dofadr[0]) for joint in joints])
         self._body = {link.name: m.body(link.name).id for link in robot.links}
         self._body |= {m.body(i).name: i for i in range(1, m.nbody)}
         self._base = self._body[robot.base_link]
@@ -341,8 +341,8 @@ class MujocoEngine:
 
     def read_joints(self, q: FloatArray, v: FloatArray) -> None:
         """Write joint angles in rad and velocities in rad/s into q and v."""
-        self._qpos.take(self._q_index, out=q, mode="clip")
-        self._qvel.take(self._v_index, out=v, mode="clip")
+        q[:] = self._qpos[self._q_index]
+        v[:] = self._qvel[self._v_index]
 
     def apply_torques(self, tau: Sequence[float]) -> None:
         """Set the joint torques in N·m of the next step (and only of that one)."""
@@ -413,6 +413,14 @@ class MujocoEngine:
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:  # noqa: ARG002
         """Refuse: it draws nothing."""
         self._lacks("pictures")
+
+
+def _span(places: Sequence[int]) -> slice | NDArray[np.intp]:
+    """Return places in an array as a slice, which is a view, where they have no gap."""
+    first = places[0] if places else 0
+    if list(places) == list(range(first, first + len(places))):
+        return slice(first, first + len(places))
+    return np.array(places, dtype=np.intp)
 
 
 def _up(slope_deg: float) -> FloatArray:
