@@ -23,7 +23,7 @@ import qi
 session = qi.Session()
 session.connect(sys.argv[1])
 dcm = session.service("DCM")
-end = dcm.getTime(0) + 3000
+end = dcm.getTime(0) + 1000 * float(sys.argv[2])
 while dcm.getTime(0) < end:
     time.sleep(0.1)
 """
@@ -46,14 +46,7 @@ class Both:
 
     def robot(self) -> Any:
         """Let 3 s of its clock pass, end the endpoint, return what it recorded."""
-        passed = subprocess.run(
-            [sys.executable, "-c", LET_TIME_PASS, self.url],
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-        assert passed.returncode == 0, passed.stderr
+        let_time_pass(self.url, 3.0)
         self.endpoint.terminate()
         self.endpoint.communicate(timeout=60)
         return read_run(self.folder / "endpoint").frame
@@ -62,6 +55,18 @@ class Both:
     def state(self) -> str:
         meta = json.loads((self.folder / "run" / "meta.json").read_text())
         return str(meta["state"])
+
+
+def let_time_pass(url: str, seconds: float) -> None:
+    """Wait for a time of the robot's clock."""
+    passed = subprocess.run(
+        [sys.executable, "-c", LET_TIME_PASS, url, str(seconds)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert passed.returncode == 0, passed.stderr
 
 
 def start(*words: str) -> subprocess.Popen[str]:
@@ -81,7 +86,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     endpoint = start("naoqi", "serve", *to, "--misalign", "LAnklePitch=2")
     assert endpoint.stdout is not None
     address = endpoint.stdout.readline().strip()
-    time.sleep(3.0)  # it has taken its posture
+    let_time_pass(address, 3.0)  # it has taken its posture
     run = start(
         *(
             "run",
@@ -99,7 +104,8 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
         if events.exists() and "taken" in events.read_text():
             break
         time.sleep(0.1)
-    time.sleep(4.0)  # the shift has begun
+    if run.poll() is None and "--hottest" not in options:
+        let_time_pass(address, 4.0)  # the shift has begun
     yield Both(endpoint=endpoint, run=run, folder=tmp_path, url=address)
     for process in (run, endpoint):
         if process.poll() is None:
