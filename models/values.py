@@ -40,6 +40,8 @@ def as_numbers(values: object) -> FloatArray | None:
         values: an array of integers or floats; or a number, or lists of numbers, of
             which each counts by itself.
     """
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return np.array(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         with np.errstate(over="ignore"):
             return np.array(values, dtype=np.float64)
