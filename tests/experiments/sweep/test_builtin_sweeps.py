@@ -61,6 +61,14 @@ def test_the_pushes_are_in_eight_directions_with_four_forces_on_two_grounds() ->
     assert {cfg.simulation.world.friction for cfg in cfgs} == {0.2, 0.7}
 
 
+def test_the_same_robots_stand_on_both_engines() -> None:
+    calm, both = shipped("fifty_robots"), shipped("two_engines")
+    assert both.drawn_for(49) == calm.drawn_for(49)
+    cfgs = [t.trial_cfg() for t in both.trials([49])]
+    seen = {(cfg.simulation.world.engine, cfg.controller) for cfg in cfgs}
+    assert len(seen) == len(cfgs) == 2 * 4
+
+
 @pytest.mark.parametrize("name", ["crouch_hot_knee", "crouch_payload"])
 def test_crouching_robots_are_the_first_of_the_fifty(name: str) -> None:
     spec = shipped(name)
