@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import coverage
 import pytest
 
+from tests import without_pybullet
+
 if TYPE_CHECKING:
     from models import Robot
 
@@ -77,8 +79,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C reach the processes of tests, though a shell started us behind."""
+    if without_pybullet.IS_MISSING:
+        config.pluginmanager.register(without_pybullet)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

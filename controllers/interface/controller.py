@@ -11,7 +11,7 @@ compare with: the limit never changes.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ class Controller(Protocol):
         """Return the limits that hold until the next call."""
 
 
-@runtime_checkable
 class SignalSource(Protocol):
     """A controller that says numbers of itself, for recorders and screens."""
 
@@ -62,6 +61,15 @@ class SignalSource(Protocol):
     @property
     def signals(self) -> tuple[float, ...]:
         """One a name, as of the last step; NaN where it cannot tell."""
+
+
+def has_signals(subject: object) -> TypeGuard[SignalSource]:
+    """Return whether a controller says numbers of itself, by itself or wrapped.
+
+    From Python 3.12 on `isinstance` overlooks what `__getattr__` gives, and so all that
+    a `ControllerWrapper` passes on.
+    """
+    return hasattr(subject, "signal_names") and hasattr(subject, "signals")
 
 
 class SensorError(TestbedError):

@@ -18,7 +18,7 @@ own, so that the common one need not change.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Protocol, TypeGuard
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -137,7 +137,6 @@ class Panel(_Shown):
         raise UnknownName("Setting", name, known, "the panel")
 
 
-@runtime_checkable
 class PanelSource(Protocol):
     """A controller or schema with a panel of its own."""
 
@@ -149,7 +148,6 @@ class PanelSource(Protocol):
         """
 
 
-@runtime_checkable
 class Adjustable(Protocol):
     """A controller whose panel has settings."""
 
@@ -159,6 +157,16 @@ class Adjustable(Protocol):
         Raises:
             BadInput: it does not go with the others.
         """
+
+
+def has_panel(subject: object) -> TypeGuard[PanelSource]:
+    """Return whether a controller or schema has a panel, by itself or wrapped."""
+    return hasattr(subject, "panel")
+
+
+def has_settings(subject: object) -> TypeGuard[Adjustable]:
+    """Return whether a controller's settings can be changed, by itself or wrapped."""
+    return hasattr(subject, "change_setting")
 
 
 _PANEL = TypeAdapter(Panel)

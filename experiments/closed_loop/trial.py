@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Controller, SensorError, SignalSource
+from controllers.interface.controller import (
+    Controller,
+    SensorError,
+    has_signals,
+)
 from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
@@ -229,7 +233,7 @@ def run_trial(
         config=cfg,
         command=cfg.command,
         exact=cfg.exact,
-        signals=controller.signal_names if isinstance(controller, SignalSource) else (),
+        signals=controller.signal_names if has_signals(controller) else (),
     )
     try:
         with recording.told_if_broken_off():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.heat_minimization.standing_problem import joule_loss
-from controllers.interface.controller import Controller, Limits, SignalSource
+from controllers.interface.controller import Controller, Limits, has_signals
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.leg_forces import LegsPower, least_powers
 from experiments.closed_loop.loop import Loop, blamed_on
@@ -165,7 +165,7 @@ class TrialLog:
         self._begin = time.perf_counter()
         self._sim = sim
         self._controller = controller
-        self._teller = controller if isinstance(controller, SignalSource) else None
+        self._teller = controller if has_signals(controller) else None
         self._recording = recording
         self._on_progress = on_progress
         self._reported = 0.0

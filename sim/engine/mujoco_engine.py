@@ -154,7 +154,7 @@ class MujocoEngine:
         plane through the origin. Negative where a shape sinks in.
         """
         self._refresh()
-        lowest = [self._height(shape) for shape in self._touching]
+        lowest = [self._height(shape) for shape in self._shapes]
         return min(lowest, default=float("inf"))
 
     def _height(self, shape: int) -> float:

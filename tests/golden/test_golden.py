@@ -25,6 +25,8 @@ from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.heat.published import load_preset
 from sim.robot import SimulatedRobot
 
+pytest.importorskip("pybullet", reason="these runs were recorded on PyBullet")
+
 PRESET = "document"
 PERIOD_S = 0.1
 ROWS = 30

@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from controllers.interface.controller import Controller, SensorError, SignalSource
+from controllers.interface.controller import (
+    Controller,
+    SensorError,
+    has_signals,
+)
 from controllers.interface.robot_interface import Observation
 from controllers.registry import check_controller, make_controller
 from experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
@@ -215,9 +219,7 @@ class Run:
         self._robot = robot
         self._remote = robot if isinstance(robot, NaoqiRobot) else None
         self._controller = make_controller(cfg.controller)
-        self._teller = (
-            self._controller if isinstance(self._controller, SignalSource) else None
-        )
+        self._teller = self._controller if has_signals(self._controller) else None
         self._recording = SensorRecording(
             folder,
             robot.robot,

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from controllers.interface.panel import (
-    Adjustable,
     Panel,
     PanelSource,
     check_panel,
+    has_panel,
+    has_settings,
 )
 from experiments.live.robot.moment import PanelView
 from experiments.live.robot.operation import ChangeSetting
@@ -55,14 +56,13 @@ class Panels:
         """
         controller = self._setup.stiffness.controller
         name = controller.name
-        if not isinstance(controller, PanelSource) or not isinstance(
-            controller, Adjustable
-        ):
+        taker: object = controller
+        if not has_panel(controller) or not has_settings(taker):
             raise BadInput(f"controller {name} has no settings; choose another one.")
         try:
             setting = check_panel(controller.panel()).setting(wish.setting)
             value = setting.accept(wish.value)
-            controller.change_setting(setting.name, value)
+            taker.change_setting(setting.name, value)
         except TestbedError:
             raise
         except Exception as error:  # whatever foreign code raises
@@ -74,11 +74,12 @@ class Panels:
     def _look(self) -> Iterator[PanelView]:
         setup = self._setup
         controller = setup.stiffness.controller
-        if isinstance(controller, PanelSource):
-            yield self._ask("controller", controller.name, controller)
+        name = controller.name
+        if has_panel(controller):
+            yield self._ask("controller", name, controller)
         for path in setup.schemas.paths:
             one = setup.schemas.instances.find(path)
-            if one.is_awake and isinstance(one.schema, PanelSource):
+            if one.is_awake and has_panel(one.schema):
                 yield self._ask("schema", path, one.schema)
 
     def _ask(self, kind: str, name: str, source: PanelSource) -> PanelView:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from controllers import Limits, Observation
-from controllers.interface.controller import SignalSource
+from controllers.interface.controller import has_signals
 from controllers.registry import make_controller
 from experiments.regression import StandingCfg, run_standing_trial
 from experiments.regression.watched_controller import WatchedController, breach_of
@@ -195,5 +195,5 @@ def test_who_is_watched_keeps_its_signals_and_switches_but_not_its_name() -> Non
     watched.enabled = False
     assert controller.enabled is False
     assert (watched.name, controller.name) == ("mine", "minheat")
-    assert isinstance(watched, SignalSource)
+    assert has_signals(watched)
     assert not hasattr(WatchedController(make_controller("fixed"), "f"), "signals")
