@@ -339,7 +339,7 @@ class MotionEngine:
         """Command the set-points of a slot."""
         for task in self.tasks():
             if task.is_over:
-                self._end(task)
+                self._end_and_settle(task, observation.time_s)
         due_s = observation.time_s - SETTLE_S
         self._drop_goals(
             [
@@ -450,6 +450,24 @@ class MotionEngine:
         else:
             self._served.event("task", said=f"{task.client}: {error}", has_failed=True)
             fail(task.future, error)
+
+    def _end_and_settle(self, task: MotionTask, time_s: float) -> None:
+        """End a task and keep its last set-points for `SETTLE_S`.
+
+        Its joints lag behind them. Who asks for one has it at once, as of any reactive
+        target.
+        """
+        last = {leaf: float(self._gate.present[leaf]) for leaf in task.leaves}
+        self._end(task)
+        if not self._ledger.knows(task.client):
+            return
+        owner, tokens = self._reactive_tokens(task.client, list(last))
+        for leaf, token in tokens.items():
+            target = last[leaf]
+            self._gate.submit(token, leaf, MotorTarget(angle=target, velocity=0.0))
+            self._goals[leaf] = _Goal(
+                owner=owner, token=token, target=target, speed=0.0, over_s=time_s
+            )
 
     def _drop_goals(self, leaves: Iterable[str]) -> None:
         """Forget reactive targets and give their leaves back."""

@@ -78,10 +78,10 @@ def test_observations_are_those_of_the_robot(endpoint: Endpoint) -> None:
             here, there = np.delete(here, index), np.delete(there, index)
         np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-6, err_msg=name)
     size = np.abs(seen.current)
-    np.testing.assert_allclose(np.abs(told.current), size, rtol=1e-6, atol=1e-6)
+    assert (np.abs(told.current) <= size + 1e-6).all()  # less: the sign is not sure
     strong = size > 0.05
-    np.testing.assert_array_equal(
-        np.sign(told.current[strong]), np.sign(seen.current[strong])
+    np.testing.assert_allclose(
+        told.current[strong], seen.current[strong], rtol=1e-6, atol=1e-6
     )
 
 

@@ -16,7 +16,26 @@ def test_a_change_of_angles_adds_to_the_command(nao: Any) -> None:
             time.sleep(0.01)
         tell([before, motion.getAngles("HeadYaw", True)[0]])
     """)
+    assert before == pytest.approx(0.1, abs=1e-6)
     assert after == pytest.approx(before + 0.2, abs=0.02)
+
+
+def test_a_joint_arrives_although_it_lags_behind_a_motion_at_full_speed(
+    nao: Any,
+) -> None:
+    """The set-point stays where the motion has led it when the motion has ended."""
+    arrived, commanded = nao.run("""
+        motion.angleInterpolationWithSpeed("HeadYaw", -0.3, 1.0)
+        motion.angleInterpolationWithSpeed("HeadYaw", 0.1, 1.0)
+        dcm = session.service("DCM")
+        end = dcm.getTime(0) + 1000
+        while dcm.getTime(0) < end:
+            time.sleep(0.02)
+        tell([motion.getAngles("HeadYaw", True)[0],
+              motion.getAngles("HeadYaw", False)[0]])
+    """)
+    assert commanded == pytest.approx(0.1, abs=1e-6)
+    assert arrived == pytest.approx(0.1, abs=0.01)
 
 
 def test_a_hand_opens_and_closes(nao: Any) -> None:
