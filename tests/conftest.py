@@ -80,11 +80,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Ctrl-C reach the processes of tests, though a shell started us behind."""
+    """Let signals reach the processes of tests, though a shell started us behind."""
     if without_pybullet.IS_MISSING:
         config.pluginmanager.register(without_pybullet)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection() -> None:

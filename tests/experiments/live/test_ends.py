@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -48,10 +49,16 @@ class Session:
         return found
 
     def kill(self) -> None:
-        """End what is left of it, at once."""
-        for pid in self.left():
-            os.kill(pid, signal.SIGKILL)
+        """End what is left of it, and what that has started meanwhile."""
+        wait_until(self._has_ended)
         self.process.communicate()
+
+    def _has_ended(self) -> bool:
+        left = self.left()
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
 
 
 def wait_until(is_so: Callable[[], object]) -> None:
