@@ -20,7 +20,10 @@ from typing import Any
 import numpy as np
 import qi
 
+from models import TestbedError
+
 PERIOD_S = 0.02
+LONGEST_S = 24 * 3600.0
 JOINTS = ("HeadYaw", "HeadPitch", "LElbowYaw", "RElbowYaw")
 """One a client, in turn."""
 SETTLE_S = 5.0
@@ -94,6 +97,10 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
     ) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
+        if not url:
+            raise TestbedError(
+                f"naoqi serve ended with {server.wait()} before it served; see above."
+            )
         time.sleep(SETTLE_S)
         before = size_of(server.pid)
         with multiprocessing.get_context("spawn").Pool(clients) as pool:
@@ -123,6 +130,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
     asked = parser.parse_args()
+    if asked.clients < 1:
+        parser.error(f"--clients is {asked.clients}; give a whole number from 1 up.")
+    if not 0.1 <= asked.seconds <= LONGEST_S:
+        parser.error(
+            f"--seconds is {asked.seconds}; give a number from 0.1 to {LONGEST_S:g}."
+        )
     with tempfile.TemporaryDirectory() as folder:
         found = measure(asked.clients, asked.seconds, Path(folder))
     print(json.dumps(found, indent=2))

@@ -9,7 +9,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from experiments.bench.figures import Figure, figure, ratio
-from experiments.bench.loop import MeasuredLoop, blocks_in, cycles_in
+from experiments.bench.loop import (
+    MOST_OVER_BARE,
+    MeasuredLoop,
+    blocks_in,
+    cycles_in,
+)
 from experiments.bench.trials import scenario_blocks
 from models import Robot
 from models.values import EngineName
@@ -52,7 +57,13 @@ def measure_engines(
         loop_us, bare_us = loops[engine].loop_us, loops[engine].bare_us
         over_bare = f"{name}, whole loop / bare engine"
         figures += [
-            ratio(f"{engine}_loop_over_bare", over_bare, loop_us, bare_us, 1.25),
+            ratio(
+                f"{engine}_loop_over_bare",
+                over_bare,
+                loop_us,
+                bare_us,
+                MOST_OVER_BARE,
+            ),
             figure(f"{engine}_loop_us", f"{name}, whole loop, a tick", "µs", loop_us),
             figure(f"{engine}_bare_us", f"{name}, bare engine, a tick", "µs", bare_us),
         ]

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import (
-    Controller,
-    SensorError,
-    has_signals,
-)
+from controllers.interface.controller import Controller, SensorError, has_signals
 from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness

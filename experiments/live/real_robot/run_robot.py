@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from controllers.interface.controller import (
-    Controller,
-    SensorError,
-    has_signals,
-)
+from controllers.interface.controller import Controller, SensorError, has_signals
 from controllers.interface.robot_interface import Observation
 from controllers.registry import check_controller, make_controller
 from experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot

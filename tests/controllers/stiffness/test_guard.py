@@ -10,11 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
-from controllers.interface.controller import (
-    FixedStiffness,
-    SensorError,
-    has_signals,
-)
+from controllers.interface.controller import FixedStiffness, SensorError, has_signals
 from controllers.stiffness import Guard, GuardCfg, Guarded, SmartStiffnessCfg
 from controllers.stiffness.dynamics import GRAVITY
 from controllers.stiffness.guard.ankle_lean import rotation_vector

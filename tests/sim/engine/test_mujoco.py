@@ -62,6 +62,20 @@ def test_both_engines_have_the_links_at_the_same_places(
         assert_allclose(one, sign * other, atol=ATOL_POSE)
 
 
+def test_a_torso_is_mounted_as_high_as_on_pybullet(nao: Robot) -> None:
+    """At the height of its legs, which are not there: its hands touch no ground."""
+    torso, posture = nao.with_body("T14"), nao.posture("Stand")
+    heights = []
+    for world in (WorldCfg(engine="pybullet"), MUJOCO):
+        engine = make_engine(torso, world)
+        place_at_rest(engine, torso, posture)
+        engine.step()
+        heights.append(engine.base_pose()[0][2])
+        assert engine.contacts() == []
+        engine.close()
+    assert heights[1] == pytest.approx(heights[0], abs=1e-3)  # m, PyBullet's margins
+
+
 def momentum(engine: Engine, robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Return the linear momentum (3,), and the angular part r × m v (3,)."""
     linear, angular = np.zeros(3), np.zeros(3)
