@@ -15,8 +15,10 @@ import pytest
 
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
-SPEED = 20.0
-"""Simulated seconds in a second, if the machine is quick enough."""
+SPEED = 4.0
+"""Simulated seconds in a second: a robot that cannot keep its time, at 20, never
+sleeps, and its threads that answer programs wait for the interpreter: ten times longer.
+"""
 TIMEOUT_S = 120.0
 """For a program: far more than it takes, even where the machine is busy."""
 START = """
@@ -97,13 +99,22 @@ def serve(folder: Path, *options: str) -> Served:
 
 def end(served: Served, number: int = signal.SIGTERM) -> int:
     served.process.send_signal(number)
+    served.process.send_signal(signal.SIGCONT)  # where it was stopped
     served.process.communicate(timeout=TIMEOUT_S)
     return served.process.returncode
 
 
 @pytest.fixture(scope="session")
-def nao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One robot for many programs, one after another."""
+def served_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One robot for many programs, one after another; it stops while none is there."""
     served = serve(tmp_path_factory.mktemp("naoqi"))
     yield served
     assert end(served) == 128 + signal.SIGTERM
+
+
+@pytest.fixture
+def nao(served_to_all: Served) -> Iterator[Served]:
+    """A robot that programs reach; in its own time only as long as the test lasts."""
+    served_to_all.process.send_signal(signal.SIGCONT)
+    yield served_to_all
+    served_to_all.process.send_signal(signal.SIGSTOP)

@@ -58,6 +58,8 @@ def values_on_the_wire(nao: Any, program: str) -> list[int]:
         started = nao.start(program)
         client, _ = listener.accept()
         with client, socket.create_connection((host, int(port))) as server:
+            for one in (client, server):  # an event and the answer that follows it
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             there = threading.Thread(target=pass_on, args=(client, server))
             there.start()
             pass_on(server, client)
