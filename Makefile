@@ -59,9 +59,16 @@ run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the f
 bench: $(READY)  ## what reservations and the transmitter cost, beside references
 	@$(BIN)/python -m benchmarks
 
+# Types are checked beside the tests, and what is wrong with them is said at the end.
 test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
-	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types
-	@$(MAKE) quick
+	@$(MAKE) lint
+	@said=$$(mktemp); status=0; \
+	$(MAKE) types >"$$said" 2>&1 & types=$$!; \
+	trap 'kill "$$types" 2>/dev/null || true; rm -f "$$said"' EXIT; \
+	$(MAKE) quick || status=$$?; \
+	wait "$$types" || status=$$?; \
+	cat "$$said"; \
+	exit $$status
 	@echo "== all quick checks passed"
 
 test-all: $(DEV)  ## the same with coverage, then slow tests, examples and notebooks
