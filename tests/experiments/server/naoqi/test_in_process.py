@@ -1,59 +1,34 @@
 """What needs single slots: rights at the gate, the delay of DCM, heat, leaving."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from controllers.arbitration.manager.front import take_snapshot
-from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.server.naoqi.arguments import Names, Numbers, Parameters
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.served_robot import ServedRobot
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from experiments.server.naoqi.client import Client
 from models import BadInput
-
-
-class World:
-    """A robot whose slots the test runs, and two clients."""
-
-    def __init__(self) -> None:
-        (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
-        self.served = ServedRobot(trial)
-        self.parts = Parts(self.served)
-        for kind in BEGUN:
-            self.parts.get(kind)
-        self.clients = [Client(self.parts, i, "test") for i in (1, 2)]
-        self.run(3.0)
-
-    def ask(self, service: str, client: int = 0) -> Callable[..., Any]:
-        kind = next(one for one in SERVICES if service == one.NAME)
-        made = kind(self.clients[client])
-        return lambda method, *args: made._call(method, args)
-
-    def run(self, seconds: float) -> None:
-        end = self.served.time_s + seconds
-        while self.served.time_s < end - 1e-9:
-            self.served.slot()
+from tests.experiments.server.naoqi.in_process import InProcess
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[World]:
-    world = World()
+def shared() -> Iterator[InProcess]:
+    world = InProcess()
     yield world
     world.served.close("done")
 
 
 @pytest.fixture
-def world(shared: World) -> Iterator[World]:
+def world(shared: InProcess) -> Iterator[InProcess]:
     yield shared
     shared.parts.motion.kill(shared.parts.motion.tasks())
     shared.run(1.0)
 
 
 def test_nothing_passes_the_gate_without_a_token(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The robot is written by the gate alone, each leaf with a token that covers it."""
     gate, sim = world.served.body.gate, world.served.body.sim
@@ -100,7 +75,9 @@ def test_nothing_passes_the_gate_without_a_token(
     world.run(0.5)
 
 
-def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(world: World) -> None:
+def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(
+    world: InProcess,
+) -> None:
     dcm = world.ask("DCM")
     names = [f"{j}/Position/Actuator/Value" for j in ("HeadYaw", "HeadPitch")]
     dcm("createAlias", ["Two", names])
@@ -118,7 +95,7 @@ def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(world: World) -
         assert slots <= 2
 
 
-def test_heat_takes_a_joint_away_and_says_so(world: World) -> None:
+def test_heat_takes_a_joint_away_and_says_so(world: InProcess) -> None:
     motion, heat = world.ask("ALMotion"), world.ask("ALBodyTemperature")
     memory = world.ask("ALMemory")
     body = world.served.body
@@ -142,7 +119,7 @@ def test_heat_takes_a_joint_away_and_says_so(world: World) -> None:
     ] or (motion("getStiffnesses", "RArm") == [1.0] * 6)
 
 
-def test_two_clients_wait_for_a_joint_in_the_ledger(world: World) -> None:
+def test_two_clients_wait_for_a_joint_in_the_ledger(world: InProcess) -> None:
     one, two = world.ask("ALMotion"), world.ask("ALMotion", 1)
     first = one("angleInterpolation", "HeadYaw", 0.4, 1.0, True)
     second = two("angleInterpolation", "HeadYaw", -0.4, 1.0, True)
@@ -160,7 +137,7 @@ def test_two_clients_wait_for_a_joint_in_the_ledger(world: World) -> None:
     assert two("getAngles", "HeadYaw", False) == [pytest.approx(-0.4)]
 
 
-def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: World) -> None:
+def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: InProcess) -> None:
     motion, other = world.ask("ALMotion"), world.ask("ALMotion", 1)
     motion("setStiffnesses", ["LArm", "Head"], 0.4)
     assert other("getStiffnesses", "Head") == [0.4, 0.4]
@@ -175,7 +152,7 @@ def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: World) -> N
     motion("setStiffnesses", "Body", 1)
 
 
-def test_a_client_that_leaves_is_forgotten(world: World) -> None:
+def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
     third = Client(world.parts, 3, "test")
     world.clients.append(third)
     motion = world.ask("ALMotion", 2)

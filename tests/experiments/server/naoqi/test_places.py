@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.served_robot import ServedRobot
 from experiments.server.naoqi.services.stubs.refusing import IDLE, REFUSING
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
 from models import TestbedError
+from tests.experiments.server.naoqi.in_process import InProcess
 
 IK_TOLERANCE_M = 0.008
 """Of where the torso is sent: eleven motors keep twelve axes of both feet nearly."""
@@ -21,26 +18,11 @@ HAND_TOLERANCE_M = 0.008
 """Of a hand that keeps its place while the torso sways."""
 
 
-class Nao:
-    """A robot in StandInit whose slots the test runs, and one client."""
-
-    def __init__(self) -> None:
-        (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset=None))
-        self.served = ServedRobot(trial)
-        self.parts = Parts(self.served)
-        for kind in BEGUN:
-            self.parts.get(kind)
-        self.client = Client(self.parts, 1, "test")
-        self.run(3.0)
-
-    def run(self, seconds: float) -> None:
-        end = self.served.time_s + seconds
-        while self.served.time_s < end - 1e-9:
-            self.served.slot()
+class Nao(InProcess):
+    """A robot in StandInit."""
 
     def begin(self, service: str, method: str, *args: object) -> Any:
-        kind = next(one for one in SERVICES if service == one.NAME)
-        return kind(self.client)._call(method, args)
+        return self.ask(service)(method, *args)
 
     def do(self, service: str, method: str, *args: object) -> Any:
         """Call a method, and run the robot until it has ended."""
