@@ -3,14 +3,15 @@
     view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
     image = view.painted({"LAnklePitch": 80.0, ...})
 
-The engine draws the robot dressed for it (`sim.engine.picture_urdf`): smooth, grey, a
-drum at every joint. Light falls from the front left. A camera in the place of a lamp
-sees what the lamp lights; all else lies in shadow (shadow mapping), softened by blurs.
+The engine draws the robot dressed for it (`sim.engine.picture_urdf`), smooth, grey, a
+drum at every joint, in light from the front left. Its own shadows darken a ground that
+is seen from so near evenly; so the shadow on the ground is the outline that a camera in
+the place of the lamp sees, blurred.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,26 +83,18 @@ def lit(
     """
     is_robot = rendering.link >= 0
     camera = rendering.camera
-    rays = camera.rays()
     to_ground = ground_depth(camera, normal)
     is_ground = ~is_robot & np.isfinite(to_ground)
-    shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
-    points = np.array(camera.eye) + rays * shown[..., None]
-    size = 0.7 * float(np.linalg.norm(np.ptp(sun.positions()[sun.link >= 0], axis=0)))
-    on_body = _hidden(points, sun, 0.03 * size)
+    to_ground = np.where(is_ground, to_ground, 1.0)
+    points = np.array(camera.eye) + camera.rays() * to_ground[..., None]
     on_ground = covered(points, sun, 5.0)
     beneath = covered(points, sky, 12.0)
 
-    grey = rendering.rgb[..., 0] / 255.0
-    # A blur within the robot's outline, so that the ground's light stays outside.
-    weight = gaussian_filter(is_robot.astype(float), 5.0)
-    softened = gaussian_filter(np.where(is_robot, on_body, 0.0), 5.0)
-    on_body = softened / np.maximum(weight, 1e-3)
-    body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
+    body = (1.12 * rendering.rgb[..., 0] / 255.0).clip(0.0, 1.0)
     ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
     if normal[2] < np.cos(LEVEL):
         ground *= 1.0 - LINE_DARKNESS * ground_lines(points, normal)
-    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
+    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*body.shape)
     image = np.where(
         is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
     )
@@ -151,35 +144,18 @@ def _fade(height: int, width: int) -> FloatArray:
     return np.outer(ramp(height, 0.04), ramp(width, 0.14))
 
 
-def _hidden(points: FloatArray, lamp: Rendering, margin: float) -> FloatArray:
-    """Return (h, w): 1 where a body stands between the lamp and a point, else 0.
+def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
+    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
 
     Args:
         points: (h, w, 3) in m.
         lamp: what the lamp sees.
-        margin: a body this close before the point is the point's own, in m.
-    """
-    pixel, distance = lamp.camera.project(points)
-    depth = np.where(np.isfinite(lamp.depth), lamp.depth, lamp.camera.far)
-    first = _at(depth, pixel, order=0)
-    hidden: FloatArray = (first < distance - margin).astype(float)
-    return hidden
-
-
-def covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
-    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
-
-    Points and lamp as in `_hidden`; `blur` is a standard deviation in the lamp's
-    pixels.
+        blur: standard deviation in the lamp's pixels.
     """
     outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
-    return _at(outline, lamp.camera.project(points)[0], order=1)
-
-
-def _at(image: FloatArray, pixel: FloatArray, order: Literal[0, 1]) -> FloatArray:
-    """Return an image (m, n) at pixels (h, w, 2) of column and row."""
+    pixel = lamp.camera.project(points)[0]  # (h, w, 2) column and row
     place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
-    values: FloatArray = map_coordinates(image, place, order=order, mode="nearest")
+    values: FloatArray = map_coordinates(outline, place, order=1, mode="nearest")
     return values
 
 
