@@ -157,6 +157,10 @@ def predict_published_command(
     training: Annotated[
         int, typer.Option(help="Robots of the prior, simulated first.")
     ] = 240,
+    repeats: Annotated[
+        int,
+        typer.Option(help="All of it as often, with the next seed each time; pooled."),
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
     engine: Annotated[str, typer.Option(help="pybullet or mujoco.")] = "pybullet",
     figure: Annotated[
@@ -173,6 +177,7 @@ def predict_published_command(
         robots=robots,
         rounds=rounds,
         training=training,
+        repeats=repeats,
         seed=seed,
         engine=engine,  # type: ignore[arg-type]  # checked
     )

@@ -25,8 +25,8 @@ from experiments.heat.presets.prediction import (
     Prediction,
     PredictionCfg,
     as_json,
-    predict,
 )
+from experiments.heat.presets.sampling import predict
 from models.files import check_writable
 
 if TYPE_CHECKING:
@@ -62,9 +62,15 @@ def prediction_table(found: Prediction) -> DataTable:
         rows,
         f"{found.effective:.0f} effective robots of {len(found.weights)} that were "
         f"simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
-        f"{WORDS['free']}. Engine {found.cfg.engine}, seed {found.cfg.seed}.",
+        f"{WORDS['free']}. Engine {found.cfg.engine}, {_seeds(found.cfg)}.",
         texts=(0, 1, 4, 5, 6),
     )
+
+
+def _seeds(cfg: PredictionCfg) -> str:
+    if cfg.repeats == 1:
+        return f"seed {cfg.seed}"
+    return f"seeds {cfg.seed} to {cfg.seed + cfg.repeats - 1}"
 
 
 def _range(band: Band, share: float) -> str:
@@ -150,7 +156,7 @@ def run_prediction(
     check_json_file(json_file)
     if figure is not None:
         check_writable("--figure", figure)
-    with counted("simulating", cfg.training + cfg.rounds * cfg.robots) as tell:
+    with counted("simulating", cfg.robots_each) as tell:
         found = predict(cfg, tell)
     write_json(json_file, json_text(as_json(found)))
     console_for(json_file).print(prediction_table(found))

@@ -1,6 +1,7 @@
 """The prediction of the published column `with`: weights, starts, bands."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,19 +9,21 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from experiments.heat.presets import prediction
+from experiments.heat.presets import sampling
 from experiments.heat.presets.prediction import (
     Band,
     PredictionCfg,
-    StartModel,
     as_json,
-    constants,
-    document_robot,
-    predict,
 )
 from experiments.heat.presets.prediction_figures import (
     prediction_figure,
     prediction_table,
+)
+from experiments.heat.presets.sampling import (
+    StartModel,
+    constants,
+    document_robot,
+    predict,
 )
 from experiments.heat.presets.search import JOINTS, TARGETS, TOLERANCE, reached_of
 from experiments.heat.presets.surrogate import Surrogate, log_normal
@@ -50,8 +53,8 @@ def _smooth(
 
 @pytest.fixture
 def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction, "constants", _smooth)
-    monkeypatch.setattr(prediction, "POOL", 5000)
+    monkeypatch.setattr(sampling, "constants", _smooth)
+    monkeypatch.setattr(sampling, "POOL", 5000)
 
 
 def test_the_density_is_that_of_scipy() -> None:
@@ -105,7 +108,7 @@ def test_weighted_robots_are_those_that_fit(starts: StartModel, smooth: None) ->
 @pytest.mark.usefixtures("smooth")
 def test_the_second_column_is_never_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     first = predict(SMALL, lambda *_: None)
-    monkeypatch.setattr(prediction, "WITH", np.array([1.0, 2.0, 3.0, 4.0]))
+    monkeypatch.setattr(sampling, "WITH", np.array([1.0, 2.0, 3.0, 4.0]))
     second = predict(SMALL, lambda *_: None)
     assert_array_equal(first.weights, second.weights)
     for assumption, bands in first.bands.items():
@@ -124,7 +127,7 @@ def test_a_robot_that_falls_is_left_out_and_counted(
         is_wide = abs(x[3]) > (1.0 if controller == "fixed" else 0.8)
         return None if is_wide else _smooth(robot, x, controller, engine)
 
-    monkeypatch.setattr(prediction, "constants", falls)
+    monkeypatch.setattr(sampling, "constants", falls)
     found = predict(SMALL, lambda *_: None)
     assert found.fell["fixed"] > 0
     assert found.fell["smart"] > 0
@@ -144,6 +147,25 @@ def test_the_prediction_is_told_in_json_table_and_figure() -> None:
     table = prediction_table(found)
     assert [row.cells[0] for row in table.rows] == ["equal"] * 4 + ["free"] * 4
     assert len(prediction_figure(found).axes) == 4
+
+
+@pytest.mark.usefixtures("smooth")
+def test_repeats_weigh_as_their_effective_numbers() -> None:
+    first = predict(SMALL, lambda *_: None)
+    second = predict(replace(SMALL, seed=1), lambda *_: None)
+    both = predict(replace(SMALL, repeats=2), lambda *_: None)
+    assert both.effective == pytest.approx(first.effective + second.effective)
+    assert both.weights.sum() == pytest.approx(1.0)
+    of_first = both.weights[: len(first.weights)].sum()
+    assert of_first == pytest.approx(first.effective / both.effective)
+    assert both.fell["fixed"] == first.fell["fixed"] + second.fell["fixed"]
+    for k, band in enumerate(both.bands["equal"]):
+        each = [found.bands["equal"][k] for found in (first, second)]
+        assert_array_equal(band.values, np.concatenate([b.values for b in each]))
+        assert min(b.share_below for b in each) <= band.share_below
+        assert band.share_below <= max(b.share_below for b in each)
+    assert "seeds 0 to 1" in prediction_table(both).note
+    assert as_json(both)["robots_fixed"] == 2 * (80 + 2 * 60)
 
 
 def test_a_band_is_of_the_weights() -> None:
@@ -177,6 +199,7 @@ def test_one_robot_in_full_physics_is_the_preset(starts: StartModel) -> None:
     [
         ({"robots": 0}, "robots is 0; give a whole number from 1 up"),
         ({"rounds": 0}, "rounds is 0; give"),
+        ({"repeats": 0}, "repeats is 0; give"),
         ({"training": 3}, "training is 3 robots; give 40 or more"),
         ({"seed": -1}, "seed is -1; give a whole number from 0 up"),
         ({"engine": "ode"}, "engine is 'ode'; choose one of"),
