@@ -233,6 +233,16 @@ class SimulatedRobot:
         return self._stiffness.limits_current
 
     @property
+    def q(self) -> FloatArray:
+        """(n_joints,) true angles in rad (a view): for records, never controllers."""
+        return self._body.q
+
+    @property
+    def v(self) -> FloatArray:
+        """(n_joints,) true velocities in rad/s (a view): likewise."""
+        return self._body.v
+
+    @property
     def joint_torque(self) -> FloatArray:
         """(n_joints,) torques on the links in the last tick in N·m (a view)."""
         return self._servo.joint_torque

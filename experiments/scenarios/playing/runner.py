@@ -272,14 +272,12 @@ class ScenarioRunner:
     def _row(self) -> None:
         """Record what the stiffness controller was given and what it decided."""
         sim, stiffness = self._setup.body.sim, self._setup.stiffness
-        truth = sim.truth()
         self._keeper.feel(
-            truth.q,
-            truth.v,
-            truth.base_position,
-            truth.base_quaternion,
-            truth.motor_torque,
-            truth.temperature,
+            sim.q,
+            sim.v,
+            *sim.engine.base_pose(),
+            sim.motor_torque,
+            sim.heating.temperature,
         )
         seen = stiffness.seen
         if seen is None or seen is self._recorded:  # it failed: nobody is asked

@@ -94,9 +94,9 @@ class TraceKeeper:
 
     def feel(self, *arrays: NDArray[np.float64]) -> None:
         """Take the state of the robot after a slot into the hashes, bit by bit."""
-        for array in arrays:
-            self._digest.update(array.tobytes())
-            self._whole_digest.update(array.tobytes())
+        state = b"".join([array.tobytes() for array in arrays])
+        self._digest.update(state)
+        self._whole_digest.update(state)
 
     @property
     def hash(self) -> str:
