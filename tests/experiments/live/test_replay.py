@@ -23,9 +23,7 @@ from experiments.live.robot.operation import HeatNow, action_of
 from experiments.report.run_source import read_source
 from models import BadInput, UnknownName
 from sim.recording.run_folder import read_run
-from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
-
-__all__ = ["make_live"]
+from tests.experiments.live.robot.test_live_robot import MakeLive, live_robots, run
 
 
 def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
@@ -83,16 +81,20 @@ def record(make_live: MakeLive, folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of such a run, for tests that only read it."""
+    with live_robots() as make:
+        return record(make, tmp_path_factory.mktemp("live"))
+
+
 @pytest.mark.requirement("JD-23")
-def test_a_moment_is_what_was_recorded_then(
-    make_live: MakeLive, tmp_path: Path
-) -> None:
-    folder = record(make_live, tmp_path)
-    recording = read_recording(folder)
+def test_a_moment_is_what_was_recorded_then(recorded: Path) -> None:
+    recording = read_recording(recorded)
     (event,) = recording.about()["events"]
     assert "HeadYaw is 70" in event["what"]
     head = recording.robot.joint_index("HeadYaw")
-    frame = read_run(folder).frame
+    frame = read_run(recorded).frame
     (first,), (last,) = recording.moments(0.0), recording.moments(recording.end_s)
     assert first.degc[head] < 60.0 < last.degc[head]
     assert (first.said, len(last.said)) == ((), 1)
@@ -101,9 +103,9 @@ def test_a_moment_is_what_was_recorded_then(
         np.testing.assert_allclose(moment.seen.q, row[names].to_numpy(float))
 
 
-def test_who_lies_has_fallen(make_live: MakeLive, tmp_path: Path) -> None:
+def test_who_lies_has_fallen(recorded: Path) -> None:
     """The base turns by 60 degrees about y in the last row of one that stood."""
-    (arm,) = read_source(record(make_live, tmp_path)).arms
+    (arm,) = read_source(recorded).arms
     frame = arm.frame.copy()
     lies = np.array([0.0, np.sin(np.pi / 6.0), 0.0, np.cos(np.pi / 6.0)])
     columns = [f"{BASE_QUATERNION}.{part}" for part in "xyzw"]

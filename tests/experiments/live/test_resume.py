@@ -16,16 +16,17 @@ from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.operation import HeatNow, Misalign
 from experiments.report.run_source import RecordedTrial
 from models import BadInput
-from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
-from tests.experiments.live.test_replay import record
+from tests.experiments.live.robot.test_live_robot import run
+from tests.experiments.live.test_replay import recorded
 
-__all__ = ["make_live"]
+__all__ = ["recorded"]
 
 
-def recorded(make_live: MakeLive, folder: Path, **changes: Any) -> RecordedTrial:
+@pytest.fixture
+def arm(recorded: Path) -> RecordedTrial:
     """A live robot of the preset `document`; a joint is heated after 0.4 s."""
-    (arm,) = read_recording(record(make_live, folder)).arms
-    return dataclasses.replace(arm, **changes)
+    (arm,) = read_recording(recorded).arms
+    return arm
 
 
 def with_run(arm: RecordedTrial, **meta: Any) -> RecordedTrial:
@@ -40,10 +41,9 @@ def resumed(arm: RecordedTrial, time_s: float) -> ResumedCfg:
 
 
 def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
-    make_live: MakeLive, tmp_path: Path
+    arm: RecordedTrial,
 ) -> None:
-    arm = recorded(make_live, tmp_path)
-    robot = make_live().body.sim.robot
+    robot = resumed(arm, 0.2).load_robot()
     for time_s, hot in ((0.2, False), (0.8, True)):
         live = LiveRobot(play_of(resumed(arm, time_s)))
         try:
@@ -62,10 +62,7 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
             live.close("done")
 
 
-def test_its_setting_is_that_of_the_recording(
-    make_live: MakeLive, tmp_path: Path
-) -> None:
-    arm = recorded(make_live, tmp_path)
+def test_its_setting_is_that_of_the_recording(arm: RecordedTrial) -> None:
     plan = plan_resumed([arm], 0.5)
     config: Any = arm.run.meta.config
     cfg = resumed(arm, 0.5)
@@ -76,9 +73,8 @@ def test_its_setting_is_that_of_the_recording(
     assert plan.robot.posture(RECORDED).state == "Stand"
 
 
-def test_a_shift_is_left_to_the_controller(make_live: MakeLive, tmp_path: Path) -> None:
+def test_a_shift_is_left_to_the_controller(arm: RecordedTrial) -> None:
     """What `minheat` had shifted it shifts again; kept in, it would be there twice."""
-    arm = recorded(make_live, tmp_path)
     frame = arm.frame.copy()
     frame["shift.LHipRoll"] = 0.03
     cfg = resumed(dataclasses.replace(arm, frame=frame), 0.5)
@@ -89,10 +85,7 @@ def test_a_shift_is_left_to_the_controller(make_live: MakeLive, tmp_path: Path) 
     assert np.count_nonzero(less) == 1
 
 
-def test_a_posture_like_none_that_is_stored_is_in_no_state(
-    make_live: MakeLive, tmp_path: Path
-) -> None:
-    arm = recorded(make_live, tmp_path)
+def test_a_posture_like_none_that_is_stored_is_in_no_state(arm: RecordedTrial) -> None:
     frame = arm.frame.copy()
     frame["target.LShoulderRoll"] += 0.6
     robot = plan_resumed([dataclasses.replace(arm, frame=frame)], 0.5).robot
@@ -100,10 +93,7 @@ def test_a_posture_like_none_that_is_stored_is_in_no_state(
     assert robot.posture(RECORDED).effectors == ()
 
 
-def test_what_a_recording_does_not_tell_is_refused(
-    make_live: MakeLive, tmp_path: Path
-) -> None:
-    arm = recorded(make_live, tmp_path)
+def test_what_a_recording_does_not_tell_is_refused(arm: RecordedTrial) -> None:
     with pytest.raises(BadInput, match="does not tell the setting"):
         plan_resumed([with_run(arm, config={})], 0.5)
     bare = arm.frame.drop(columns=["target.HeadYaw"])
@@ -118,9 +108,9 @@ def plans(show: Show) -> list[Any]:
 
 
 def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
-    make_live: MakeLive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show = Show(record(make_live, tmp_path))
+    show = Show(recorded)
     (upright,) = show.recording.moments(0.5)
     with monkeypatch.context() as patch:
         lying = [dataclasses.replace(upright, has_fallen=True)]
@@ -136,8 +126,7 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     assert plans(show) == [first]
 
 
-def test_what_is_live_is_steered_as_ever(make_live: MakeLive, tmp_path: Path) -> None:
-    arm = recorded(make_live, tmp_path)
+def test_what_is_live_is_steered_as_ever(arm: RecordedTrial, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     cfg = dataclasses.replace(resumed(arm, 0.8), folder=tmp_path / "again")
     live = LiveRobot(play_of(cfg))

@@ -1,5 +1,6 @@
 """A live robot: looking changes nothing; steered as an owner, disturbed, recorded."""
 
+import contextlib
 import wave
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe
@@ -36,8 +37,9 @@ from sim.recording.run_folder import read_run
 MakeLive = Callable[..., LiveRobot]
 
 
-@pytest.fixture
-def make_live() -> Iterator[MakeLive]:
+@contextlib.contextmanager
+def live_robots() -> Iterator[MakeLive]:
+    """Yield a function that makes live robots of the preset `document`."""
     made: list[LiveRobot] = []
 
     def make(controller: str = "fixed", folder: Path | None = None) -> LiveRobot:
@@ -49,6 +51,12 @@ def make_live() -> Iterator[MakeLive]:
     yield make
     for live in made:
         live.close("done")
+
+
+@pytest.fixture
+def make_live() -> Iterator[MakeLive]:
+    with live_robots() as make:
+        yield make
 
 
 def run(live: LiveRobot, slots: int) -> None:
