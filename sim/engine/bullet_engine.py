@@ -288,17 +288,7 @@ class BulletEngine:
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far rays run until they meet what is not the robot.
-
-        Args:
-            origin: (3,) in the world, in m.
-            directions: (n, 3) unit vectors.
-            reach: where they end, in m.
-
-        Returns:
-            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
-            of what is met, away from it; 0 where that is nothing.
-        """
+        """Return how far rays run, and what they meet; see `Engine.cast`."""
         far = origin + reach * directions
         hits = p.rayTestBatch(
             [origin.tolist()] * len(far),

@@ -129,7 +129,17 @@ class Engine(Protocol):
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return distances (n,) in m and normals (n, 3) where rays (n, 3) end."""
+        """Return how far rays run until they meet what is not the robot.
+
+        Args:
+            origin: (3,) in the world, in m.
+            directions: (n, 3) unit vectors.
+            reach: where they end, in m.
+
+        Returns:
+            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
+            of what is met, away from it; 0 where that is nothing.
+        """
         ...
 
     def read_joints(self, q: FloatArray, v: FloatArray) -> None:

@@ -306,17 +306,7 @@ class MujocoEngine:
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far rays run until they meet what is not the robot.
-
-        Args:
-            origin: (3,) in the world, in m.
-            directions: (n, 3) unit vectors.
-            reach: where they end, in m.
-
-        Returns:
-            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
-            of what is met, away from it; 0 where that is nothing.
-        """
+        """Return how far rays run, and what they meet; see `Engine.cast`."""
         self._refresh()
         n = len(directions)
         distance, normals = np.full(n, reach), np.zeros((n, 3))

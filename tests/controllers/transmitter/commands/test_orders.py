@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.tokens import Token
 from controllers.transmitter.commands.admission import find_way
 from controllers.transmitter.commands.issuing import Enable
 from controllers.transmitter.commands.order import OutputSet, PlacedOrder, look_up
@@ -42,6 +43,15 @@ from tests.controllers.transmitter.commands.command_world import (
 )
 
 ALL = ("All motors", "Leds", "TTS")
+
+
+def token_of_each(line: Line) -> dict[Unit, Token]:
+    """Take what a greeting needs, for each output by an owner of its own."""
+    return {
+        MOTION: line.take("arm", "Right arm"),
+        LIGHT: line.take("lamp", "Leds"),
+        SOUND: line.take("mouth", "TTS"),
+    }
 
 
 def is_silent(line: Line) -> bool:
@@ -98,11 +108,7 @@ def test_without_the_right_to_all_of_it_nothing_moves(
 
 def test_each_unit_may_have_a_token_of_its_own(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    tokens = {
-        MOTION: line.take("arm", "Right arm"),
-        LIGHT: line.take("lamp", "Leds"),
-        SOUND: line.take("mouth", "TTS"),
-    }
+    tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
     assert handle.refused is None
     line.slots(130)
@@ -315,11 +321,7 @@ def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
 
 def test_a_revoked_group_ends_whole(nao: Robot) -> None:
     line = Line.of(nao, posture="Stand")
-    tokens = {
-        MOTION: line.take("arm", "Right arm"),
-        LIGHT: line.take("lamp", "Leds"),
-        SOUND: line.take("mouth", "TTS"),
-    }
+    tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
     line.slots(30)
     line.take("guard", "TTS", priority=9)
@@ -331,11 +333,7 @@ def test_a_revoked_group_ends_whole(nao: Robot) -> None:
 def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
     """Its token dies while it is converted; the sound, still at work, is dropped."""
     line = Line.of(nao, posture="Stand")
-    tokens = {
-        MOTION: line.take("arm", "Right arm"),
-        LIGHT: line.take("lamp", "Leds"),
-        SOUND: line.take("mouth", "TTS"),
-    }
+    tokens = token_of_each(line)
     handle = line.submit("greet", tokens)
     line.slots(1)
     line.take("guard", "Leds", priority=9)
