@@ -134,11 +134,14 @@ def check_clear(engine: Engine) -> None:
     """Look whether a placed robot stands clear of all obstacles.
 
     Raises:
-        BadInput: a link stands in one; the message names the deepest.
+        BadInput: a link stands in one; the message names the deepest, of some equally
+            deep (to 1 µm) the last by name, as rounding differs between engines.
     """
     overlaps = engine.overlaps()
     if overlaps:
-        (obstacle, link), depth = max(overlaps.items(), key=lambda item: item[1])
+        (obstacle, link), depth = max(
+            overlaps.items(), key=lambda item: (round(item[1], 6), item[0])
+        )
         raise BadInput(
             f"obstacle {obstacle!r} is where the robot starts: {link} stands "
             f"{1000.0 * depth:.1f} mm deep in it; move it away from the robot by at "

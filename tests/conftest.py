@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import coverage
 import pytest
 
-from tests import without_pybullet
+from tests import without_engine
 
 if TYPE_CHECKING:
     from models import Robot
@@ -81,8 +81,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let signals reach the processes of tests, though a shell started us behind."""
-    if without_pybullet.IS_MISSING:
-        config.pluginmanager.register(without_pybullet)
+    if without_engine.MISSING:
+        config.pluginmanager.register(without_engine)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup

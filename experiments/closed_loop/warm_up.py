@@ -15,6 +15,10 @@ SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
 
 
+DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is used where none is named."
+"""What a command says on stderr where MuJoCo is the default."""
+
+
 def say_if_it_compiles() -> None:
     """Say on stderr that a run will wait for the compiler, if no run ever did."""
     kernel: Any = servo._servo  # ours; every run needs it
@@ -30,7 +34,7 @@ def say_default_engine() -> None:
     """Say on stderr that MuJoCo stands in for PyBullet, where that is missing."""
     if default_engine() != "pybullet":
         print(
-            "PyBullet is not installed: where no engine is named it is MuJoCo.",
+            DEFAULT_IS_MUJOCO,
             file=sys.stderr,
         )
 

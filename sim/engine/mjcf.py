@@ -69,7 +69,9 @@ def write_mjcf(robot: Robot, cfg: WorldCfg) -> str:
         tolerance="1e-10",
         jacobian="dense",
     )
-    ET.SubElement(option, "flag", eulerdamp="disable")
+    # A state that is not finite stays so, and `Body` stops the run; MuJoCo would start
+    # the robot anew and go on.
+    ET.SubElement(option, "flag", eulerdamp="disable", autoreset="disable")
     default = ET.SubElement(root, "default")
     time_s = max(CONTACT_TIME_S, 2.0 * cfg.physics_dt)
     reference = _text((time_s, 1.0))

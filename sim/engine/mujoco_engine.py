@@ -9,6 +9,7 @@ It has no window, no pictures and no motors of its own: asked for them it raises
 """
 
 import copy
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -38,6 +39,9 @@ except ImportError as error:
     ) from error
 
 FloatArray = NDArray[np.float64]
+
+# Its warnings go where those of Python go, not into MUJOCO_LOG.TXT of the folder.
+mujoco.set_mju_user_warning(logging.getLogger("mujoco").warning)
 
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)

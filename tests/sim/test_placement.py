@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
 from sim.body import place_at_rest, resting_faces, resting_normal, rotation_to_normal
-from sim.engine.bullet_engine import BulletEngine
+from sim.engine import make_engine
 from sim.engine.interface import rotation_from_quaternion
 from sim.engine.world import WorldCfg
 from sim.robot import SimulationCfg
@@ -132,7 +132,7 @@ def test_every_posture_is_placed_on_the_ground(
     nao: Robot, posture: str, slope_deg: float
 ) -> None:
     """It neither floats nor sinks in before the first tick."""
-    engine = BulletEngine(nao, WorldCfg(slope_deg=slope_deg))
+    engine = make_engine(nao, WorldCfg(slope_deg=slope_deg))
     place_at_rest(engine, nao, nao.posture(posture))
     clearance = engine.clearance()
     engine.close()

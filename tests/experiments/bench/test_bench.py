@@ -27,7 +27,6 @@ from models import (
     default_robot_folder,
     load_robot,
 )
-from sim.engine.bullet_engine import BulletEngine
 
 TINY = BenchCfg(
     seconds=0.5,
@@ -168,6 +167,8 @@ def test_another_world_is_not_compared_with_the_loop(
     nao: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bare engine must repeat the loop's block bit for bit."""
+    from sim.engine.bullet_engine import BulletEngine
+
     apply_torques = BulletEngine.apply_torques
 
     def disturbed(engine: BulletEngine, torques: list[list[float]]) -> float:

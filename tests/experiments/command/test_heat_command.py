@@ -12,7 +12,10 @@ from PIL import Image
 from controllers import registry
 from controllers.interface.controller import FixedStiffness, Limits
 from controllers.interface.robot_interface import Observation
-from sim.engine.bullet_engine import BulletEngine
+from models import load_robot
+from sim.engine import make_engine
+from sim.engine.interface import Engine
+from sim.engine.world import WorldCfg
 from sim.recording.run_folder import Run as RunFolder
 from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch, Run
@@ -197,6 +200,13 @@ def test_a_controller_that_asks_for_nonsense_is_stopped(
     assert run.last_second.index[-1] == pytest.approx(FAILS_AT_S - 0.001)
 
 
+def engine_in_use() -> type[Engine]:
+    """Return the class of the engine that a command uses when none is named."""
+    engine = make_engine(load_robot(TWO_LEG), WorldCfg())
+    engine.close()
+    return type(engine)
+
+
 @pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("controller", ["fixed", "smart"])
 def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
@@ -206,19 +216,18 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     controller: str,
 ) -> None:
     after_ticks = 700
-    read_joints, calls = BulletEngine.read_joints, [0]
-    robots: list[BulletEngine] = []  # the second one stands for the picture
+    engine = engine_in_use()
+    read_joints, calls = engine.read_joints, [0]
+    robots: list[Engine] = []  # the second one stands for the picture
 
-    def broken(
-        self: BulletEngine, q: NDArray[np.float64], v: NDArray[np.float64]
-    ) -> None:
+    def broken(self: Engine, q: NDArray[np.float64], v: NDArray[np.float64]) -> None:
         read_joints(self, q, v)
         robots.append(self)
         calls[0] += self is robots[0]
         if self is robots[0] and calls[0] > after_ticks:
             q[4] = np.nan
 
-    monkeypatch.setattr(BulletEngine, "read_joints", broken)
+    monkeypatch.setattr(engine, "read_joints", broken)
     ran = nao_testbed(f"{WALKER} --controllers {controller}")
     assert ran.status == 1
     assert "right_knee" in ran.err
@@ -238,16 +247,17 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
 def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link_twist, calls = BulletEngine.link_twist, []
+    engine = engine_in_use()
+    link_twist, calls = engine.link_twist, []
 
     def broken(
-        self: BulletEngine, link: str
+        self: Engine, link: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         linear, angular = link_twist(self, link)
         calls.append(1)
         return linear, angular * (np.nan if len(calls) > 100 else 1.0)
 
-    monkeypatch.setattr(BulletEngine, "link_twist", broken)
+    monkeypatch.setattr(engine, "link_twist", broken)
     ran = nao_testbed(f"{WALKER} --controllers smart")
     assert ran.status == 1
     assert "is nan at t = " in ran.err

@@ -23,6 +23,7 @@ from experiments.sweep.sweep_table import METADATA_KEY, TABLE_FILE, Sweep, read_
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from experiments.sweep.trial_store import SWEEP_FILE, TrialStore
 from models import BadInput
+from sim.engine.world import default_engine
 from tests.experiments.sweep.files import SHORT, spec_of
 
 FALLS = "misalignment_deg: {left_ankle: [0, 60]}"
@@ -95,10 +96,11 @@ def test_a_fall_is_a_result(real: Sweep) -> None:
 
 
 def test_the_table_says_what_it_was_made_of(real: Sweep, folder: Path) -> None:
+    library = {"pybullet": "pybullet", "mujoco": "mujoco-core"}[default_engine()]
     assert real.spec.startswith("name: short\nrobot: ")
     assert real.meta["seed"] == 0
     assert real.meta["grid"] == ["misalignment_deg.left_ankle", "controller"]
-    assert real.meta["versions"]["pybullet"]
+    assert real.meta["versions"][library]
     raw = pq.read_schema(folder / "real" / TABLE_FILE).metadata[METADATA_KEY]
     assert json.loads(raw)["commit"] == real.meta["commit"]
 

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import BadInput, default_robot_folder, load_robot
-from sim.engine.bullet_engine import BulletEngine
 from sim.engine.picture_urdf import Mesh, box, cylinder, sphere
 from sim.engine.world import Camera, WorldCfg
 
@@ -43,6 +42,8 @@ def test_the_matrices_project_as_the_pixels_say(
 def test_what_is_seen_lies_on_the_robot() -> None:
     """The standing robot's extent, from pixels and depths alone."""
     robot = load_robot(default_robot_folder())
+    from sim.engine.bullet_engine import BulletEngine
+
     engine = BulletEngine(robot, WorldCfg())
     try:
         engine.place(

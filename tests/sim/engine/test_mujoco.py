@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import BadInput, Robot, UnknownName
-from sim.body import check_clear, place_at_rest
+from sim.body import SimulationDiverged, check_clear, place_at_rest
 from sim.engine import make_engine
 from sim.engine.interface import Engine, FeatureMissing
 from sim.engine.obstacles import Obstacle
@@ -212,6 +213,20 @@ def test_boxes_are_felt_seen_and_refused(nao: Robot) -> None:
     for _ in range(3):
         engine.step()
     assert {obstacle for obstacle, _ in engine.obstacle_forces()} == {"block"}
+
+
+def test_a_state_that_is_not_finite_stops_the_run(
+    two_leg: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MuJoCo would place the robot anew and go on; and write a log beside the run."""
+    monkeypatch.chdir(tmp_path)
+    sim = SimulatedRobot(two_leg, SimulationCfg(world=MUJOCO), "Stand")
+    sim.step(10)
+    sim.push("trunk", np.array([np.nan, 0.0, 0.0]))
+    with pytest.raises(SimulationDiverged, match=r"at 0\.011 s .* not finite"):
+        sim.step(5)
+    sim.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_it_lacks_it_says(nao: Robot) -> None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from controllers.interface.robot_interface import Command
 from models import BadInput, Robot
 from sim.body import place_at_rest
-from sim.engine.bullet_engine import BulletEngine
+from sim.engine import make_engine
+from sim.engine.interface import Engine
 from sim.engine.obstacles import Obstacle, obstacles_of
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -117,7 +118,7 @@ def test_what_is_far_away_changes_no_digit(simulate: Simulate, nao: Robot) -> No
     assert alone.truth().obstacle_contacts == far.truth().obstacle_contacts == ()
 
 
-def hit(engine: BulletEngine, origin: tuple[float, float, float]) -> float:
+def hit(engine: Engine, origin: tuple[float, float, float]) -> float:
     """Return how far ahead of a place the first thing is, up to 5 m."""
     ahead = np.array([[1.0, 0.0, 0.0]])
     distance, _ = engine.cast(np.array(origin), ahead, 5.0)
@@ -137,7 +138,7 @@ def hit(engine: BulletEngine, origin: tuple[float, float, float]) -> float:
     ],
 )
 def test_a_box_is_where_it_is_said_to_be(nao: Robot, box: str, distance: float) -> None:
-    engine = BulletEngine(nao, WorldCfg(obstacles=(Obstacle.at("wall", box),)))
+    engine = make_engine(nao, WorldCfg(obstacles=(Obstacle.at("wall", box),)))
     try:
         engine.place(np.zeros(len(nao.joints)), np.array([0.0, 5.0, 1.0]), UPRIGHT)
         assert hit(engine, (0.0, 0.0, 0.5)) == pytest.approx(distance, abs=1e-4)
@@ -151,7 +152,7 @@ UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 def test_on_a_slope_a_box_stands_on_the_slope(nao: Robot) -> None:
     """In the frame of the start, whose z is the ground's normal."""
     cfg = WorldCfg(obstacles=(Obstacle.at("wall", "0.2,1,1@2,0,0.5"),), slope_deg=10.0)
-    engine = BulletEngine(nao, cfg)
+    engine = make_engine(nao, cfg)
     try:
         engine.place(np.zeros(len(nao.joints)), np.array([0.0, 5.0, 1.0]), UPRIGHT)
         up = engine.ground_normal
@@ -192,7 +193,7 @@ def test_a_robot_starts_clear_of_it(simulate: Simulate, nao: Robot) -> None:
 def depth_in_wall(nao: Robot, x: float) -> float:
     """Return how deep a foot stands in a wall of 10 cm with its middle at x, in m."""
     wall = Obstacle.at("wall", f"0.1,1,0.05@{x},0,0.025")
-    engine = BulletEngine(nao, WorldCfg(obstacles=(wall,)))
+    engine = make_engine(nao, WorldCfg(obstacles=(wall,)))
     try:
         place_at_rest(engine, nao, nao.posture("Stand"))
         return max(engine.overlaps().values(), default=0.0)
@@ -204,7 +205,7 @@ def depth_in_wall(nao: Robot, x: float) -> float:
 def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None:
     """The sensors bear the weight on blocks as on the ground; a wall adds none."""
     blocks = obstacles_of({"block": "0.6,0.6,0.04@0,0,0.02", "wall": WALL})
-    engine = BulletEngine(nao, WorldCfg(obstacles=blocks))
+    engine = make_engine(nao, WorldCfg(obstacles=blocks))
     try:
         q = nao.posture("Stand").angles
         engine.place(q, np.array([0.0, 0.0, 0.5]), UPRIGHT)

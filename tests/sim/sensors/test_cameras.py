@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import TakesPictures
 from models import BadInput, Robot, UnknownName
-from sim.engine.bullet import p
-from sim.engine.bullet_engine import BulletEngine
 from sim.engine.urdf import rotation_from_rpy
 from sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
@@ -18,6 +16,9 @@ WIDTH, HEIGHT = 320, 240
 
 
 def put_ball(sim: SimulatedRobot, place: FloatArray, radius: float = 0.02) -> None:
+    from sim.engine.bullet import p
+    from sim.engine.bullet_engine import BulletEngine
+
     assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client
     shape = p.createVisualShape(

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine.bullet import p
-from sim.engine.bullet_engine import BulletEngine
+from sim.engine.interface import Engine
 from sim.engine.urdf import rotation_from_rpy
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg
@@ -31,6 +30,9 @@ def put_wall(
     turn: float = 0.0,
 ) -> None:
     """Put a wall with its middle `ahead` of the world's origin."""
+    from sim.engine.bullet import p
+    from sim.engine.bullet_engine import BulletEngine
+
     assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client
     size = [0.05, width / 2.0, 0.5]
@@ -106,7 +108,7 @@ def test_a_slanted_surface_throws_the_sound_away(
 ) -> None:
     """Up to 45 degrees it answers."""
     sonar = np.zeros(2)
-    Sonars(nao, resolution=False).read(cast(BulletEngine, Facets(degrees)), sonar)
+    Sonars(nao, resolution=False).read(cast(Engine, Facets(degrees)), sonar)
     assert_array_equal(sonar, [heard, heard])
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-import pybullet as p
 import pytest
 
 from controllers.heat_minimization.posture_search.search_space import find_mirror_pairs
@@ -63,6 +62,8 @@ def test_distances_are_inside_positive() -> None:
 def test_the_engine_agrees_how_far_links_are_apart(nao: Robot, posture: str) -> None:
     q = nao.posture(posture).angles
     clearance = Clearance(nao, q)
+    import pybullet as p
+
     client = p.connect(p.DIRECT)
     try:
         body = p.loadURDF(str(nao.urdf), physicsClientId=client)

@@ -5,7 +5,6 @@ from math import inf, sqrt
 from typing import Any
 
 import numpy as np
-import pybullet as pb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +29,8 @@ def mass_and_soles(
     robot: Robot, engine: PyBulletDynamics, posture: str
 ) -> tuple[FloatArray, FloatArray]:
     """Return centre of mass (3,) and the soles' sensors (n, 3), by the engine."""
+    import pybullet as pb
+
     body, client = engine.body, engine.client
     q = robot.posture(posture).angles[engine.order]
     for i, angle in enumerate(q):

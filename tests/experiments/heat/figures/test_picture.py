@@ -17,7 +17,7 @@ from experiments.heat.figures.robot_view import (
     view_robots,
 )
 from models import Robot, UnknownName, default_robot_folder, load_robot
-from sim.engine.bullet_engine import BulletEngine
+from sim.engine import make_engine
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
@@ -186,7 +186,7 @@ def test_a_fallen_robot_is_drawn_where_it_lies(
     head, foot = (
         points[view.rendering.sees(link)].mean(axis=0) for link in ("Head", "l_ankle")
     )
-    engine = BulletEngine(robot, WorldCfg())
+    engine = make_engine(robot, WorldCfg())
     engine.place(pose.q, pose.base_position, pose.base_quaternion)
     for seen, link in ((head, "Head"), (foot, "l_ankle")):
         np.testing.assert_allclose(seen, engine.link_com(link), atol=0.08)

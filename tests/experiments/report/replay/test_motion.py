@@ -4,7 +4,6 @@ from dataclasses import replace
 from unittest.mock import MagicMock
 
 import numpy as np
-import pybullet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +27,6 @@ from experiments.report.replay.motion import (
 from experiments.report.replay.scene import base_notes
 from experiments.report.run_source import RecordedTrial, read_source
 from models import Robot, load_robot
-from sim.engine.bullet_engine import BulletEngine
 from sim.engine.obstacles import Obstacle
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, Truth
@@ -172,6 +170,10 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
 
 
 def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
+    import pybullet
+
+    from sim.engine.bullet_engine import BulletEngine
+
     cfg = SimulationCfg(world=WorldCfg(slope_deg=10.0, obstacles=(SHELF,)))
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
     assert isinstance(sim.engine, BulletEngine)
