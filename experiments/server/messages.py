@@ -24,7 +24,9 @@ from controllers.arbitration.events import Notified, Released
 from controllers.arbitration.manager.front import (
     HoldingRow,
     LedgerSnapshot,
+    OwnerRow,
     ResourceRow,
+    VirtualHold,
 )
 from controllers.arbitration.policies import ConflictPolicy, make_policy, policy_classes
 from controllers.arbitration.requests import HIGHEST, LOWEST, Owner, Request
@@ -214,13 +216,6 @@ class RequestData(_Data):
         )
 
 
-class BlockerData(_Data):
-    """Who was in the way of a request, on one resource."""
-
-    resource: str
-    owners: tuple[str, ...]
-
-
 class OutcomeData(_Data):
     """How a request ended; `token` is whole, for its owner alone."""
 
@@ -230,17 +225,12 @@ class OutcomeData(_Data):
     obtained: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     why: Why | None = None
-    blockers: tuple[BlockerData, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
 
     def as_outcome(self) -> Outcome:
         """Read an outcome."""
-        blockers = (Blocker(**dict(blocker)) for blocker in self.blockers)
-        told = {
-            **dict(self),
-            "token": Token.from_text(self.token) if self.token else None,
-            "blockers": tuple(blockers),
-        }
-        return Outcome(**told)
+        token = Token.from_text(self.token) if self.token else None
+        return Outcome(**{**dict(self), "token": token})
 
 
 class TicketData(_Data):
@@ -398,14 +388,6 @@ class WaitData(_View):
     is_paused: bool
 
 
-class VirtualData(_View):
-    """What a virtual owner does to a resource."""
-
-    by: str
-    is_total: bool
-    effort_cap: float | None
-
-
 class RowData(_View):
     """One resource of the list."""
 
@@ -416,19 +398,9 @@ class RowData(_View):
     """None: a composite."""
     holders: tuple[HoldingData, ...]
     waiters: tuple[WaitData, ...]
-    virtual: tuple[VirtualData, ...]
+    virtual: tuple[VirtualHold, ...]
     is_active: bool | None
     used_percent: float | None
-
-
-class OwnerRowData(_View):
-    """One owner."""
-
-    name: str
-    parent: str | None
-    policy: str
-    priority: int
-    is_gone: bool
 
 
 class SnapshotData(_View):
@@ -438,7 +410,7 @@ class SnapshotData(_View):
     tick: int
     tick_s: float
     resources: tuple[RowData, ...]
-    owners: tuple[OwnerRowData, ...]
+    owners: tuple[OwnerRow, ...]
 
     @classmethod
     def of(cls, snapshot: LedgerSnapshot, tick_s: float) -> "SnapshotData":
@@ -458,9 +430,7 @@ class SnapshotData(_View):
                 _row(row, parts.get(row.name), now, tick_s)
                 for row in snapshot.resources
             ),
-            owners=tuple(
-                OwnerRowData.model_validate(owner) for owner in snapshot.owners
-            ),
+            owners=snapshot.owners,
         )
 
 
@@ -570,14 +540,13 @@ def _is_lent(holding: HoldingRow, whole: list[ResourceRow]) -> bool:
     return all(h.is_lent for h in holders if h.token == holding.token)
 
 
-def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualData, ...]:
+def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualHold, ...]:
     """Return the virtual owners of a leaf, or those of all leaves of a composite."""
-    holds = list(row.virtual)
-    if whole:
-        holds = [
-            v for v in whole[0].virtual if all(v in leaf.virtual for leaf in whole)
-        ]
-    return tuple(VirtualData.model_validate(hold) for hold in holds)
+    if not whole:
+        return row.virtual
+    return tuple(
+        hold for hold in whole[0].virtual if all(hold in leaf.virtual for leaf in whole)
+    )
 
 
 def _seconds(ticks: int, tick_s: float) -> float:
