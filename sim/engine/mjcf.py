@@ -33,11 +33,14 @@ FloatArray = NDArray[np.float64]
 
 CONTACT_TIME_S = 0.004
 """Time constant of a contact (`solref`), four physics steps of 1 ms."""
-RIGIDITY = (0.99, 0.999, 1e-4)
-"""Impedance of a contact (`solimp`): at no depth, at most, and the depth in m over
-which it grows. MuJoCo's default (0.9, 0.95, 1 mm) lets soles sink in and tilt: with the
-calibration errors of the preset `document` that alters a leg's torques by up to
-0.03 N·m; with this one they are within 0.003 N·m of PyBullet's."""
+RIGIDITY = (0.999, 0.9999, 1e-4)
+"""Impedance of a contact (`solimp`): at no depth, at most (0.9999 is the largest that
+MuJoCo takes), and the depth in m over which it grows.
+
+Chosen as the limit of rigid contacts. With the calibration errors of the preset
+`document` the right sole, which stands flat, tilts by 34 µrad at (0.99, 0.999), 7 µrad
+here and 4 µrad at (0.9999, 0.9999); from here to there the torques of the legs change
+by 0.0006 N·m at most. A count of a leg's pitch encoder is 12 µrad."""
 IMPRATIO = 100
 """Stiffness of friction over that of the normal direction."""
 NOSLIP_ITERATIONS = 20

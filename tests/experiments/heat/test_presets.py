@@ -5,14 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.closed_loop.trial import run_trial
 from experiments.common.builtin_files import BuiltinFiles
 from experiments.heat import published
 from experiments.heat.experiment import HeatCfg, plan_trials, with_preset
 from experiments.heat.presets.search import JOINTS, START_RANGE, opposed
 from experiments.heat.published import load_preset, preset_names
 from models import RobotDataError, UnknownName, default_robot_folder, load_robot
+from models.values import EngineName
 
 LARGEST_MISALIGNMENT_DEG = 4.0
+ATOL_LEGS = 0.05  # K, 0.001 N·m of LAnklePitch: 0.6 counts of its encoder
+ATOL_ARMS = 0.07  # K, PyBullet's rotor inertia in the links: docs/engines.md
 
 GOOD = """\
 about: a test
@@ -113,6 +117,24 @@ def test_a_robot_without_the_documents_posture_takes_its_first_one() -> None:
     two_leg = Path(__file__).parents[2] / "data" / "two_leg"
     (arm,) = plan_trials(HeatCfg(robot=two_leg, controllers=("fixed",)))
     assert arm.posture == "Stand"
+
+
+@pytest.mark.slow
+def test_both_engines_heat_the_documents_robot_alike() -> None:
+    """At the end of its 15 minutes under `fixed`."""
+    engines: tuple[EngineName, ...] = ("pybullet", "mujoco")
+    for engine in engines:
+        pytest.importorskip(engine)
+    ends = []
+    for engine in engines:
+        cfg = HeatCfg(preset="document", controllers=("fixed",), engine=engine)
+        (trial,) = plan_trials(cfg)
+        joints = run_trial(trial).joints
+        ends.append({name: joint.end_degc for name, joint in joints.items()})
+    legs = set(load_robot(default_robot_folder()).leg_joints)
+    for joint, end_degc in ends[0].items():
+        atol = ATOL_LEGS if joint in legs else ATOL_ARMS
+        assert ends[1][joint] == pytest.approx(end_degc, abs=atol), joint
 
 
 def test_the_searched_pattern_is_opposite_in_the_two_legs() -> None:

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
+from controllers.interface.robot_interface import Command
 from models import BadInput, Robot, UnknownName
 from sim.body import SimulationDiverged, check_clear, place_at_rest
 from sim.engine import make_engine
@@ -26,6 +27,7 @@ pytest.importorskip("mujoco")
 
 ATOL_POSE = 1e-6  # m and rad, PyBullet keeps its base pose to 3e-7
 ATOL_STAND = 0.02  # N·m, aligned stand: two contact models
+ATOL_TILT = 6e-6  # rad, half a count of a leg's encoder
 MUJOCO = WorldCfg(engine="mujoco")
 UP = np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -147,6 +149,19 @@ def test_an_aligned_stand_asks_the_same_torques_of_both_engines(nao: Robot) -> N
         torques.append(sim.joint_torque.copy())
         sim.close()
     assert_allclose(torques[1], torques[0], atol=ATOL_STAND)
+
+
+def test_a_sole_that_presses_against_the_other_stays_flat(nao: Robot) -> None:
+    """Rigid contacts: the left foot, on four corners, tilts less than encoders tell."""
+    cfg = SimulationCfg(world=MUJOCO, misalignment_deg={"LAnklePitch": 2.0})
+    sim = SimulatedRobot(nao, cfg, "PoseInit")
+    sim.write(Command(target=nao.posture("PoseInit").angles))
+    sim.step(3000)
+    touching = [contact.link for contact in sim.truth().contacts]
+    assert touching.count("l_ankle") == 4
+    up = sim.engine.link_pose("l_ankle")[1][2]
+    assert_allclose(up, [0.0, 0.0, 1.0], rtol=0.0, atol=ATOL_TILT)
+    sim.close()
 
 
 def test_the_ground_bears_the_weight_with_its_load(nao: Robot) -> None:
