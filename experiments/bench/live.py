@@ -12,10 +12,9 @@ from time import process_time
 
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.closed_loop.trial import TrialCfg
-from experiments.live.robot.link import MOMENT_SLOTS
+from experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
 from experiments.live.robot.live_robot import LiveRobot
 from experiments.live.robot.standing import Standing
-from experiments.live.run_live import IDLE_S
 from sim.robot import SimulationCfg
 
 BLOCK_SLOTS = 100

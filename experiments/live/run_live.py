@@ -23,7 +23,7 @@ from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import FrameClock, Scene
 from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.robot.link import PageEnd, run_live_robot
+from experiments.live.robot.link import IDLE_S, PageEnd, run_live_robot
 from experiments.live.robot.scenario_play import ScenarioCfg
 from models import Robot
 from sim.engine.obstacles import Obstacle
@@ -32,8 +32,6 @@ from sim.recording.run_folder import create_run_folder, plain_name
 if TYPE_CHECKING:
     from viser import ViserServer
 
-IDLE_S = 1.0
-"""And while nobody looks: a robot answers when the last moment was taken."""
 STOP_S = 10.0
 
 

@@ -26,6 +26,8 @@ WISHES_S = 0.002
 """Of a slot's 0.01 s, for actions; those that are left wait for the next slot."""
 MOMENT_SLOTS = 4
 """Slots between two moments: 25 a second."""
+IDLE_S = 1.0
+"""Between two moments, in s, while nobody looks at the page."""
 LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
 MOST_WAITING = 50

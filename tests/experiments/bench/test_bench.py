@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from experiments.bench.run_bench import (
     run_bench_command,
 )
 from experiments.bench.trials import measure_real_time
+from experiments.live.commands import NEEDED
 from models import (
     BadInput,
     Robot,
@@ -264,6 +267,13 @@ def test_without_one_engine_the_others_are_measured(
     found = run_bench(TINY, stages.append)
     assert "engines" not in stages
     assert missing not in found.machine.engine
+
+
+def test_it_needs_nothing_that_only_the_page_needs() -> None:
+    """A plain installation, without the extra `live`, has the command too."""
+    absent = ", ".join(f"{name}=None" for name in NEEDED)
+    code = f"import sys; sys.modules.update({absent}); import {run_bench.__module__}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_an_unknown_part_is_refused_by_name() -> None:
