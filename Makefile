@@ -25,6 +25,11 @@ JOBS ?= 2
 PYTEST = $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
 # What the quick tests are run with besides; `make test-all` measures their coverage.
 MEASURE ?=
+# Environments with one engine only, beside $(VENV): MuJoCo needs a Python 3.12.
+ONE_ENGINE := .venv-mujoco .venv-pybullet
+PYTHON312 ?= python3.12
+# What `make test-engines` runs there.
+ENGINE_TESTS ?= tests
 # Where `make run` puts its run; give another one to keep several.
 OUT ?= runs/heat
 
@@ -47,7 +52,12 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-.PHONY: help run bench test test-all format lint types quick long docs lock clean
+# The quick tests in the environment of one engine; -rs says what was skipped, and why.
+ON_ONE_ENGINE = { echo "== quick tests in $(1), $(JOBS) processes"; \
+    $(1)/bin/pytest --quiet -rs --numprocesses=$(JOBS) --dist=worksteal \
+        -p no:nbmake -m "not slow" $(ENGINE_TESTS); }
+
+.PHONY: help run bench test test-all test-engines format lint types quick long docs lock clean
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -75,6 +85,17 @@ test-all: $(DEV)  ## the same with coverage, then slow tests, examples and noteb
 	@status=0; \
 	$(MAKE) test MEASURE="--cov --cov-report= --cov-fail-under=0" || status=$$?; \
 	$(MAKE) long || status=$$?; \
+	exit $$status
+
+test-engines:  ## quick tests on MuJoCo alone (Python 3.12), then on PyBullet alone
+	@status=0; \
+	if "$(PYTHON312)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' \
+	    2>/dev/null; then \
+	    $(MAKE) .venv-mujoco/.dev && $(call ON_ONE_ENGINE,.venv-mujoco) || status=1; \
+	else \
+	    echo "== MuJoCo alone is skipped: no Python 3.12 here (make PYTHON312=PATH names one)"; \
+	fi; \
+	$(MAKE) .venv-pybullet/.dev && $(call ON_ONE_ENGINE,.venv-pybullet) || status=1; \
 	exit $$status
 
 lint: $(DEV)  ## check format and style, and that generated documents are fresh
@@ -117,7 +138,7 @@ lock:  ## pin anew, in both locks, what pyproject.toml asks for
 	    --output-file=requirements-dev.lock pyproject.toml
 
 clean:  ## remove .venv and what tools leave; runs/ stays
-	@rm -rf $(VENV) dist build htmlcov .coverage* .*_cache .hypothesis
+	@rm -rf $(VENV) $(ONE_ENGINE) dist build htmlcov .coverage* .*_cache .hypothesis
 	@find $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
 # The packages of the lock; a half-made .venv has no stamp, so the next call begins anew.
@@ -140,4 +161,21 @@ $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
 	@echo "== compiling the kernels (once, half a minute)"
 	@$(BIN)/python -m experiments.closed_loop.warm_up # compiles the kernels, for all later runs
+	@touch $@
+
+# Environments of `make test-engines`: both locks, less the other engine.
+.venv-mujoco/.dev: interpreter = $(PYTHON312)
+.venv-mujoco/.dev: other = pybullet
+.venv-pybullet/.dev: other = mujoco-core
+$(ONE_ENGINE:%=%/.dev): requirements.lock requirements-dev.lock pyproject.toml
+	@python="$(interpreter)"; [ -n "$$python" ] || { $(FIND_PYTHON); }; \
+	echo "== making $(@D) with $$("$$python" --version) (once, two minutes)"; \
+	rm -rf $(@D); \
+	"$$python" -m venv $(@D); \
+	for lock in requirements.lock requirements-dev.lock; do \
+	    grep -v "^$(other)==" $$lock > $(@D)/$$lock; \
+	done; \
+	$(@D)/bin/python -m pip install $(PIP_QUIET) \
+	    -r $(@D)/requirements.lock -r $(@D)/requirements-dev.lock; \
+	$(@D)/bin/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation -e .
 	@touch $@
