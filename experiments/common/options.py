@@ -209,6 +209,25 @@ def check_json_file(json_file: str | None) -> None:
         )
 
 
+FIGURE_KINDS = (".png", ".svg")
+
+
+def check_figure_file(figure: Path | None) -> None:
+    """Try the file of `--figure`, as `check_json_file` does.
+
+    Raises:
+        BadInput: it cannot be written, or its name ends as no figure's does.
+    """
+    if figure is None:
+        return
+    check_writable("--figure", figure)
+    if figure.suffix not in FIGURE_KINDS:
+        raise BadInput(
+            f"--figure {figure} does not say its kind; give a name that ends in "
+            f"{' or '.join(FIGURE_KINDS)}."
+        )
+
+
 def json_text(data: Mapping[str, Any]) -> str:
     """Return data as JSON for people and programs, without NaN."""
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)

@@ -2,5 +2,6 @@
 
 document.yaml  the setting that reproduces the published experiment
 search         how it was found: `nao-testbed preset-search`
-prediction     what all robots that fit predict: `nao-testbed predict-published`
+sampling       all robots that fit, each with its weight
+prediction     what they predict: `nao-testbed predict-published`
 """

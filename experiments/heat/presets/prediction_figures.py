@@ -15,7 +15,12 @@ from experiments.common.drawing.style import (
     plain_frame,
     save_figure,
 )
-from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.options import (
+    check_figure_file,
+    check_json_file,
+    json_text,
+    write_json,
+)
 from experiments.common.progress import console_for, counted
 from experiments.heat.presets.prediction import (
     OUTCOMES,
@@ -27,7 +32,6 @@ from experiments.heat.presets.prediction import (
     as_json,
 )
 from experiments.heat.presets.sampling import predict
-from models.files import check_writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,8 +158,7 @@ def run_prediction(
         BadInput: a number makes no sense, or a file cannot be written.
     """
     check_json_file(json_file)
-    if figure is not None:
-        check_writable("--figure", figure)
+    check_figure_file(figure)
     with counted("simulating", cfg.robots_each) as tell:
         found = predict(cfg, tell)
     write_json(json_file, json_text(as_json(found)))

@@ -4,12 +4,16 @@ from pathlib import Path
 
 from rich.text import Text
 
-from experiments.common.options import check_json_file, json_text, write_json
+from experiments.common.options import (
+    check_figure_file,
+    check_json_file,
+    json_text,
+    write_json,
+)
 from experiments.common.progress import console_for, counted
 from experiments.heat.xray.drawing import headline, tables, xray_figure
 from experiments.heat.xray.xray import XrayCfg, xray
 from models import Robot
-from models.files import check_writable
 
 
 def run_xray_command(
@@ -21,12 +25,12 @@ def run_xray_command(
         BadInput: the log cannot be used, or a file not be written.
     """
     check_json_file(json_file)
-    if figure is not None:
-        check_writable("--figure", figure, or_else="another file")
+    check_figure_file(figure)
     with counted("reading") as tell:
         found = xray(
             cfg, robot, lambda done, total: tell(done, total, "weighing hypotheses")
         )
+    write_json(json_file, json_text(found.as_json()))
     console = console_for(json_file)
     console.print(Text(headline(found)))
     for table in tables(found):
@@ -36,5 +40,4 @@ def run_xray_command(
 
         settings = {"log": found.standing.name, "feet": cfg.assumptions.feet}
         save_figure(xray_figure(found), figure, headline(found), settings)
-    write_json(json_file, json_text(found.as_json()))
     return 0

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from experiments.heat.presets.prediction import (
 from experiments.heat.presets.prediction_figures import (
     prediction_figure,
     prediction_table,
+    run_prediction,
 )
 from experiments.heat.presets.sampling import (
     StartModel,
@@ -166,6 +168,12 @@ def test_repeats_weigh_as_their_effective_numbers() -> None:
         assert band.share_below <= max(b.share_below for b in each)
     assert "seeds 0 to 1" in prediction_table(both).note
     assert as_json(both)["robots_fixed"] == 2 * (80 + 2 * 60)
+
+
+def test_a_figure_of_no_known_kind_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"x\.pdf .* ends in \.png or \.svg"):
+        run_prediction(PredictionCfg(), tmp_path / "x.pdf", None)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_band_is_of_the_weights() -> None:

@@ -43,6 +43,7 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
         (["RUN", "--feet", "apart"], "feet"),
         (["RUN", "--floor", "-1"], "floor_rad"),
         (["RUN", "--mass", "nan"], "com_m"),
+        (["RUN", "--figure", "x.pdf"], "ends in .png or .svg"),
     ],
 )
 def test_bad_input_ends_with_two(
