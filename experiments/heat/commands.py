@@ -163,6 +163,14 @@ def predict_published_command(
     ] = 1,
     seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
     engine: Annotated[str, typer.Option(help="pybullet or mujoco.")] = "pybullet",
+    screen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENGINE",
+            help="Simulate the proposed robots on this other engine first, and only "
+            "those that nearly fit there on --engine.",
+        ),
+    ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the densities, as .png or .svg."),
@@ -180,6 +188,7 @@ def predict_published_command(
         repeats=repeats,
         seed=seed,
         engine=engine,  # type: ignore[arg-type]  # checked
+        screen=screen,  # type: ignore[arg-type]  # likewise
     )
     heed_stop_signals()
     raise typer.Exit(run_prediction(cfg, figure, json_file))

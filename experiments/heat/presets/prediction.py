@@ -41,6 +41,9 @@ WITH = np.array(
 FEWEST_TRAINING = 40
 """Standing robots for the surrogate."""
 
+MOST_ROBOTS = 10_000
+"""Of a round: a tenth of the points that they are drawn from."""
+
 Assumption = Literal["equal", "free"]
 ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)
 
@@ -60,6 +63,9 @@ class PredictionCfg:
     seed: int = 0
     engine: EngineName = "pybullet"
     """Of the physics."""
+    screen: EngineName | None = None
+    """Engine that simulates the proposed robots first: of those that nearly fit there
+    `engine` simulates what it needs. None: `engine` simulates all."""
 
     @property
     def robots_each(self) -> int:
@@ -72,6 +78,10 @@ class PredictionCfg:
             value = getattr(self, name)
             if value < 1:
                 raise BadInput(f"{name} is {value}; give a whole number from 1 up.")
+        if self.robots > MOST_ROBOTS:
+            raise BadInput(
+                f"robots is {self.robots}; give at most {MOST_ROBOTS}, or more rounds."
+            )
         if self.training < FEWEST_TRAINING:
             raise BadInput(
                 f"training is {self.training} robots; give {FEWEST_TRAINING} or more."
@@ -81,6 +91,16 @@ class PredictionCfg:
         if self.engine not in ENGINES:
             raise BadInput(
                 f"engine is {self.engine!r}; choose one of {', '.join(ENGINES)}."
+            )
+        if self.screen is not None and self.screen not in ENGINES:
+            raise BadInput(
+                f"screen is {self.screen!r}; choose one of {', '.join(ENGINES)}, or "
+                "leave it out."
+            )
+        if self.screen == self.engine:
+            raise BadInput(
+                f"screen and engine are both {self.engine!r}; a screen is another "
+                "engine. Leave it out."
             )
 
 
@@ -134,8 +154,11 @@ class Prediction:
     """(n,) of sum 1."""
     bands: Mapping[Assumption, tuple[Band, ...]]
     """Assumption to the four outcomes in the order of `OUTCOMES`."""
+    robots_fixed: int
+    """Simulated under `fixed` on the engine of the prediction."""
     fell: Mapping[str, int]
-    """Controller to proposed robots that fell; those are left out."""
+    """Controller, with its engine where that is the screen, to robots that fell; those
+    are left out."""
 
     @property
     def effective(self) -> float:
@@ -178,6 +201,7 @@ def pooled(cfg: PredictionCfg, repeats: Sequence[Prediction]) -> Prediction:
             assumption: tuple(of_all(assumption, k) for k in range(len(OUTCOMES)))
             for assumption in ASSUMPTIONS
         },
+        robots_fixed=sum(found.robots_fixed for found in repeats),
         fell={
             name: sum(found.fell[name] for found in repeats) for name in repeats[0].fell
         },
@@ -191,7 +215,9 @@ def as_json(found: Prediction) -> dict[str, object]:
         "engine": found.cfg.engine,
         "seed": found.cfg.seed,
         "repeats": found.cfg.repeats,
-        "robots_fixed": found.cfg.repeats * found.cfg.robots_each,
+        "screen": found.cfg.screen,
+        "robots_proposed": found.cfg.repeats * found.cfg.robots_each,
+        "robots_fixed": found.robots_fixed,
         "robots_smart": len(found.weights),
         "effective_robots": found.effective,
         "fell": dict(found.fell),

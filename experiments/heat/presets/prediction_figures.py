@@ -66,9 +66,15 @@ def prediction_table(found: Prediction) -> DataTable:
         rows,
         f"{found.effective:.0f} effective robots of {len(found.weights)} that were "
         f"simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
-        f"{WORDS['free']}. Engine {found.cfg.engine}, {_seeds(found.cfg)}.",
+        f"{WORDS['free']}. Engine {_engines(found.cfg)}, {_seeds(found.cfg)}.",
         texts=(0, 1, 4, 5, 6),
     )
+
+
+def _engines(cfg: PredictionCfg) -> str:
+    if cfg.screen is None:
+        return cfg.engine
+    return f"{cfg.engine}, robots that nearly fit on {cfg.screen}"
 
 
 def _seeds(cfg: PredictionCfg) -> str:

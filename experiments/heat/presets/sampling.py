@@ -11,16 +11,26 @@ the starts are integrated in closed form, since y is affine in them:
     p(y | x) = N(y; c(x) + H s̄, S),   S = 100 K² H Hᵀ + tolerance²
 
 c(x) is full physics, half a second a robot. Adaptive importance sampling finds the x
-[cornuet2012]: the first robots come from the prior, those of each later round from
+[cornuet2012]: the first n_0 robots come from the prior; for each later round there are
+N points of the prior, of which each is drawn with the chance
 
-    q_r(x) ∝ p(x) N(y; c̃_r(x) + H s̄, S + diag v_r(x)),
+    π_r(x) = min(1, C_r N(y; c̃_r(x) + H s̄, S + diag v_r(x))),
 
-c̃_r and v_r mean and variance of a Gaussian process through all robots simulated before.
-A robot of any round has the weight w = p(x) p(y | x) / Σ_r n_r q_r(x), and the
-effective number of robots is (Σ w)² / Σ w². Robots of small weight are kept by chance
-only, and then with more weight (rejection control [liu2001]), before each that is left
-is simulated under `smart` too. Its outcome is predicted with either assumption on the
-second run:
+c̃_r and v_r mean and variance of a Gaussian process through all robots simulated before,
+and C_r such that the round has its number. A robot of any round has the weight
+
+    w = p(y | x) / (n_0 + N Σ_r π_r(x)),
+
+and the effective number of robots is (Σ w)² / Σ w². Robots of small weight are kept by
+chance only, and then with more weight (rejection control [liu2001]), before each that
+is left is simulated under `smart` too.
+
+A second engine may screen the robots: they are proposed and simulated on it first, and
+kept with a chance by the weight that they have there, with S + diag(spread²) in place
+of S, spread being what one engine's targets lie from the other's. The engine of the
+prediction simulates those alone, and weighs them by its own p(y | x).
+
+The outcome is predicted with either assumption on the second run:
 
     equal   it begins at the starts of the first, s ~ p(s | x, y)
     free    it begins at others, s ~ N(35 °C, 10 K), independent of the first
@@ -74,26 +84,35 @@ POOL = 100_000
 """Points of the prior from which proposals are drawn."""
 STARTS_A_ROBOT = 200
 """Drawn for each robot, to turn weights into samples of outcomes."""
+ENGINE_SPREAD = np.array([14.0, 11.0, 3.0, 5.0])
+"""(4,) how far another engine's targets may lie from those of the screen, in K: twice
+the standard deviation of MuJoCo's from PyBullet's, 7.3, 5.5, 1.6 and 2.4 K in 80 robots
+of the prior (half of them within 0.9, 0.8, 0.2 and 0.3 K)."""
 LEAST_SHARE = 0.3
 """Weight below which a robot is kept by chance, as a share of 1 / effective robots."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Proposal:
-    """p(x) p̃(y | x) / Z of one surrogate."""
+    """Who of the pool is drawn by one surrogate: with the chance min(1, C p̃(y | x))."""
 
     surrogate: Surrogate
     covariance: FloatArray
     """(4, 4) S."""
-    log_z: float = 0.0
-    """log Z, the mean of p̃(y | x) over the prior."""
+    log_scale: float = 0.0
+    """log C."""
 
-    def log_ratio(self, x: FloatArray) -> FloatArray:
-        """Return (n,) log q(x) / p(x)."""
+    def log_fit(self, x: FloatArray) -> FloatArray:
+        """Return (n,) log p̃(y | x)."""
         mean, variance = self.surrogate(x)
         spread = self.covariance + variance[:, :, np.newaxis] * np.eye(len(TARGETS))
-        ratio: FloatArray = log_normal(TARGETS - mean, spread) - self.log_z
-        return ratio
+        fit: FloatArray = log_normal(TARGETS - mean, spread)
+        return fit
+
+    def log_count(self, x: FloatArray) -> FloatArray:
+        """Return (n,) how many robots it draws around x, log over p(x) dx."""
+        chance = np.minimum(self.log_scale + self.log_fit(x), 0.0)
+        return np.asarray(np.log(POOL) + chance, np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +127,21 @@ class StartModel:
         """(4, 4) S = σ² H Hᵀ + tolerance², of the targets given x."""
         spread: FloatArray = START_SPREAD**2 * self.rows @ self.rows.T
         return spread + np.diag(TOLERANCE**2)
+
+    def log_fit(
+        self, constant: FloatArray, spread: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (n,) log p(y | x) for constants (n, 4); NaN where those are.
+
+        Args:
+            constant: c(x).
+            spread: (4,) standard deviation of another engine's targets from these.
+        """
+        covariance = self.covariance
+        if spread is not None:
+            covariance = covariance + np.diag(spread**2)
+        fit: FloatArray = log_normal(TARGETS - self.typical(constant), covariance)
+        return fit
 
     def typical(self, constant: FloatArray) -> FloatArray:
         """Return (n, 4) targets at typical starts for constants (n, 4)."""
@@ -169,52 +203,78 @@ def _predict_once(cfg: PredictionCfg, seed: int, on_robot: OnRobot) -> Predictio
     rng = np.random.default_rng(seed)
     nothing = np.zeros(len(robot.motors))
     starts = StartModel(rows=reached_of(robot, SimulationCfg(), nothing).rows)
-    total = cfg.robots_each
+    fell: dict[str, int] = {}
 
-    def simulated(x: FloatArray, controller: str, done: int) -> FloatArray:
+    def simulated(
+        x: FloatArray, controller: str, engine: EngineName, done: int, total: int
+    ) -> FloatArray:
         """Return (n, 4) c(x), NaN where a robot fell."""
         found = np.full((len(x), len(TARGETS)), np.nan)
+        name = controller if engine == cfg.engine else f"{controller} on {engine}"
         for k, one in enumerate(x):
-            constant = constants(robot, one, controller, cfg.engine)
+            constant = constants(robot, one, controller, engine)
             if constant is not None:
                 found[k] = constant
-            on_robot(done + k + 1, total, controller)
+            on_robot(done + k + 1, total, name)
+        fell[name] = fell.get(name, 0) + int(np.isnan(found[:, 0]).sum())
         return found
 
+    first, total = cfg.screen or cfg.engine, cfg.robots_each
     x = MISALIGNMENT_SPREAD_DEG * rng.standard_normal((cfg.training, len(LEG_JOINTS)))
-    without = simulated(x, "fixed", 0)
+    without = simulated(x, "fixed", first, 0, total)
     proposals: list[Proposal] = []
     for _ in range(cfg.rounds):
         proposal, drawn = propose(starts, x, without, cfg.robots, rng)
         proposals.append(proposal)
-        without = np.vstack([without, simulated(drawn, "fixed", len(x))])
-        x = np.vstack([x, drawn])
-    log_fit = log_normal(TARGETS - starts.typical(without), starts.covariance)
-    counts = np.log([cfg.training, *(cfg.robots for _ in proposals)])
-    ratios = np.vstack([np.zeros(len(x)), *(q.log_ratio(x) for q in proposals)])
-    log_weight = log_fit - logsumexp(ratios + counts[:, np.newaxis], axis=0)
-    stood = ~np.isnan(log_weight)
-    fell = {"fixed": int((~stood).sum())}
-    weights = np.where(stood, np.exp(log_weight - np.nanmax(log_weight)), 0.0)
+        more = simulated(drawn, "fixed", first, len(x), total)
+        x, without = np.vstack([x, drawn]), np.vstack([without, more])
+    log_counts = [np.full(len(x), np.log(cfg.training))]
+    log_counts += [proposal.log_count(x) for proposal in proposals]
+    log_prior = -logsumexp(log_counts, axis=0)
 
-    effective = weights.sum() ** 2 / (weights @ weights)
-    least = LEAST_SHARE * weights.sum() / effective
-    kept = rng.random(len(x)) < weights / least
+    if cfg.screen is not None:
+        near = log_prior + starts.log_fit(without, ENGINE_SPREAD)
+        kept, log_chance = _thinned(near, rng)
+        x, log_prior = x[kept], log_prior[kept] - log_chance[kept]
+        without = simulated(x, "fixed", cfg.engine, 0, len(x))
+    robots_fixed = len(x)
+    log_weight = log_prior + starts.log_fit(without)
+    kept, log_chance = _thinned(log_weight, rng)
     x, without = x[kept], without[kept]
-    weights = np.maximum(weights[kept], least)
-    total = len(x)
-    with_method = simulated(x, "smart", 0)
+    log_weight = log_weight[kept] - log_chance[kept]
+    with_method = simulated(x, "smart", cfg.engine, 0, len(x))
     stood = ~np.isnan(with_method[:, 0])
-    fell["smart"] = int((~stood).sum())
     x, without, with_method = x[stood], without[stood], with_method[stood]
-    weights = weights[stood] / weights[stood].sum()
+    weights = np.exp(log_weight[stood] - log_weight[stood].max())
+    weights /= weights.sum()
     return Prediction(
         cfg=cfg,
         x_deg=x,
         weights=weights,
         bands=_bands(starts, without, with_method, weights, rng),
+        robots_fixed=robots_fixed,
         fell=fell,
     )
+
+
+def _thinned(
+    log_weight: FloatArray, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Keep robots of small weight by chance.
+
+    Args:
+        log_weight: (n,) NaN where a robot fell.
+        rng: that decides.
+
+    Returns:
+        Who is kept, (n,), and the logarithm of the chance that each had, by which the
+        weights are to be divided.
+    """
+    weight = np.nan_to_num(np.exp(log_weight - np.nanmax(log_weight)))
+    effective = weight.sum() ** 2 / (weight @ weight)
+    chance = np.minimum(weight / (LEAST_SHARE * weight.sum() / effective), 1.0)
+    with np.errstate(divide="ignore"):
+        return rng.random(len(chance)) < chance, np.log(chance)
 
 
 def propose(
@@ -244,11 +304,25 @@ def propose(
     surrogate = Surrogate.fitted(x[stood], starts.typical(constant[stood]))
     proposal = Proposal(surrogate=surrogate, covariance=starts.covariance)
     pool = MISALIGNMENT_SPREAD_DEG * rng.standard_normal((POOL, len(LEG_JOINTS)))
-    ratio = proposal.log_ratio(pool)
-    log_z = float(logsumexp(ratio) - np.log(POOL))
-    share = np.exp(ratio - ratio.max())
-    chosen = rng.choice(POOL, count, replace=False, p=share / share.sum())
-    return replace(proposal, log_z=log_z), pool[chosen]
+    log_fit = proposal.log_fit(pool)
+    log_scale = _log_scale(log_fit, count)
+    # Systematic sampling: `count` points, each at most once and with its own chance.
+    reached = np.cumsum(np.exp(np.minimum(log_scale + log_fit, 0.0)))
+    reached *= count / reached[-1]
+    chosen = np.searchsorted(reached, rng.random() + np.arange(count), side="right")
+    return replace(proposal, log_scale=log_scale), pool[chosen]
+
+
+def _log_scale(log_fit: FloatArray, count: int) -> float:
+    """Return log C for which the chances min(1, C fit) of the pool sum to `count`."""
+    is_sure = np.zeros(len(log_fit), dtype=np.bool_)
+    while True:
+        left = count - np.count_nonzero(is_sure)
+        log_scale = float(np.log(left) - logsumexp(log_fit[~is_sure]))
+        now_sure = is_sure | (log_scale + log_fit > 0.0)
+        if (now_sure == is_sure).all():
+            return log_scale
+        is_sure = now_sure
 
 
 def _bands(

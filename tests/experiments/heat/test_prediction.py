@@ -22,6 +22,7 @@ from experiments.heat.presets.prediction_figures import (
     run_prediction,
 )
 from experiments.heat.presets.sampling import (
+    ENGINE_SPREAD,
     StartModel,
     constants,
     document_robot,
@@ -31,7 +32,7 @@ from experiments.heat.presets.search import JOINTS, TARGETS, TOLERANCE, reached_
 from experiments.heat.presets.surrogate import Surrogate, log_normal
 from experiments.heat.published import load_preset
 from models import BadInput, Robot
-from models.values import FloatArray
+from models.values import EngineName, FloatArray
 from sim.robot import SimulationCfg
 
 ROBOT = document_robot()
@@ -50,7 +51,8 @@ def _smooth(
     """Return targets at starts of 0 °C that five misalignments heat, in a formula."""
     heat = np.array([x @ x, x[0] ** 2 + x[1], x[4] ** 2 + x[1] * x[2], x[1] ** 2])
     share = 1.0 if controller == "fixed" else 0.4
-    return np.array([150.0, 120.0, 35.0, 30.0]) + share * heat * 8.0
+    apart = np.zeros(4) if engine == "pybullet" else ENGINE_SPREAD * np.tanh(x[4] ** 2)
+    return np.array([150.0, 120.0, 35.0, 30.0]) + share * heat * 8.0 + apart
 
 
 @pytest.fixture
@@ -94,17 +96,78 @@ def test_the_surrogate_knows_where_it_has_been() -> None:
     assert (far > 10.0 * variance).all()
 
 
-def test_weighted_robots_are_those_that_fit(starts: StartModel, smooth: None) -> None:
-    """The mean misalignments are those of many robots of the prior, weighted."""
-    found = predict(PredictionCfg(robots=300, rounds=2, training=200), lambda *_: None)
+@pytest.mark.parametrize("screen", [None, "mujoco"])
+def test_weighted_robots_are_those_that_fit(
+    starts: StartModel,
+    smooth: None,
+    screen: EngineName | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mean squares of the misalignments are those of many robots of the prior.
+
+    Though most of the pool that is near is drawn, and few are kept. On the screen
+    robots of a large last error are off by what is expected of another engine.
+    """
+    monkeypatch.setattr(sampling, "POOL", 2000)
+    monkeypatch.setattr(sampling, "LEAST_SHARE", 1.5)
+    cfg = PredictionCfg(robots=150, rounds=2, training=100, repeats=6, screen=screen)
+    found = predict(cfg, lambda *_: None)
     x = np.random.default_rng(9).normal(size=(60_000, 5))
     constant = np.array([_smooth(ROBOT, one, "fixed") for one in x])
     weight = np.exp(log_normal(TARGETS - starts.typical(constant), starts.covariance))
     weight /= weight.sum()
-    assert found.effective > 100.0
     squares = found.weights @ found.x_deg**2
-    error = np.sqrt(found.weights @ found.x_deg**4 / found.effective)
+    error = np.sqrt(found.weights**2 @ (found.x_deg**2 - squares) ** 2)
     assert (np.abs(squares - weight @ x**2) < 4.0 * error).all()
+    assert (found.robots_fixed < 6 * cfg.robots_each) == (screen is not None)
+
+
+def test_a_screen_that_says_the_same_weighs_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Robots weigh more by what chance they had: nobody is thinned out twice."""
+
+    def alike(_: Robot, x: FloatArray, controller: str, __: str) -> FloatArray:
+        return _smooth(_, x, controller)
+
+    monkeypatch.setattr(sampling, "constants", alike)
+    monkeypatch.setattr(sampling, "POOL", 5000)
+    monkeypatch.setattr(sampling, "ENGINE_SPREAD", np.zeros(4))
+    monkeypatch.setattr(sampling, "LEAST_SHARE", 0.7)
+    found = predict(replace(SMALL, screen="mujoco"), lambda *_: None)
+    assert found.robots_fixed < 0.9 * SMALL.robots_each
+    assert found.robots_fixed - len(found.weights) < 3
+
+
+@pytest.mark.usefixtures("smooth")
+def test_the_screen_decides_who_is_simulated_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who is far off on the screen is not simulated; who falls there is counted."""
+    simulated: dict[str, list[bytes]] = {"pybullet": [], "mujoco": []}
+
+    def noted(
+        robot: Robot, x: FloatArray, controller: str, engine: str
+    ) -> FloatArray | None:
+        if controller == "fixed":
+            simulated[engine].append(x.tobytes())
+            if engine == "mujoco" and x[3] > 1.0:
+                return None
+        return _smooth(robot, x, controller, engine)
+
+    monkeypatch.setattr(sampling, "constants", noted)
+    cfg = replace(SMALL, screen="mujoco")
+    found = predict(cfg, lambda *_: None)
+    assert len(simulated["mujoco"]) == cfg.robots_each
+    assert len(simulated["pybullet"]) == found.robots_fixed < cfg.robots_each
+    assert set(simulated["pybullet"]) < set(simulated["mujoco"])
+    assert found.fell["fixed on mujoco"] > 0
+    assert found.fell["fixed"] == found.fell["smart"] == 0
+    assert found.x_deg[:, 3].max() <= 1.0
+    told = as_json(found)
+    assert told["screen"] == "mujoco"
+    assert told["robots_proposed"] == cfg.robots_each
+    assert "that nearly fit on mujoco" in prediction_table(found).note
 
 
 @pytest.mark.usefixtures("smooth")
@@ -206,11 +269,14 @@ def test_one_robot_in_full_physics_is_the_preset(starts: StartModel) -> None:
     ("values", "said"),
     [
         ({"robots": 0}, "robots is 0; give a whole number from 1 up"),
+        ({"robots": 10_001}, "robots is 10001; give at most 10000, or more rounds"),
         ({"rounds": 0}, "rounds is 0; give"),
         ({"repeats": 0}, "repeats is 0; give"),
         ({"training": 3}, "training is 3 robots; give 40 or more"),
         ({"seed": -1}, "seed is -1; give a whole number from 0 up"),
         ({"engine": "ode"}, "engine is 'ode'; choose one of"),
+        ({"screen": "ode"}, "screen is 'ode'; choose one of"),
+        ({"screen": "pybullet"}, "screen and engine are both 'pybullet'"),
     ],
 )
 def test_numbers_that_predict_nothing_are_refused(
