@@ -10,6 +10,7 @@ integrated every 20 ms with the mean squared torque of the ticks in between.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,7 @@ class SimulatedRobot:
             self._rng,
         )
         self._sensors.start(self._body.q, self.heating.temperature)
+        self._due_ticks = gcd(self._sensors.any_ticks, self._heat.ticks)
         self._stiffness.put(self._sensors.temperature)
 
     # -- the robot interface ------------------------------------------------------
@@ -313,12 +315,17 @@ class SimulatedRobot:
         Raises:
             SimulationDiverged: a torque is not finite; the state is left as it is.
         """
-        tick, sample = self._body.tick, self._sensors.sample
         torque, q, period = self._servo.motor_torque, self._body.q, self._heat.ticks
-        for _ in range(ticks):
-            tick(self.tick * self.dt)
-            self.tick += 1
-            sample(self.tick, q, torque)
+        end = self.tick + ticks
+        while self.tick < end:
+            # As far as the next tick at which somebody looks.
+            due = self._due_ticks - self.tick % self._due_ticks
+            due = min(due, end - self.tick)
+            done = self._body.run(self.tick, due)
+            self.tick += done
+            if done < due:
+                raise self._body.divergence(self.time_s)
+            self._sensors.sample(self.tick, q, torque)
             if self.tick % period == 0:
                 self._warm()
 

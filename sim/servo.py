@@ -117,28 +117,43 @@ class Servo:
         self.joint_torque = np.zeros(n) if joint_torque is None else joint_torque
         self.motor_torque = np.zeros(m)
         self.square_sum = np.zeros(m)
-        self._lead, self._follow = _pairs(robot)
-        lead = [robot.joints[j] for j in self._lead]
-        self._kp = np.array([joint.kp for joint in lead])
-        self._kd = np.array([joint.kd for joint in lead])
-        self._step = np.array([j.servo_step if cfg.encoder else 0.0 for j in lead])
-        nominal = robot.battery.nominal_volt
-        scale = (cfg.battery_volt or nominal) / nominal
-        big = np.inf
-        ratio = np.array([motor.gear_ratio for motor in robot.motors])
-        stall = np.array([motor.stall_torque for motor in robot.motors]) * ratio
-        speed = np.array([motor.no_load_speed for motor in robot.motors]) / ratio
-        self._stall = stall * scale if cfg.torque_speed else np.full(m, big)
-        self._slope = stall / speed if cfg.torque_speed else np.zeros(m)
-        self.lead_of_joint = self._lead[robot.motor_of_joint]
+        lead, follow = _pairs(robot)
+        self.lead_of_joint = lead[robot.motor_of_joint]
         """(n_joints,) leading joint of each joint's motor."""
         sharing = np.bincount(robot.motor_of_joint)[robot.motor_of_joint]
         self.sharing = sharing
         """(n_joints,) joints on the same motor: they share brushes, bearings, gear."""
+        leading = [robot.joints[j] for j in lead]
+        nominal = robot.battery.nominal_volt
+        scale = (cfg.battery_volt or nominal) / nominal
+        ratio = np.array([motor.gear_ratio for motor in robot.motors])
+        stall = np.array([motor.stall_torque for motor in robot.motors]) * ratio
+        speed = np.array([motor.no_load_speed for motor in robot.motors]) / ratio
         friction = np.array([joint.friction for joint in robot.joints])
-        self._friction = cfg.friction_scale * friction / sharing
         gear = np.array([joint.presliding_stiffness for joint in robot.joints])
-        self._gear = gear / sharing
+        self.gear = gear / sharing
+        """(n_joints,) k, each joint's part of it, in N·m/rad."""
+        self.arguments = (
+            self.target,
+            self.velocity,
+            self.limit,
+            misalignment,
+            self.presliding,
+            self.joint_torque,
+            self.motor_torque,
+            self.square_sum,
+            lead,
+            follow,
+            np.array([joint.kp for joint in leading]),
+            np.array([joint.kd for joint in leading]),
+            np.array([j.servo_step if cfg.encoder else 0.0 for j in leading]),
+            stall * scale if cfg.torque_speed else np.full(m, np.inf),
+            stall / speed if cfg.torque_speed else np.zeros(m),
+            cfg.friction_scale * friction / sharing,
+            self.gear,
+            dt,
+        )
+        """Of `servo_torques` after q and v; the arrays are live."""
 
     def step(self, q: FloatArray, v: FloatArray) -> bool:
         """Compute the torques of one tick from true angles and velocities.
@@ -146,28 +161,7 @@ class Servo:
         Returns:
             False when a torque is not finite.
         """
-        finite: bool = _servo(
-            q,
-            v,
-            self.target,
-            self.velocity,
-            self.limit,
-            self.misalignment,
-            self.presliding,
-            self.joint_torque,
-            self.motor_torque,
-            self.square_sum,
-            self._lead,
-            self._follow,
-            self._kp,
-            self._kd,
-            self._step,
-            self._stall,
-            self._slope,
-            self._friction,
-            self._gear,
-            self.dt,
-        )
+        finite: bool = servo_torques(q, v, *self.arguments)
         return finite
 
     def reset(self) -> None:
@@ -202,7 +196,7 @@ def _pairs(robot: Robot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 @numba.njit(cache=True)
-def _servo(
+def servo_torques(
     q: FloatArray,
     v: FloatArray,
     target: FloatArray,
@@ -224,6 +218,15 @@ def _servo(
     gear: FloatArray,
     dt: float,
 ) -> bool:
+    """Write what one tick changes, in the letters of the module.
+
+    Arrays are by joint, from `lead` to `slope` by motor: its joints, `follow` -1 where
+    it has one; kp and kd; step of the encoder in rad, 0 for none; τ_stall U/U_n and
+    τ_stall/ω_0. Friction is τ_c in N·m, gear is k in N·m/rad.
+
+    Returns:
+        False when a torque is not finite.
+    """
     finite = True
     for m in range(lead.size):
         a, b = lead[m], follow[m]

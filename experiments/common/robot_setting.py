@@ -266,7 +266,7 @@ class RobotSetting:
         Raises:
             BadInput: it cannot; the message names the first reason.
         """
-        from sim.body import check_start  # noqa: PLC0415  # heavy
+        from sim.body.placement import check_start  # noqa: PLC0415  # heavy
         from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
         from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
         from sim.servo import current_limits_of  # noqa: PLC0415

@@ -364,6 +364,9 @@ class BulletEngine:
         """Advance the physics by one period."""
         p.stepSimulation(self._client)
 
+    def native_step(self) -> None:
+        """Return None: PyBullet can be stepped from Python only."""
+
     # -- snapshots, pictures, end -----------------------------------------------
 
     def render(self, camera: Camera) -> Rendering:

@@ -62,6 +62,30 @@ class EngineMissing(BadInput):
     """The library of an engine is not installed."""
 
 
+@dataclass(frozen=True, slots=True)
+class NativeStep:
+    """The step of an engine as a C function, and the arrays that it works on, live.
+
+    Forces and wrenches act in the next step and only in that one: whoever calls the
+    function sets them back to 0.
+    """
+
+    function: int
+    """Address of `void step(model, data)`."""
+    model: int
+    data: int
+    positions: FloatArray
+    velocities: FloatArray
+    forces: FloatArray
+    """Torques of the joints among them, in N·m."""
+    wrenches: FloatArray
+    """On the links."""
+    q_index: NDArray[np.intp]
+    """(n_joints,) where the joints' angles in rad stand in `positions`."""
+    v_index: NDArray[np.intp]
+    """(n_joints,) and what is theirs in `velocities` and `forces`."""
+
+
 class Engine(Protocol):
     """A ground, obstacles and one robot, stepped at the physics rate.
 
@@ -171,6 +195,10 @@ class Engine(Protocol):
 
     def step(self) -> None:
         """Advance the physics by one period."""
+        ...
+
+    def native_step(self) -> NativeStep | None:
+        """Return the step as a C function; None where there is none."""
         ...
 
     def render(self, camera: Camera) -> Rendering:

@@ -9,6 +9,7 @@ It has no window, no pictures and no motors of its own: asked for them it raises
 """
 
 import copy
+import ctypes
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from sim.engine.interface import (
     Contact,
     EngineMissing,
     FeatureMissing,
+    NativeStep,
     ObstacleContact,
     rotation_from_quaternion,
     sum_by_pair,
@@ -46,6 +48,10 @@ mujoco.set_mju_user_warning(logging.getLogger("mujoco").warning)
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 """Geom groups that rays meet."""
+_LIBRARY = ctypes.CDLL(mujoco._functions.__file__)  # which loads MuJoCo itself
+MJ_STEP = ctypes.cast(_LIBRARY.mj_step, ctypes.c_void_p).value or 0
+"""Address of the C function."""
+NEVER = float("nan")
 _NO_LOAD = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -103,8 +109,9 @@ class MujocoEngine:
         self._tau, self._wrench = self._d.qfrc_applied, self._d.xfrc_applied
         self._qpos, self._qvel = self._d.qpos, self._d.qvel
         self._pushed = False
-        self._is_fresh = False
-        self._loads: dict[int, tuple[float, float, float, float]] | None = None
+        # Time of the state whose poses, and loads, were computed last.
+        self._posed_at = self._loaded_at = NEVER
+        self._loads: dict[int, tuple[float, float, float, float]] = {}
         self._saved: dict[int, Any] = {}
         self._next_save = 0
         self._normal = _up(cfg.slope_deg)
@@ -124,7 +131,7 @@ class MujocoEngine:
         self._m.geom_quat[self._ground] = (w, x, y, z)
         self._normal = _up(slope_deg)
         self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
-        self._is_fresh, self._loads = False, None
+        self._posed_at = self._loaded_at = NEVER
 
     # -- state --------------------------------------------------------------------
 
@@ -141,15 +148,16 @@ class MujocoEngine:
             self._m.body_pos[self._base] = base_position
             self._m.body_quat[self._base] = (w, x, y, z)
         self._qpos[self._q_index] = q
-        self._is_fresh, self._loads = False, None
+        self._posed_at = self._loaded_at = NEVER
 
     def _refresh(self) -> None:
         """Bring poses and velocities of bodies up to date with the joints."""
-        if not self._is_fresh:
+        now = self._d.time
+        if self._posed_at != now:
             mujoco.mj_kinematics(self._m, self._d)
             mujoco.mj_comPos(self._m, self._d)
             mujoco.mj_comVel(self._m, self._d)
-            self._is_fresh = True
+            self._posed_at = now
 
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
@@ -278,8 +286,10 @@ class MujocoEngine:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
             contact points p_i in the world.
         """
-        if self._loads is None:
+        now = self._d.time
+        if self._loaded_at != now:
             self._loads = self._find_loads()
+            self._loaded_at = now
         force, *moment = self._loads.get(self._body[link], _NO_LOAD)
         return force, np.array(moment)
 
@@ -357,7 +367,25 @@ class MujocoEngine:
         if self._pushed:
             self._wrench[:] = 0.0
             self._pushed = False
-        self._is_fresh, self._loads = False, None
+
+    def native_step(self) -> NativeStep:
+        """Return `mj_step` itself, without its binding to Python.
+
+        The binding turns an error of the engine into an exception; without it an error
+        ends the process. The one that `mj_step` knows is a full arena, of which a
+        robot that lies on the ground uses a fiftieth.
+        """
+        return NativeStep(
+            function=MJ_STEP,
+            model=self._m._address,
+            data=self._d._address,
+            positions=self._qpos,
+            velocities=self._qvel,
+            forces=self._tau,
+            wrenches=self._wrench,
+            q_index=np.arange(self._m.nq)[self._q_index],
+            v_index=np.arange(self._m.nv)[self._v_index],
+        )
 
     # -- snapshots, end -----------------------------------------------------------
 
@@ -370,7 +398,7 @@ class MujocoEngine:
     def restore(self, number: int) -> None:
         """Return to a kept state."""
         mujoco.mj_copyData(self._d, self._m, self._saved[number])
-        self._is_fresh, self._loads = False, None
+        self._posed_at = self._loaded_at = NEVER
 
     def forget(self, number: int) -> None:
         """Release a kept state."""

@@ -100,10 +100,11 @@ class LastSecond:
             BadInput: two columns have the same name.
         """
         self._layout = Layout(channels)
-        self._rows = rows
-        self._time = np.empty(rows)
-        self._block = np.empty((rows, len(self._layout.columns)))
-        self._n_pushed = 0
+        self.times = np.empty(rows)
+        """(rows,) time of each in s: of the k-th at k % rows."""
+        self.rows = np.empty((rows, len(self._layout.columns)))
+        """(rows, n_columns) likewise."""
+        self.n_pushed = 0
 
     def push_row(self, time_s: float, row: FloatArray) -> None:
         """Keep a row and forget the oldest.
@@ -112,10 +113,10 @@ class LastSecond:
             time_s: simulated time in s.
             row: (n_columns,) all channels side by side; it is copied.
         """
-        place = self._n_pushed % self._rows
-        self._block[place] = row
-        self._time[place] = time_s
-        self._n_pushed += 1
+        place = self.n_pushed % len(self.times)
+        self.rows[place] = row
+        self.times[place] = time_s
+        self.n_pushed += 1
 
     def newest(self, rows: int) -> FloatArray:
         """Return a copy of the newest rows, oldest first, (rows, n_columns).
@@ -123,11 +124,11 @@ class LastSecond:
         Raises:
             BadInput: so many were not pushed, or the ring is shorter.
         """
-        n_kept = min(self._n_pushed, self._rows)
+        n_kept = min(self.n_pushed, len(self.times))
         if not 0 <= rows <= n_kept:
             raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
-        places = np.arange(self._n_pushed - rows, self._n_pushed) % self._rows
-        return np.asarray(self._block[places])
+        places = np.arange(self.n_pushed - rows, self.n_pushed) % len(self.times)
+        return np.asarray(self.rows[places])
 
     def save(self, folder: Path) -> Path:
         """Write the rows, oldest first, beside the parts of a run; return the file.
@@ -135,10 +136,10 @@ class LastSecond:
         Raises:
             RecordingError: the file system refuses.
         """
-        n_kept = min(self._n_pushed, len(self._time))
-        order = np.arange(self._n_pushed - n_kept, self._n_pushed) % len(self._time)
+        n_kept = min(self.n_pushed, len(self.times))
+        order = np.arange(self.n_pushed - n_kept, self.n_pushed) % len(self.times)
         path = folder / LAST_SECOND_FILE
-        write_part(path, self._layout, self._time[order], self._block[order])
+        write_part(path, self._layout, self.times[order], self.rows[order])
         return path
 
 

@@ -77,14 +77,14 @@ class Sensors:
         )
         self._sonar_ticks = ticks_of("sonar period", rates.sonar_period, dt)
         self._rates = rates
-        # Nothing is due at most ticks: one division tells.
-        self._any_ticks = gcd(
+        self.any_ticks = gcd(
             self._encoder_ticks,
             self._current_ticks,
             self._imu_ticks,
             self._fsr_ticks,
             self._sonar_ticks,
         )
+        """Nothing is due but at multiples of these."""
         n, m = len(robot.joints), len(robot.motors)
         self.q = np.zeros(n)
         self.v = np.zeros(n)
@@ -129,7 +129,7 @@ class Sensors:
             q: (n_joints,) true angles in rad.
             motor_torque: (n_motors,) joint-side motor torques in N·m.
         """
-        if tick % self._any_ticks:
+        if tick % self.any_ticks:
             return
         if tick % self._encoder_ticks == 0:
             self._read_encoders(q)

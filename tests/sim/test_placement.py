@@ -10,7 +10,12 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
-from sim.body import place_at_rest, resting_faces, resting_normal, rotation_to_normal
+from sim.body.placement import (
+    place_at_rest,
+    resting_faces,
+    resting_normal,
+    rotation_to_normal,
+)
 from sim.engine import make_engine
 from sim.engine.interface import rotation_from_quaternion
 from sim.engine.world import WorldCfg

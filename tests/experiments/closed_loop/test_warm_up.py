@@ -7,12 +7,12 @@ import pytest
 
 from controllers.heat_minimization.standing_problem import base_columns
 from experiments.closed_loop.warm_up import main, say_if_it_compiles
-from sim.servo import _servo
+from sim.servo import servo_torques
 
 
 def test_the_warm_up_compiles_the_loop() -> None:
     main()
-    assert _servo.signatures
+    assert servo_torques.signatures
     assert base_columns.signatures  # so `minheat` has solved
 
 
@@ -20,11 +20,11 @@ def test_a_first_run_says_that_it_compiles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache = SimpleNamespace(cache_path=str(tmp_path))
-    kernel = SimpleNamespace(__name__="_servo", _cache=cache)
-    monkeypatch.setattr("sim.servo._servo", kernel)
+    kernel = SimpleNamespace(__name__="servo_torques", _cache=cache)
+    monkeypatch.setattr("sim.servo.servo_torques", kernel)
     say_if_it_compiles()
     assert capsys.readouterr().err.startswith("the first run of an installation")
-    (tmp_path / "servo._servo-200.py311.nbi").touch()
+    (tmp_path / "servo.servo_torques-200.py311.nbi").touch()
     say_if_it_compiles()
     assert capsys.readouterr().err == ""
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import Command
 from models import BadInput, Robot, UnknownName
-from sim.body import SimulationDiverged, check_clear, place_at_rest
+from sim.body import SimulationDiverged
+from sim.body.placement import check_clear, place_at_rest
 from sim.engine import make_engine
 from sim.engine.interface import Engine, FeatureMissing
 from sim.engine.obstacles import Obstacle

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import Command
 from models import BadInput, Robot
-from sim.body import place_at_rest
+from sim.body.placement import place_at_rest
 from sim.engine import make_engine
 from sim.engine.interface import Engine
 from sim.engine.obstacles import Obstacle, obstacles_of

@@ -20,7 +20,7 @@ from scipy.spatial import ConvexHull
 from models import Robot
 from models.files.tables import read_table
 from models.load.forms import ShapeRow
-from sim.body import rotation_to_normal
+from sim.body.placement import rotation_to_normal
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]

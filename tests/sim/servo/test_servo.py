@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from models import BadInput, Motor, Robot
-from sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, _servo
+from sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, servo_torques
 
 FloatArray = NDArray[np.float64]
 
@@ -120,10 +120,10 @@ def test_the_servo_counts_in_steps_of_the_motor_encoder(two_leg: Robot) -> None:
 def test_the_compiled_kernel_is_the_written_one(nao: Robot, seed: int) -> None:
     compiled, q, v = state(nao, seed)
     written, _, _ = state(nao, seed)
-    kernel: Callable[..., bool] = cast(Any, _servo).py_func
+    kernel: Callable[..., bool] = cast(Any, servo_torques).py_func
     for _ in range(3):
         compiled.step(q, v)
-        assert kernel(*_arguments(written, q, v))
+        assert kernel(q, v, *written.arguments)
         for name in ("motor_torque", "joint_torque", "presliding", "square_sum"):
             assert_allclose(
                 getattr(compiled, name),
@@ -132,15 +132,6 @@ def test_the_compiled_kernel_is_the_written_one(nao: Robot, seed: int) -> None:
                 atol=1e-15,
                 err_msg=name,
             )
-
-
-def _arguments(servo: Servo, q: FloatArray, v: FloatArray) -> tuple[object, ...]:
-    return (
-        *(q, v, servo.target, servo.velocity, servo.limit, servo.misalignment),
-        *(servo.presliding, servo.joint_torque, servo.motor_torque, servo.square_sum),
-        *(servo._lead, servo._follow, servo._kp, servo._kd, servo._step),
-        *(servo._stall, servo._slope, servo._friction, servo._gear, servo.dt),
-    )
 
 
 @pytest.mark.parametrize("where", ["q", "v", "target"])
@@ -308,7 +299,7 @@ def test_coupled_joints_share_one_motor(nao: Robot, seed: int) -> None:
     left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
     motor = nao.motor_names.index("LHipYawPitch")
     assert nao.motor_of_joint[right] == motor
-    stuck = sum(servo._gear[j] * servo.presliding[j] for j in (left, right))
+    stuck = sum(servo.gear[j] * servo.presliding[j] for j in (left, right))
     total = servo.joint_torque[left] + servo.joint_torque[right] + stuck
     assert total == pytest.approx(servo.motor_torque[motor], abs=1e-9)
     assert abs(stuck) <= nao.joints[left].friction * (1.0 + 1e-12)  # one gear

@@ -1,0 +1,189 @@
+"""The robot's body in its world: engine and servos, stepped together.
+
+In each tick the servos compute torques from the true joint state, and the engine moves
+the joints. Nothing here knows sensors, heat or commands.
+"""
+
+import numpy as np
+
+from models import Robot, TestbedError
+from models.values import FloatArray
+from sim.body.placement import check_clear, place_at_rest
+from sim.body.ticks import run_native
+from sim.engine import make_engine
+from sim.engine.interface import rotation_from_quaternion
+from sim.engine.world import WorldCfg
+from sim.recording.channels import Channel
+from sim.recording.recorder import LastSecond
+from sim.servo import Servo, ServoCfg
+
+FALL_TILT = np.cos(np.deg2rad(45.0))
+"""A robot whose base turned by more than 45 degrees has fallen."""
+TOUCH_DOWN_S = 0.1
+"""Time before the start in which the placed robot settles on its soles, in s."""
+POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
+"""Gains of PyBullet's own motors, in its units (fraction of the error a step)."""
+
+
+class SimulationDiverged(TestbedError):
+    """A number in the engine is not finite any more."""
+
+
+class Body:
+    """Engine and servos of one robot.
+
+    Use: construct (it rests on the ground in its posture, set-points at its encoder
+    readings), then `run` for as many physics steps as nobody looks. The arrays `q`,
+    `v` and those of `servo` are live.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        world: WorldCfg,
+        servo: ServoCfg,
+        misalignment: FloatArray,
+        posture: str,
+    ) -> None:
+        """Build the world, place the robot, let the ground take its weight.
+
+        Args:
+            robot: whose body it is.
+            world: where it stands.
+            servo: what of its motor boards is modelled.
+            misalignment: (n_joints,) true angle less encoder angle, in rad.
+            posture: name of the one that it takes.
+
+        Raises:
+            BadInput: a value cannot be used.
+            SimulationDiverged: a torque is not finite.
+        """
+        self._robot = robot
+        self._misalignment = misalignment
+        uses_engine_motors = servo.kind == "pybullet"
+        self._tick = (
+            self._step_engine_motors if uses_engine_motors else self._step_servo
+        )
+        self.engine = make_engine(robot, world)
+        self._native = self.engine.native_step()
+        dt = world.physics_dt
+        # Angles, velocities and joint torques side by side: one copy keeps all three.
+        self._row = np.zeros(3 * len(robot.joints))
+        self.q, self.v, joint_torque = np.split(self._row, 3)
+        self.q[:] = robot.posture(posture).angles
+        self.servo = Servo(robot, servo, dt, misalignment, joint_torque)
+        names = robot.joint_names
+        self.last_second = LastSecond(
+            (
+                Channel(name="q", unit="rad", members=names, stored="float64"),
+                Channel(name="v", unit="rad/s", members=names, stored="float64"),
+                Channel(name="effort", unit="N·m", members=names, stored="float64"),
+            ),
+            rows=round(1.0 / dt),
+        )
+        place_at_rest(self.engine, robot, robot.posture(posture))
+        check_clear(self.engine)
+        self._start_up = self._up_in_base()
+        # As on the robot: without stiffness the set-point follows the encoder.
+        self.servo.target[:] = self.q - misalignment
+        touch_down = round(TOUCH_DOWN_S / dt)
+        if self.run(-touch_down, touch_down) < touch_down:
+            raise self.divergence(0.0)
+        self.servo.square_sum[:] = 0.0
+
+    def run(self, first: int, ticks: int) -> int:
+        """Let some physics steps pass.
+
+        Args:
+            first: ticks before.
+            ticks: how many pass.
+
+        Returns:
+            How many passed: fewer when a torque of the next one is not finite; the
+            state is left as it is then. `divergence` says which.
+        """
+        if self._native is not None:
+            return run_native(
+                self._native, self.servo, self._row, self.last_second, first, ticks
+            )
+        for tick in range(ticks):
+            if not self._tick((first + tick) * self.servo.dt):
+                return tick
+        return ticks
+
+    def _step_servo(self, time_s: float) -> bool:
+        """One tick with our servo."""
+        engine, servo, q, v = self.engine, self.servo, self.q, self.v
+        finite = servo.step(q, v)
+        self.last_second.push_row(time_s, self._row)
+        if finite:
+            engine.apply_torques(servo.joint_torque.tolist())
+            engine.step()
+            engine.read_joints(q, v)
+        return finite
+
+    def _step_engine_motors(self, time_s: float) -> bool:
+        """One tick with PyBullet's own motors, for comparison.
+
+        Joints on one motor take its leading joint's set-point and share its limit.
+        """
+        engine, servo = self.engine, self.servo
+        lead, sharing = servo.lead_of_joint, servo.sharing
+        engine.apply_position_targets(
+            (servo.target[lead] + self._misalignment).tolist(),
+            servo.velocity[lead].tolist(),
+            (servo.limit[lead] / sharing).tolist(),
+            POSITION_GAIN,
+            VELOCITY_GAIN,
+        )
+        engine.step()
+        engine.read_joints(self.q, self.v)
+        engine.read_motor_torques(servo.joint_torque)
+        # PyBullet goes on telling the last torque of a motor that it has switched off.
+        np.copyto(servo.joint_torque, 0.0, where=servo.limit[lead] == 0.0)
+        self.last_second.push_row(time_s, self._row)
+        if not np.isfinite(servo.joint_torque.sum() + self.q.sum()):
+            return False
+        servo.motor_torque[:] = np.bincount(
+            self._robot.motor_of_joint, servo.joint_torque
+        )
+        servo.square_sum += servo.motor_torque**2
+        return True
+
+    def has_fallen(self) -> bool:
+        """Has the base turned by more than 45 degrees since the start?"""
+        return bool(self._up_in_base() @ self._start_up < FALL_TILT)
+
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Return all that changes, live, but for the engine's own state."""
+        servo = self.servo
+        return (
+            self.q,
+            self.v,
+            servo.target,
+            servo.velocity,
+            servo.limit,
+            servo.presliding,
+            servo.joint_torque,
+            servo.motor_torque,
+            servo.square_sum,
+        )
+
+    def _up_in_base(self) -> FloatArray:
+        _, quaternion = self.engine.base_pose()
+        up: FloatArray = rotation_from_quaternion(quaternion)[2]
+        return up
+
+    def divergence(self, time_s: float) -> SimulationDiverged:
+        """Return the error that names the joints whose torque is not finite."""
+        bad = [
+            name
+            for name, angle, torque in zip(
+                self._robot.joint_names, self.q, self.servo.joint_torque, strict=True
+            )
+            if not (np.isfinite(angle) and np.isfinite(torque))
+        ]
+        return SimulationDiverged(
+            f"at {time_s:.3f} s the torque of {', '.join(bad)} is not finite; "
+            "the last second is kept in the run folder."
+        )

@@ -1,0 +1,158 @@
+"""How a posture rests on the ground before anything moves.
+
+The contact candidates of a body span a convex hull; the body rests on that face of the
+hull above which its centre of mass lies. Where several faces qualify, the one whose
+corners belong to the effectors of the posture wins, then the more upright one.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from models import BadInput, Posture, Robot
+from sim.engine import make_engine
+from sim.engine.interface import Engine
+from sim.engine.world import WorldCfg
+
+FloatArray = NDArray[np.float64]
+
+COPLANAR = 2e-3
+"""Points this close to a face (m) count as its corners."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rest:
+    """A resting face, in the base frame."""
+
+    normal: FloatArray
+    """(3,) unit vector away from the ground."""
+    effectors: frozenset[str]
+    """Body parts that touch."""
+
+
+def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Rest]:
+    """Return the faces of the candidates' hull on which the body can rest.
+
+    Args:
+        robot: whose contact points they are.
+        points: (n_contact_points, 3) in the base frame, in m.
+        com: (3,) centre of mass in the base frame, in m.
+    """
+    hull = ConvexHull(points)
+    rests = []
+    for equation in np.unique(hull.equations.round(9), axis=0):
+        outward, offset = equation[:3], equation[3]
+        distance = -(points @ outward + offset)
+        touching = np.flatnonzero(distance < COPLANAR)
+        if _is_above(points[touching], com, outward):
+            names = frozenset(robot.contact_points[i].effector for i in touching)
+            rests.append(Rest(normal=-outward, effectors=names))
+    return rests
+
+
+def resting_normal(
+    robot: Robot, posture: Posture, points: FloatArray, com: FloatArray
+) -> FloatArray:
+    """Return the ground's normal (3,) in the base frame for a posture at rest.
+
+    Points and com as in `resting_faces`; a posture that can rest on nothing stands
+    with its base upright.
+    """
+    rests = resting_faces(robot, points, com)
+    if not rests:
+        return np.array([0.0, 0.0, 1.0])
+    listed = set(posture.effectors)
+
+    def preference(rest: Rest) -> tuple[int, float]:
+        return (-len(listed.symmetric_difference(rest.effectors)), rest.normal[2])
+
+    return max(rests, key=preference).normal
+
+
+def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool:
+    """Is the centre of mass, seen along the face's normal, inside the face?"""
+    if len(corners) < 3:
+        return False
+    u = np.linalg.svd(outward[None, :])[2][1:]  # (2, 3) basis of the plane
+    flat = corners @ u.T
+    try:
+        hull = ConvexHull(flat)
+    except QhullError:
+        return False
+    inside = hull.equations[:, :2] @ (com @ u.T) + hull.equations[:, 2]
+    return bool((inside <= 0.0).all())
+
+
+def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatArray:
+    """Return the quaternion x y z w that turns `normal` onto the ground's normal.
+
+    The shortest turn: the robot keeps its heading.
+    """
+    axis = np.cross(normal, ground_normal)
+    quaternion = np.array([*axis, 1.0 + float(normal @ ground_normal)])
+    if quaternion[3] < 1e-9:  # upside down: half a turn about x
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    quaternion /= np.linalg.norm(quaternion)
+    return quaternion
+
+
+def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
+    """Put a robot into a posture, resting on the ground without a gap."""
+    q = posture.angles
+    engine.place(q, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    frames = {link.name: engine.link_pose(link.name) for link in robot.links}
+
+    def in_base(link: str, position: ArrayLike) -> FloatArray:
+        p, R = frames[link]
+        return np.asarray(p + R @ np.array(position))
+
+    points = np.array([in_base(c.link, c.position) for c in robot.contact_points])
+    parts: list[tuple[float, str, ArrayLike]]
+    parts = [(link.mass, link.name, link.com) for link in robot.links]
+    parts += [
+        (load.mass_kg, load.link, load.place_on(robot)) for load in engine.cfg.payloads
+    ]
+    masses = np.array([mass for mass, _, _ in parts])
+    centres = np.array([in_base(link, place) for _, link, place in parts])
+    com = masses @ centres / masses.sum()
+    up = engine.ground_normal
+    quaternion = rotation_to_normal(resting_normal(robot, posture, points, com), up)
+    engine.place(q, 0.5 * up, quaternion)
+    engine.place(q, (0.5 - engine.clearance()) * up, quaternion)
+
+
+def check_clear(engine: Engine) -> None:
+    """Look whether a placed robot stands clear of all obstacles.
+
+    Raises:
+        BadInput: a link stands in one; the message names the deepest, of some equally
+            deep (to 1 µm) the last by name, as rounding differs between engines.
+    """
+    overlaps = engine.overlaps()
+    if overlaps:
+        (obstacle, link), depth = max(
+            overlaps.items(), key=lambda item: (round(item[1], 6), item[0])
+        )
+        raise BadInput(
+            f"obstacle {obstacle!r} is where the robot starts: {link} stands "
+            f"{1000.0 * depth:.1f} mm deep in it; move it away from the robot by at "
+            "least that, or make it smaller."
+        )
+
+
+def check_start(robot: Robot, world: WorldCfg, posture: str) -> None:
+    """Look whether a robot in a posture starts clear of what stands in its way.
+
+    Raises:
+        BadInput: it does not.
+    """
+    if not world.obstacles:
+        return
+    engine = make_engine(robot, replace(world, gui=False))
+    try:
+        place_at_rest(engine, robot, robot.posture(posture))
+        check_clear(engine)
+    finally:
+        engine.close()

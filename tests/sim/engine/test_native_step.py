@@ -1,0 +1,96 @@
+"""MuJoCo's compiled ticks are those that Python would make, one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from models import Robot
+from sim.body import Body
+from sim.engine.interface import Engine
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg, Truth
+from sim.servo import ServoCfg
+
+pytest.importorskip("mujoco")
+
+FORCE = np.array([15.0, -8.0, 4.0])
+TICKS = 60
+PUSHED = 20
+
+
+def _bent(nao: Robot) -> Body:
+    """Return a robot on a slope whose joints are on their way."""
+    world = WorldCfg(engine="mujoco", slope_deg=2.0)
+    body = Body(nao, world, ServoCfg(), np.zeros(len(nao.joints)), "PoseInit")
+    body.servo.target += 0.1
+    np.clip(body.servo.target, nao.lower, nao.upper, out=body.servo.target)
+    return body
+
+
+def _push(engine: Engine) -> None:
+    engine.push("torso", FORCE, engine.link_com("torso"))
+
+
+def test_compiled_ticks_are_those_of_python(nao: Robot) -> None:
+    """Angles, velocities, torques, sums of squares, ring and loads, bit for bit."""
+    compiled, written = _bent(nao), _bent(nao)
+    compiled.run(0, PUSHED)
+    _push(compiled.engine)
+    assert compiled.run(PUSHED, TICKS - PUSHED) == TICKS - PUSHED
+    servo, engine, q, v = written.servo, written.engine, written.q, written.v
+    for tick in range(TICKS):
+        if tick == PUSHED:
+            _push(engine)
+        assert servo.step(q, v)
+        written.last_second.push_row(
+            tick * servo.dt, np.concatenate([q, v, servo.joint_torque])
+        )
+        engine.apply_torques(servo.joint_torque.tolist())
+        engine.step()
+        engine.read_joints(q, v)
+    for one, other in zip(compiled.arrays(), written.arrays(), strict=True):
+        assert_array_equal(one, other)
+    ring, kept = compiled.last_second, written.last_second
+    assert_array_equal(ring.newest(TICKS), kept.newest(TICKS))
+    assert_array_equal(ring.times[: ring.n_pushed], kept.times[: kept.n_pushed])
+    for link in (nao.force_sensors[0].link, "torso"):
+        for of_one, of_other in zip(
+            (*compiled.engine.link_pose(link), *compiled.engine.normal_load(link)),
+            (*engine.link_pose(link), *engine.normal_load(link)),
+            strict=True,
+        ):
+            assert_array_equal(of_one, of_other)
+
+
+def _stood(nao: Robot, pieces: list[int]) -> Truth:
+    """Return the truth after so many ticks at a time."""
+    cfg = SimulationCfg(world=WorldCfg(engine="mujoco"), seed=3)
+    sim = SimulatedRobot(nao, cfg, "PoseInit")
+    for ticks in pieces:
+        sim.step(ticks)
+    truth = sim.truth()
+    sim.close()
+    return truth
+
+
+def test_it_is_all_the_same_how_many_ticks_are_asked_for(nao: Robot) -> None:
+    at_once = _stood(nao, [200])
+    for pieces in ([1] * 200, [7] * 28 + [4], [3, 197]):
+        truth = _stood(nao, pieces)
+        assert truth.time_s == at_once.time_s
+        for name in ("q", "v", "motor_torque", "temperature", "base_position"):
+            assert_array_equal(getattr(truth, name), getattr(at_once, name))
+
+
+def test_what_is_not_finite_stops_at_its_tick(nao: Robot) -> None:
+    """It stands in the ring; the engine is not stepped any more."""
+    body = _bent(nao)
+    pushed = body.last_second.n_pushed
+    assert body.run(0, 5) == 5
+    body.engine.push("torso", np.full(3, np.nan), np.zeros(3))
+    assert body.run(5, 10) == 1
+    assert body.last_second.n_pushed == pushed + 7
+    assert np.isfinite(body.last_second.newest(2)[0]).all()
+    assert not np.isfinite(body.last_second.newest(1)).all()
+    assert "at 0.006 s" in str(body.divergence(0.006))
+    assert body.run(6, 1) == 0
