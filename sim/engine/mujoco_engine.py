@@ -323,22 +323,24 @@ class MujocoEngine:
         """Return how far rays run, and what they meet; see `Engine.cast`."""
         self._refresh()
         n = len(directions)
-        distance, normals = np.full(n, reach), np.zeros((n, 3))
-        geom, normal = np.array([-1], dtype=np.int32), np.empty(3)
-        for i, direction in enumerate(directions):
-            far = mujoco.mj_ray(
-                self._m,
-                self._d,
-                origin,
-                np.ascontiguousarray(direction),
-                NOT_THE_ROBOT,
-                1,
-                -1,
-                geom,
-                normal,
-            )
-            if 0.0 <= far < reach:
-                distance[i], normals[i] = far, normal
+        distance, normals = np.empty(n), np.empty((n, 3))
+        geoms = np.empty(n, dtype=np.int32)
+        mujoco.mj_multiRay(
+            self._m,
+            self._d,
+            origin,
+            np.ravel(directions),
+            NOT_THE_ROBOT,
+            1,
+            -1,
+            geoms,
+            distance,
+            normals.ravel(),
+            n,
+            reach,
+        )
+        meets_nothing = (geoms < 0) | (distance >= reach)
+        distance[meets_nothing], normals[meets_nothing] = reach, 0.0
         return distance, normals
 
     # -- the loop -----------------------------------------------------------------
