@@ -171,6 +171,14 @@ def predict_published_command(
             "those that nearly fit there on --engine.",
         ),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep each simulated robot there, and simulate none that it has: the "
+            "same command goes on after a stop.",
+        ),
+    ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the densities, as .png or .svg."),
@@ -191,7 +199,7 @@ def predict_published_command(
         screen=screen,  # type: ignore[arg-type]  # likewise
     )
     heed_stop_signals()
-    raise typer.Exit(run_prediction(cfg, figure, json_file))
+    raise typer.Exit(run_prediction(cfg, figure, json_file, keep))
 
 
 def identify_command(

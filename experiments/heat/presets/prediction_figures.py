@@ -1,5 +1,6 @@
 """The prediction of the published column *with*: a table, a figure, and the command."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from experiments.common.options import (
     write_json,
 )
 from experiments.common.progress import console_for, counted
+from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.presets.prediction import (
     OUTCOMES,
     UNITS,
@@ -156,17 +158,33 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
 
 
 def run_prediction(
-    cfg: PredictionCfg, figure: Path | None, json_file: str | None
+    cfg: PredictionCfg, figure: Path | None, json_file: str | None, keep: Path | None
 ) -> int:
     """Predict, print the table, draw the figure; return the exit status.
 
+    Args:
+        cfg: how many robots.
+        figure: file of the figure, if it is to be drawn.
+        json_file: as of `--json`.
+        keep: file of the robots that were simulated, if they are to be kept.
+
     Raises:
-        BadInput: a number makes no sense, or a file cannot be written.
+        BadInput: a number makes no sense, or a file cannot be read or written.
+        NotWritten: the operating system refuses.
     """
     check_json_file(json_file)
     check_figure_file(figure)
-    with counted("simulating", cfg.robots_each) as tell:
-        found = predict(cfg, tell)
+    try:
+        with counted("simulating", cfg.robots_each) as tell:
+            found = predict(cfg, tell, keep)
+    except KeyboardInterrupt as stop:
+        kept = (
+            "what was simulated is lost; --keep FILE keeps it"
+            if keep is None
+            else f"what was simulated is in {keep}; the same command goes on"
+        )
+        print(f"{why_stopped(stop)}; {kept}.", file=sys.stderr)
+        return exit_status(stop)
     write_json(json_file, json_text(as_json(found)))
     console_for(json_file).print(prediction_table(found))
     if figure is not None:

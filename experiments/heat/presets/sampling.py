@@ -40,6 +40,8 @@ The column *with* enters nowhere; it is only compared with.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,7 @@ from scipy.special import logsumexp
 
 from controllers.registry import make_controller
 from experiments.closed_loop.trial_result import LEG_JOINTS
+from experiments.heat.presets.kept_robots import KeptRobots
 from experiments.heat.presets.prediction import (
     FEWEST_TRAINING,
     WITH,
@@ -185,21 +188,36 @@ def constants(
     return None if square is None else reached_of(robot, cfg, square).constant
 
 
-def predict(cfg: PredictionCfg, on_robot: OnRobot) -> Prediction:
+def predict(
+    cfg: PredictionCfg, on_robot: OnRobot, keep: Path | None = None
+) -> Prediction:
     """Draw, simulate and weigh the robots; the same seed finds the same.
 
+    Args:
+        cfg: how many.
+        on_robot: told after each.
+        keep: file of the robots that were simulated, see `KeptRobots`.
+
     Raises:
-        BadInput: too few robots stand.
+        BadInput: too few robots stand, or the file is none of such robots.
+        NotWritten: the operating system refuses.
     """
-    repeats = [
-        _predict_once(cfg, seed, on_robot)
-        for seed in range(cfg.seed, cfg.seed + cfg.repeats)
-    ]
+    robot = document_robot()
+    with KeptRobots(keep, robot) as kept:
+        repeats = [
+            _predict_once(cfg, seed, robot, kept, on_robot)
+            for seed in range(cfg.seed, cfg.seed + cfg.repeats)
+        ]
     return pooled(cfg, repeats)
 
 
-def _predict_once(cfg: PredictionCfg, seed: int, on_robot: OnRobot) -> Prediction:
-    robot = document_robot()
+def _predict_once(
+    cfg: PredictionCfg,
+    seed: int,
+    robot: Robot,
+    kept_robots: KeptRobots,
+    on_robot: OnRobot,
+) -> Prediction:
     rng = np.random.default_rng(seed)
     nothing = np.zeros(len(robot.motors))
     starts = StartModel(rows=reached_of(robot, SimulationCfg(), nothing).rows)
@@ -212,7 +230,8 @@ def _predict_once(cfg: PredictionCfg, seed: int, on_robot: OnRobot) -> Predictio
         found = np.full((len(x), len(TARGETS)), np.nan)
         name = controller if engine == cfg.engine else f"{controller} on {engine}"
         for k, one in enumerate(x):
-            constant = constants(robot, one, controller, engine)
+            simulate = partial(constants, robot, one, controller, engine)
+            constant = kept_robots.constants(one, controller, engine, simulate)
             if constant is not None:
                 found[k] = constant
             on_robot(done + k + 1, total, name)

@@ -235,7 +235,7 @@ def test_repeats_weigh_as_their_effective_numbers() -> None:
 
 def test_a_figure_of_no_known_kind_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"x\.pdf .* ends in \.png or \.svg"):
-        run_prediction(PredictionCfg(), tmp_path / "x.pdf", None)
+        run_prediction(PredictionCfg(), tmp_path / "x.pdf", None, None)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,0 +1,162 @@
+"""Robots that a prediction has simulated, in a file: none is simulated twice.
+
+A line of JSON each, written as soon as the robot has stood. A prediction that was
+stopped goes on where it was, as the same seed draws the same robots; a prediction on
+another engine finds those that it shares.
+
+    {"format": 1, "setting": "9f2c..."}
+    {"engine": "mujoco 4.0.0", "controller": "fixed", "x_deg": [...], "constant": [...]}
+
+`setting` stands for everything else that decides what a robot does: the robot's data
+and the simulation.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import numpy as np
+
+from models import BadInput, Robot
+from models.files import check_writable, read_text, told_if_not_written, why
+from models.values import EngineName, FloatArray
+from sim.engine import engine_version
+from sim.engine.world import WorldCfg
+from sim.recording.run_meta import plain, robot_as_json
+from sim.robot import SimulationCfg
+
+FORMAT = 1
+_Key = tuple[str, str, tuple[float, ...]]
+
+
+class KeptRobots:
+    """Looks up what robots did, and notes it; without a file it only notes it.
+
+    A context: the file is closed at its end.
+    """
+
+    def __init__(self, path: Path | None, robot: Robot) -> None:
+        """Read a file, or begin one.
+
+        Args:
+            path: of the file; None keeps nothing after the run.
+            robot: that all robots are but for their misalignments.
+
+        Raises:
+            BadInput: it cannot be read or written, or holds something else.
+        """
+        self._known: dict[_Key, FloatArray | None] = {}
+        self._version: dict[EngineName, str] = {}
+        self._file: IO[str] | None = None
+        self._ends = ExitStack()
+        self._path = path
+        if path is None:
+            return
+        check_writable("--keep", path)
+        setting = _setting(robot)
+        text = _text(path)
+        whole = text[: text.rfind("\n") + 1]  # the power may have gone in a line
+        if text:
+            self._read(path, whole or text, setting)
+        with told_if_not_written(path):
+            self._file = self._ends.enter_context(path.open("a", encoding="utf-8"))
+            if text:
+                self._file.truncate(len(whole.encode()))
+            else:
+                head = {"format": FORMAT, "setting": setting}
+                self._file.write(json.dumps(head) + "\n")
+                self._file.flush()
+
+    def _read(self, path: Path, text: str, setting: str) -> None:
+        made_with = None
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                if number == 1:
+                    made_with = (row["format"], row["setting"])
+                    continue
+                key = row["engine"], row["controller"], tuple(map(float, row["x_deg"]))
+                found = row["constant"]
+                self._known[key] = None if found is None else np.array(found, float)
+            except (ValueError, KeyError, TypeError) as error:
+                raise BadInput(
+                    f"--keep {path}: line {number} is none of a kept robot "
+                    f"({type(error).__name__}: {error}). Give another file."
+                ) from error
+        if made_with != (FORMAT, setting):
+            raise BadInput(
+                f"--keep {path}: its robots were simulated with other data of the "
+                "robot, or in another simulation, than now. Give another file."
+            )
+
+    def constants(
+        self,
+        x: FloatArray,
+        controller: str,
+        engine: EngineName,
+        simulate: Callable[[], FloatArray | None],
+    ) -> FloatArray | None:
+        """Return what a robot does; simulate it only if that is not known.
+
+        Args:
+            x: (n,) misalignments in degrees.
+            controller: its name.
+            engine: of the physics.
+            simulate: returns the constants (4,), None where the robot fell.
+
+        Raises:
+            NotWritten: the operating system refuses.
+        """
+        if engine not in self._version:
+            self._version[engine] = engine_version(engine)
+        key = self._version[engine], controller, tuple(map(float, x))
+        if key not in self._known:
+            found = self._known[key] = simulate()
+            if self._file is not None and self._path is not None:
+                row = {
+                    "engine": key[0],
+                    "controller": controller,
+                    "x_deg": key[2],
+                    "constant": None if found is None else found.tolist(),
+                }
+                with told_if_not_written(self._path):
+                    self._file.write(json.dumps(row) + "\n")
+                    self._file.flush()
+        return self._known[key]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ends.close()
+
+
+def _text(path: Path) -> str:
+    """Return what a file holds; nothing where there is none."""
+    if not path.exists():
+        return ""
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"--keep {path} cannot be read: {why(error)}. Give another file."
+        ) from error
+
+
+def _setting(robot: Robot) -> str:
+    """Return a digest of the robot's data and the simulation."""
+    data = robot_as_json(robot)
+    for where in ("folder", "urdf"):
+        del data[where]
+    simulation = plain(SimulationCfg(world=WorldCfg(engine="mujoco")))
+    text = json.dumps([data, robot.urdf.read_text(), simulation], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
