@@ -28,7 +28,8 @@ is left is simulated under `smart` too.
 A second engine may screen the robots: they are proposed and simulated on it first, and
 kept with a chance by the weight that they have there, with S + diag(spread²) in place
 of S, spread being what one engine's targets lie from the other's. The engine of the
-prediction simulates those alone, and weighs them by its own p(y | x).
+prediction simulates those alone, and weighs them by its own p(y | x). A robot that
+falls on the screen is taken to fall there too.
 
 The outcome is predicted with either assumption on the second run:
 
@@ -74,6 +75,7 @@ from experiments.heat.presets.surrogate import Surrogate, log_normal
 from experiments.heat.published import POSTURE
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.values import EngineName
+from sim.engine import engine_version
 from sim.engine.world import WorldCfg
 from sim.robot import SimulationCfg
 
@@ -83,8 +85,9 @@ OnRobot = Callable[[int, int, str], None]
 
 MISALIGNMENT_SPREAD_DEG = 1.0
 """Standard deviation of each opposed misalignment, as in the cost of the search."""
-POOL = 100_000
-"""Points of the prior from which proposals are drawn."""
+POOL = 1_000_000
+"""Points of the prior from which proposals are drawn: of a tenth of them, every point
+that fits well would be drawn, and too few are."""
 STARTS_A_ROBOT = 200
 """Drawn for each robot, to turn weights into samples of outcomes."""
 ENGINE_SPREAD = np.array([14.0, 11.0, 3.0, 5.0])
@@ -199,10 +202,13 @@ def predict(
         keep: file of the robots that were simulated, see `KeptRobots`.
 
     Raises:
-        BadInput: too few robots stand, or the file is none of such robots.
+        BadInput: too few robots stand, an engine is not installed, or the file is none
+            of such robots.
         NotWritten: the operating system refuses.
     """
     robot = document_robot()
+    for engine in (cfg.engine, cfg.screen or cfg.engine):
+        engine_version(engine)  # none is found to be missing after an hour
     with KeptRobots(keep, robot) as kept:
         repeats = [
             _predict_once(cfg, seed, robot, kept, on_robot)
@@ -249,20 +255,22 @@ def _predict_once(
         x, without = np.vstack([x, drawn]), np.vstack([without, more])
     log_counts = [np.full(len(x), np.log(cfg.training))]
     log_counts += [proposal.log_count(x) for proposal in proposals]
-    log_prior = -logsumexp(log_counts, axis=0)
+    log_share = -logsumexp(log_counts, axis=0)
 
     if cfg.screen is not None:
-        near = log_prior + starts.log_fit(without, ENGINE_SPREAD)
+        near = log_share + starts.log_fit(without, ENGINE_SPREAD)
         kept, log_chance = _thinned(near, rng)
-        x, log_prior = x[kept], log_prior[kept] - log_chance[kept]
+        x, log_share = x[kept], log_share[kept] - log_chance[kept]
         without = simulated(x, "fixed", cfg.engine, 0, len(x))
     robots_fixed = len(x)
-    log_weight = log_prior + starts.log_fit(without)
+    log_weight = log_share + starts.log_fit(without)
     kept, log_chance = _thinned(log_weight, rng)
     x, without = x[kept], without[kept]
     log_weight = log_weight[kept] - log_chance[kept]
     with_method = simulated(x, "smart", cfg.engine, 0, len(x))
     stood = ~np.isnan(with_method[:, 0])
+    if not stood.any():
+        raise BadInput(f"all {len(x)} robots fell under smart; give more --robots.")
     x, without, with_method = x[stood], without[stood], with_method[stood]
     weights = np.exp(log_weight[stood] - log_weight[stood].max())
     weights /= weights.sum()
@@ -288,7 +296,12 @@ def _thinned(
     Returns:
         Who is kept, (n,), and the logarithm of the chance that each had, by which the
         weights are to be divided.
+
+    Raises:
+        BadInput: all fell.
     """
+    if np.isnan(log_weight).all():
+        raise BadInput(f"all {len(log_weight)} robots fell; give more --robots.")
     weight = np.nan_to_num(np.exp(log_weight - np.nanmax(log_weight)))
     effective = weight.sum() ** 2 / (weight @ weight)
     chance = np.minimum(weight / (LEAST_SHARE * weight.sum() / effective), 1.0)
@@ -325,11 +338,26 @@ def propose(
     pool = MISALIGNMENT_SPREAD_DEG * rng.standard_normal((POOL, len(LEG_JOINTS)))
     log_fit = proposal.log_fit(pool)
     log_scale = _log_scale(log_fit, count)
-    # Systematic sampling: `count` points, each at most once and with its own chance.
-    reached = np.cumsum(np.exp(np.minimum(log_scale + log_fit, 0.0)))
-    reached *= count / reached[-1]
-    chosen = np.searchsorted(reached, rng.random() + np.arange(count), side="right")
-    return replace(proposal, log_scale=log_scale), pool[chosen]
+    chance = np.exp(np.minimum(log_scale + log_fit, 0.0))
+    return replace(proposal, log_scale=log_scale), pool[_chosen(chance, count, rng)]
+
+
+def _chosen(
+    chance: FloatArray, count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return `count` places, each drawn with its chance: Pareto sampling [rosen1997].
+
+    The smallest of the ratios of odds. Rounding changes next to none of them, so that
+    another number of threads draws the same robots.
+
+    Args:
+        chance: (n,) of sum `count`.
+        count: how many.
+        rng: that draws.
+    """
+    u = rng.random(len(chance))
+    ratio = u * (1.0 - chance) / np.maximum(chance * (1.0 - u), np.finfo(float).tiny)
+    return np.sort(np.argpartition(ratio, count - 1)[:count])
 
 
 def _log_scale(log_fit: FloatArray, count: int) -> float:
