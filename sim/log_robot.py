@@ -196,7 +196,7 @@ class LogRobot(SimulatedRobot):
     def step(self, ticks: int) -> None:
         """Let the recording go on, and compare set-points until it ends."""
         was_over = self.is_over
-        self.tick += ticks
+        self._body.clock += ticks
         if not was_over:
             self.comparison.add(self._commanded, self._recorded_target(self.row))
 

@@ -24,13 +24,14 @@ from controllers.interface.robot_interface import (
 )
 from models import BadInput, Robot
 from sim.body import Body
+from sim.body.stiffness import StiffnessInForce, current_limits_of
 from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
 from sim.engine.interface import Contact, Engine, FeatureMissing, ObstacleContact
 from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
 from sim.sensors.cameras import take_picture
-from sim.servo import ServoCfg, StiffnessInForce, current_limits_of
+from sim.servo import ServoCfg
 from sim.thermal import HeatingCfg, make_heating
 from sim.thermal.motor_heat import MotorHeat
 from sim.thermal.protection import make_protection
@@ -165,7 +166,6 @@ class SimulatedRobot:
         self._robot = robot
         self.cfg = cfg
         self.dt = cfg.world.physics_dt
-        self.tick = 0
         self._misalignment = misalignment_of(robot, cfg.misalignment_deg)
         self.heating = make_heating(robot, cfg.heating)
         self.heating.reset(
@@ -203,6 +203,11 @@ class SimulatedRobot:
     def robot(self) -> Robot:
         """The description that the arrays follow."""
         return self._robot
+
+    @property
+    def tick(self) -> int:
+        """Ticks since the start."""
+        return int(self._body.clock[0])
 
     @property
     def time_s(self) -> float:
@@ -321,10 +326,8 @@ class SimulatedRobot:
             # As far as the next tick at which somebody looks.
             due = self._due_ticks - self.tick % self._due_ticks
             due = min(due, end - self.tick)
-            done = self._body.run(self.tick, due)
-            self.tick += done
-            if done < due:
-                raise self._body.divergence(self.time_s)
+            if not self._body.run(due):
+                raise self._body.divergence()
             self._sensors.sample(self.tick, q, torque)
             if self.tick % period == 0:
                 self._warm()
@@ -376,7 +379,7 @@ class SimulatedRobot:
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a kept state: the run goes on as it did, bit for bit."""
         self.engine.restore(snapshot.engine)
-        self.tick = snapshot.tick
+        self._body.clock[0] = snapshot.tick
         self._heat.done = snapshot.heat_done
         for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
             array[:] = kept
@@ -395,7 +398,7 @@ class SimulatedRobot:
             mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
             duration_s: a whole number of heating periods, in s.
         """
-        self.tick = self._heat.stand_still(
+        self._body.clock[0] = self._heat.stand_still(
             self.tick, self._servo.square_sum, mean_square, duration_s
         )
         self._take_temperature()

@@ -20,30 +20,31 @@ one motor are held together by a stiff spring and damper, as by their common sha
 The kernel is compiled by numba: one call a tick instead of some twenty array
 operations.
 
-K is the heating model's torque over current, joint side, so that torque, current and
-heat agree; I is a limit of current, if there is one, of the motor board
-(`SimulationCfg.current_limit_a`) or commanded, whichever is less.
+What limits the torque besides, I and stiffness, is `sim.body.stiffness`.
 
-`StiffnessInForce` says what of a commanded stiffness reaches the motors: cut by
-protection and by faults that an experiment injects, motors that give nothing. The
-robot does not notice a fault: its stiffness reads back as commanded and its set-points
-stand. Who finds it tells the reservations, by a `BrokenPart`; here the drive only
-fails.
+An engine whose step is a C function is stepped by compiled code too, for as many ticks
+as nobody looks (`run_native`): no line of Python in between, and the caches keep the
+physics. PyBullet has none to offer; its ticks run in Python (`sim.body`). Both kernels
+stand here, as numba looks at the file of a kernel alone when it decides whether what it
+has kept is of today.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 from pydantic import Field
 
 from controllers.interface.checked import Checked
 from models import BadInput, Robot
 from models.values import FloatArray, FrictionScale
-from sim.thermal.protection import Protection
+from sim.engine.interface import NativeStep
+from sim.recording.recorder import LastSecond
 
 COUPLING_STIFFNESS = 500.0
 """Spring between two joints on one motor, in N·m/rad: 0.1 degrees at 1 N·m
@@ -259,127 +260,108 @@ def servo_torques(
     return finite
 
 
-def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray:
-    """Return limits of current (n_joints,) in A, inf for who is not named.
+# -- ticks in a row ------------------------------------------------------------------
 
-    Joints on one motor have one current: the least of their limits.
 
-    Raises:
-        UnknownName: the robot has no such joint.
-        BadInput: a limit is below 0 or not finite.
+def run_native(
+    native: NativeStep,
+    servo: Servo,
+    row: FloatArray,
+    ring: LastSecond,
+    clock: NDArray[np.int64],
+    ticks: int,
+) -> bool:
+    """Let some ticks pass.
+
+    In each: θ, ω  ->  τ  ->  ring  ->  engine  ->  θ, ω.
+
+    Args:
+        native: the engine's step.
+        servo: gives the torques.
+        row: (3 n_joints,) angles in rad, velocities in rad/s and torques in N·m, side
+            by side; the torques are the servo's own array.
+        ring: keeps the row of each tick.
+        clock: (1,) ticks that have passed, and go on with the engine.
+        ticks: how many are to pass.
+
+    Returns:
+        False when the torque of the next one, which stands in row and ring, is not
+        finite.
     """
-    limits = np.full(len(robot.motors), np.inf)
-    for name, value in limits_a.items():
-        joint = robot.joint_index(name)
-        motor = robot.motor_of_joint[joint]
-        if not 0.0 <= value < np.inf:  # false for NaN
-            raise BadInput(
-                f"limit of current of {name} is {value} A; give a number from 0 up. "
-                f"Its motor draws at most {_range_said(robot, joint)} at stiffness 1."
-            )
-        limits[motor] = min(limits[motor], value)
-    return limits[robot.motor_of_joint]
+    finite: bool = _run(
+        native.function,
+        native.model,
+        native.data,
+        native.positions,
+        native.velocities,
+        native.forces,
+        native.wrenches,
+        native.q_index,
+        native.v_index,
+        servo.arguments,
+        row,
+        ring.times,
+        ring.rows,
+        ring.n_pushed,
+        clock,
+        ticks,
+    )
+    return finite
 
 
-def _range_said(robot: Robot, joint: int) -> str:
-    motor = robot.motors[robot.motor_of_joint[joint]]
-    most = robot.effort_limit[joint] / motor.one_node.torque_constant
-    return f"{most:.2f} A"
+def _type_call(_context: Any, function: Any, model: Any, data: Any) -> Any:
+    """Tell numba how to call a C function of two pointers by its address."""
+
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer()
+        called = builder.inttoptr(args[0], kind)
+        builder.call(called, [builder.inttoptr(one, pointer) for one in args[1:]])
+        return context.get_dummy_value()
+
+    return types.void(function, model, data), generate
 
 
-class StiffnessInForce:
-    """Turns stiffness into torque limits.
+_call: Any = intrinsic(_type_call)
 
-    Use: `put` whenever the stiffness, a temperature or a motor's health is new.
-    """
 
-    def __init__(
-        self,
-        robot: Robot,
-        protection: Protection,
-        torque_limit: FloatArray,
-        torque_constant: FloatArray,
-        board_current: FloatArray,
-    ) -> None:
-        """Begin with stiffness 1 and a sound robot.
-
-        Args:
-            robot: whose effort limits hold at stiffness 1.
-            protection: scales the stiffness of hot motors down.
-            torque_limit: (n_joints,) in N·m; written by `put`.
-            torque_constant: (n_motors,) K, joint torque over current, in N·m/A.
-            board_current: (n_joints,) limit of current that always holds, in A; inf
-                where there is none.
-        """
-        self._robot = robot
-        self._torque_constant = torque_constant[robot.motor_of_joint]
-        self._largest_current = robot.effort_limit / self._torque_constant
-        self._board_current = board_current
-        self._current_torque = np.zeros(len(robot.joints))
-        self.current_limit = np.zeros(len(robot.joints))
-        """(n_joints,) in force, in A; the motor's range, tau_max / K, where nothing
-        less is."""
-        self.limit_current(np.full(len(robot.joints), np.inf))
-        self._protection = protection
-        self._torque_limit = torque_limit
-        self.commanded = np.ones(len(robot.joints))
-        """(n_joints,) in [0, 1], as it was written."""
-        self.in_force = np.ones(len(robot.joints))
-        """(n_joints,) after the protection, as it reads back: faults do not show."""
-        self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
-        self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
-        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
-        it is for those that the body lacks."""
-
-    def put(self, temperature: FloatArray) -> None:
-        """Put limits in force for reported temperatures (n_motors,) in °C."""
-        self.in_force[:] = self._protection.apply(self.commanded, temperature)
-        np.multiply(self.in_force, self._robot.effort_limit, out=self._torque_limit)
-        np.minimum(self._torque_limit, self._current_torque, out=self._torque_limit)
-        self._torque_limit *= self.health
-
-    def limit_current(self, current: FloatArray) -> None:
-        """Limit the currents of the joints' motors from the next `put` on.
-
-        Args:
-            current: (n_joints,) in A, 0 or more; beyond the motor's range it is none.
-        """
-        limit = np.minimum(current, self._board_current)
-        is_less = limit < self._largest_current
-        np.minimum(limit, self._largest_current, out=self.current_limit)
-        self._current_torque[:] = np.inf
-        np.multiply(
-            self._torque_constant, limit, out=self._current_torque, where=is_less
-        )
-
-    @property
-    def limits_current(self) -> bool:
-        """Whether any motor's current is limited below its range."""
-        return bool((self._current_torque < np.inf).any())
-
-    def set_health(self, motors: Iterable[str], health: float) -> None:
-        """Let motors give their torque (1) or nothing (0) from the next `put` on.
-
-        Raises:
-            UnknownName: the robot has no such motor; nothing changes.
-        """
-        places = [self._robot.motor_index(motor) for motor in motors]
-        is_meant = np.isin(self._robot.motor_of_joint, places) & ~self._is_absent
-        self.health[is_meant] = health
-
-    @property
-    def failed_motors(self) -> tuple[str, ...]:
-        """Motors that are there and give nothing, in motor order."""
-        is_broken = (self.health == 0.0) & ~self._is_absent
-        broken = np.unique(self._robot.motor_of_joint[is_broken])
-        return tuple(self._robot.motor_names[motor] for motor in broken)
-
-    def arrays(self) -> tuple[FloatArray, ...]:
-        """Return all that changes, live, but for the torque limits."""
-        return (
-            self.commanded,
-            self.in_force,
-            self.health,
-            self.current_limit,
-            self._current_torque,
-        )
+@numba.njit(cache=True, nogil=True)
+def _run(
+    function: int,
+    model: int,
+    data: int,
+    positions: FloatArray,
+    velocities: FloatArray,
+    forces: FloatArray,
+    wrenches: FloatArray,
+    q_index: Any,
+    v_index: Any,
+    servo: Any,
+    row: FloatArray,
+    ring_times: FloatArray,
+    ring_rows: FloatArray,
+    n_pushed: NDArray[np.int64],
+    clock: NDArray[np.int64],
+    ticks: int,
+) -> bool:
+    n = q_index.size
+    q, v, tau = row[:n], row[n : 2 * n], row[2 * n :]
+    dt = servo[-1]
+    for _ in range(ticks):
+        finite = servo_torques(q, v, *servo)
+        place = n_pushed[0] % ring_times.size
+        ring_rows[place] = row
+        ring_times[place] = clock[0] * dt
+        n_pushed[0] += 1
+        if not finite:
+            return False
+        for j in range(n):
+            forces[v_index[j]] = tau[j]
+        _call(function, model, data)
+        clock[0] += 1
+        forces[:] = 0.0
+        wrenches[:] = 0.0
+        for j in range(n):
+            q[j] = positions[q_index[j]]
+            v[j] = velocities[v_index[j]]
+    return True

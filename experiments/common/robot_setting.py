@@ -267,9 +267,9 @@ class RobotSetting:
             BadInput: it cannot; the message names the first reason.
         """
         from sim.body.placement import check_start  # noqa: PLC0415  # heavy
+        from sim.body.stiffness import current_limits_of  # noqa: PLC0415
         from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
         from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
-        from sim.servo import current_limits_of  # noqa: PLC0415
         from sim.thermal.protection import make_protection  # noqa: PLC0415
 
         if self.seed < 0:

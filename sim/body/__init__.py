@@ -9,13 +9,12 @@ import numpy as np
 from models import Robot, TestbedError
 from models.values import FloatArray
 from sim.body.placement import check_clear, place_at_rest
-from sim.body.ticks import run_native
 from sim.engine import make_engine
 from sim.engine.interface import rotation_from_quaternion
 from sim.engine.world import WorldCfg
 from sim.recording.channels import Channel
 from sim.recording.recorder import LastSecond
-from sim.servo import Servo, ServoCfg
+from sim.servo import Servo, ServoCfg, run_native
 
 FALL_TILT = np.cos(np.deg2rad(45.0))
 """A robot whose base turned by more than 45 degrees has fallen."""
@@ -87,42 +86,37 @@ class Body:
         # As on the robot: without stiffness the set-point follows the encoder.
         self.servo.target[:] = self.q - misalignment
         touch_down = round(TOUCH_DOWN_S / dt)
-        if self.run(-touch_down, touch_down) < touch_down:
-            raise self.divergence(0.0)
+        self.clock = np.array([-touch_down])
+        """(1,) ticks that have passed since the start; the engine is there."""
+        if not self.run(touch_down):
+            raise self.divergence()
         self.servo.square_sum[:] = 0.0
 
-    def run(self, first: int, ticks: int) -> int:
+    def run(self, ticks: int) -> bool:
         """Let some physics steps pass.
 
-        Args:
-            first: ticks before.
-            ticks: how many pass.
-
         Returns:
-            How many passed: fewer when a torque of the next one is not finite; the
-            state is left as it is then. `divergence` says which.
+            False when a torque of the next one is not finite; the state is left as it
+            is then, and `divergence` says which.
         """
         if self._native is not None:
-            return run_native(
-                self._native, self.servo, self._row, self.last_second, first, ticks
-            )
-        for tick in range(ticks):
-            if not self._tick((first + tick) * self.servo.dt):
-                return tick
-        return ticks
+            servo, row, ring = self.servo, self._row, self.last_second
+            return run_native(self._native, servo, row, ring, self.clock, ticks)
+        return all(self._tick() for _ in range(ticks))
 
-    def _step_servo(self, time_s: float) -> bool:
+    def _step_servo(self) -> bool:
         """One tick with our servo."""
         engine, servo, q, v = self.engine, self.servo, self.q, self.v
         finite = servo.step(q, v)
-        self.last_second.push_row(time_s, self._row)
+        self.last_second.push_row(self._time_s(), self._row)
         if finite:
             engine.apply_torques(servo.joint_torque.tolist())
             engine.step()
+            self.clock[0] += 1
             engine.read_joints(q, v)
         return finite
 
-    def _step_engine_motors(self, time_s: float) -> bool:
+    def _step_engine_motors(self) -> bool:
         """One tick with PyBullet's own motors, for comparison.
 
         Joints on one motor take its leading joint's set-point and share its limit.
@@ -141,13 +135,14 @@ class Body:
         engine.read_motor_torques(servo.joint_torque)
         # PyBullet goes on telling the last torque of a motor that it has switched off.
         np.copyto(servo.joint_torque, 0.0, where=servo.limit[lead] == 0.0)
-        self.last_second.push_row(time_s, self._row)
+        self.last_second.push_row(self._time_s(), self._row)
         if not np.isfinite(servo.joint_torque.sum() + self.q.sum()):
             return False
         servo.motor_torque[:] = np.bincount(
             self._robot.motor_of_joint, servo.joint_torque
         )
         servo.square_sum += servo.motor_torque**2
+        self.clock[0] += 1
         return True
 
     def has_fallen(self) -> bool:
@@ -174,7 +169,10 @@ class Body:
         up: FloatArray = rotation_from_quaternion(quaternion)[2]
         return up
 
-    def divergence(self, time_s: float) -> SimulationDiverged:
+    def _time_s(self) -> float:
+        return float(self.clock[0]) * self.servo.dt
+
+    def divergence(self) -> SimulationDiverged:
         """Return the error that names the joints whose torque is not finite."""
         bad = [
             name
@@ -184,6 +182,6 @@ class Body:
             if not (np.isfinite(angle) and np.isfinite(torque))
         ]
         return SimulationDiverged(
-            f"at {time_s:.3f} s the torque of {', '.join(bad)} is not finite; "
+            f"at {self._time_s():.3f} s the torque of {', '.join(bad)} is not finite; "
             "the last second is kept in the run folder."
         )

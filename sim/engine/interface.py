@@ -70,6 +70,8 @@ class NativeStep:
     function sets them back to 0.
     """
 
+    owners: object
+    """Keep alive what the addresses point to."""
     function: int
     """Address of `void step(model, data)`."""
     model: int

@@ -8,6 +8,7 @@ It has no window, no pictures and no motors of its own: asked for them it raises
 `FeatureMissing`.
 """
 
+import _thread
 import copy
 import ctypes
 import logging
@@ -42,8 +43,21 @@ except ImportError as error:
 
 FloatArray = NDArray[np.float64]
 
-# Its warnings go where those of Python go, not into MUJOCO_LOG.TXT of the folder.
-mujoco.set_mju_user_warning(logging.getLogger("mujoco").warning)
+
+def _pass_on(warning: str) -> None:
+    """Log a warning of the engine, not into the file MUJOCO_LOG.TXT of the folder.
+
+    What a handler raises would end the process: MuJoCo cannot pass it on.
+    """
+    try:
+        logging.getLogger("mujoco").warning(warning)
+    except KeyboardInterrupt:
+        _thread.interrupt_main()
+    except BaseException:  # noqa: BLE001  there is nobody to tell
+        return
+
+
+mujoco.set_mju_user_warning(_pass_on)
 
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
@@ -108,7 +122,6 @@ class MujocoEngine:
         self._body_of: list[int] = m.geom_bodyid.tolist()
         self._tau, self._wrench = self._d.qfrc_applied, self._d.xfrc_applied
         self._qpos, self._qvel = self._d.qpos, self._d.qvel
-        self._pushed = False
         # Time of the state whose poses, and loads, were computed last.
         self._posed_at = self._loaded_at = NEVER
         self._loads: dict[int, tuple[float, float, float, float]] = {}
@@ -360,24 +373,23 @@ class MujocoEngine:
         wrench = self._wrench[self._body[link]]
         wrench[:3] += force
         wrench[3:] += np.cross(arm, force)
-        self._pushed = True
 
     def step(self) -> None:
         """Advance the physics by one period."""
         mujoco.mj_step(self._m, self._d)
         self._tau[:] = 0.0
-        if self._pushed:
-            self._wrench[:] = 0.0
-            self._pushed = False
+        self._wrench[:] = 0.0
 
     def native_step(self) -> NativeStep:
         """Return `mj_step` itself, without its binding to Python.
 
         The binding turns an error of the engine into an exception; without it an error
         ends the process. The one that `mj_step` knows is a full arena, of which a
-        robot that lies on the ground uses a fiftieth.
+        robot that lies on the ground uses a fiftieth; contacts that find no place in
+        it are dropped with a warning.
         """
         return NativeStep(
+            owners=(self._m, self._d),
             function=MJ_STEP,
             model=self._m._address,
             data=self._d._address,

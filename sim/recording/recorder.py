@@ -104,7 +104,8 @@ class LastSecond:
         """(rows,) time of each in s: of the k-th at k % rows."""
         self.rows = np.empty((rows, len(self._layout.columns)))
         """(rows, n_columns) likewise."""
-        self.n_pushed = 0
+        self.n_pushed = np.zeros(1, dtype=np.int64)
+        """(1,) rows so far."""
 
     def push_row(self, time_s: float, row: FloatArray) -> None:
         """Keep a row and forget the oldest.
@@ -113,10 +114,10 @@ class LastSecond:
             time_s: simulated time in s.
             row: (n_columns,) all channels side by side; it is copied.
         """
-        place = self.n_pushed % len(self.times)
+        place = self.n_pushed[0] % len(self.times)
         self.rows[place] = row
         self.times[place] = time_s
-        self.n_pushed += 1
+        self.n_pushed[0] += 1
 
     def newest(self, rows: int) -> FloatArray:
         """Return a copy of the newest rows, oldest first, (rows, n_columns).
@@ -124,10 +125,11 @@ class LastSecond:
         Raises:
             BadInput: so many were not pushed, or the ring is shorter.
         """
-        n_kept = min(self.n_pushed, len(self.times))
+        n_pushed = int(self.n_pushed[0])
+        n_kept = min(n_pushed, len(self.times))
         if not 0 <= rows <= n_kept:
             raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
-        places = np.arange(self.n_pushed - rows, self.n_pushed) % len(self.times)
+        places = np.arange(n_pushed - rows, n_pushed) % len(self.times)
         return np.asarray(self.rows[places])
 
     def save(self, folder: Path) -> Path:
@@ -136,8 +138,9 @@ class LastSecond:
         Raises:
             RecordingError: the file system refuses.
         """
-        n_kept = min(self.n_pushed, len(self.times))
-        order = np.arange(self.n_pushed - n_kept, self.n_pushed) % len(self.times)
+        n_pushed = int(self.n_pushed[0])
+        n_kept = min(n_pushed, len(self.times))
+        order = np.arange(n_pushed - n_kept, n_pushed) % len(self.times)
         path = folder / LAST_SECOND_FILE
         write_part(path, self._layout, self.times[order], self.rows[order])
         return path

@@ -122,6 +122,43 @@ def test_weighted_robots_are_those_that_fit(
     assert (found.robots_fixed < 6 * cfg.robots_each) == (screen is not None)
 
 
+def test_each_point_is_chosen_with_its_chance() -> None:
+    """Ten groups of points, each of 40 of the 400 that are drawn, to four errors.
+
+    Those of chance 1 are always there.
+    """
+    rng = np.random.default_rng(2)
+    log_fit = np.append(rng.normal(size=10_000), np.full(20, 9.0))
+    log_fit.sort()
+    chance = np.exp(np.minimum(sampling._log_scale(log_fit, 400) + log_fit, 0.0))
+    group = np.minimum(np.cumsum(chance) / 40.0, 9.0).astype(np.intp)
+    counts = np.zeros(len(chance))
+    for _ in range(500):
+        chosen = sampling._chosen(chance, 400, rng)
+        assert len(np.unique(chosen)) == 400
+        counts[chosen] += 1.0
+    assert (counts[-20:] == 500.0).all()
+    expected = 500.0 * np.bincount(group, chance)
+    error = np.sqrt(500.0 * np.bincount(group, chance * (1.0 - chance)))
+    assert (np.abs(np.bincount(group, counts) - expected) < 4.0 * error).all()
+
+
+@pytest.mark.parametrize("screen", [None, "mujoco"])
+@pytest.mark.usefixtures("smooth")
+def test_where_all_fall_nothing_is_predicted(
+    monkeypatch: pytest.MonkeyPatch, screen: EngineName | None
+) -> None:
+    def falls(
+        robot: Robot, x: FloatArray, controller: str, engine: str
+    ) -> FloatArray | None:
+        stands = engine == screen or (controller == "fixed" and screen is None)
+        return _smooth(robot, x, controller, engine) if stands else None
+
+    monkeypatch.setattr(sampling, "constants", falls)
+    with pytest.raises(BadInput, match=r"all \d+ robots fell"):
+        predict(replace(SMALL, screen=screen), lambda *_: None)
+
+
 def test_a_screen_that_says_the_same_weighs_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -171,7 +171,7 @@ def test_soles_bear_the_payload_too(nao: Robot) -> None:
         )
         forces = []
         for tick in range(1000):
-            body.run(tick, 1)
+            body.run(1)
             if tick >= 800:
                 forces.append(sum(c.force[2] for c in body.engine.contacts()))
         body.engine.close()

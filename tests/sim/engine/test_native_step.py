@@ -1,18 +1,25 @@
 """MuJoCo's compiled ticks are those that Python would make, one by one."""
 
+import signal
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numba.core.dispatcher import Dispatcher
+from numpy.testing import assert_allclose, assert_array_equal
 
 from models import Robot
-from sim.body import Body
+from sim.body import TOUCH_DOWN_S, Body
+from sim.engine import make_engine
 from sim.engine.interface import Engine
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, Truth
-from sim.servo import ServoCfg
+from sim.servo import ServoCfg, _run, servo_torques
 
 pytest.importorskip("mujoco")
 
+UP = np.array([0.0, 0.0, 0.0, 1.0])
 FORCE = np.array([15.0, -8.0, 4.0])
 TICKS = 60
 PUSHED = 20
@@ -34,9 +41,10 @@ def _push(engine: Engine) -> None:
 def test_compiled_ticks_are_those_of_python(nao: Robot) -> None:
     """Angles, velocities, torques, sums of squares, ring and loads, bit for bit."""
     compiled, written = _bent(nao), _bent(nao)
-    compiled.run(0, PUSHED)
+    assert compiled.run(PUSHED)
     _push(compiled.engine)
-    assert compiled.run(PUSHED, TICKS - PUSHED) == TICKS - PUSHED
+    assert compiled.run(TICKS - PUSHED)
+    assert compiled.clock[0] == TICKS
     servo, engine, q, v = written.servo, written.engine, written.q, written.v
     for tick in range(TICKS):
         if tick == PUSHED:
@@ -52,7 +60,7 @@ def test_compiled_ticks_are_those_of_python(nao: Robot) -> None:
         assert_array_equal(one, other)
     ring, kept = compiled.last_second, written.last_second
     assert_array_equal(ring.newest(TICKS), kept.newest(TICKS))
-    assert_array_equal(ring.times[: ring.n_pushed], kept.times[: kept.n_pushed])
+    assert_array_equal(ring.times[: ring.n_pushed[0]], kept.times[: kept.n_pushed[0]])
     for link in (nao.force_sensors[0].link, "torso"):
         for of_one, of_other in zip(
             (*compiled.engine.link_pose(link), *compiled.engine.normal_load(link)),
@@ -85,12 +93,65 @@ def test_it_is_all_the_same_how_many_ticks_are_asked_for(nao: Robot) -> None:
 def test_what_is_not_finite_stops_at_its_tick(nao: Robot) -> None:
     """It stands in the ring; the engine is not stepped any more."""
     body = _bent(nao)
-    pushed = body.last_second.n_pushed
-    assert body.run(0, 5) == 5
+    pushed = int(body.last_second.n_pushed[0])
+    assert body.run(5)
     body.engine.push("torso", np.full(3, np.nan), np.zeros(3))
-    assert body.run(5, 10) == 1
-    assert body.last_second.n_pushed == pushed + 7
+    assert not body.run(10)
+    assert body.clock[0] == 6
+    assert body.last_second.n_pushed[0] == pushed + 7
     assert np.isfinite(body.last_second.newest(2)[0]).all()
     assert not np.isfinite(body.last_second.newest(1)).all()
-    assert "at 0.006 s" in str(body.divergence(0.006))
-    assert body.run(6, 1) == 0
+    assert "at 0.006 s" in str(body.divergence())
+    assert not body.run(1)
+    assert body.clock[0] == 6
+
+
+def _stand_for_ever(sim: SimulatedRobot) -> None:
+    while True:
+        sim.step(20)
+
+
+def test_a_stop_leaves_the_clock_with_the_engine(nao: Robot) -> None:
+    """Though the signal comes while the compiled ticks run."""
+    sim = SimulatedRobot(nao, SimulationCfg(world=WorldCfg(engine="mujoco")), "Stand")
+    sim.step(20)
+    signals = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+    signals.start()
+    with pytest.raises(KeyboardInterrupt):
+        _stand_for_ever(sim)
+    state = vars(sim.engine)["_d"]  # whose clock began with the touch-down
+    assert sim.time_s + TOUCH_DOWN_S == pytest.approx(state.time, abs=1e-9)
+    times = sim.last_second.times
+    place = int(sim.last_second.n_pushed[0]) % len(times)
+    in_order = np.concatenate([times[place:], times[:place]])
+    in_order = in_order[-min(len(times), int(sim.last_second.n_pushed[0])) :]
+    assert_allclose(np.diff(in_order), sim.dt, atol=1e-9)
+    sim.close()
+
+
+def test_a_push_in_a_kept_state_acts_once(nao: Robot) -> None:
+    """In each course that goes on from there, by Python's step or the compiled one."""
+    engine = make_engine(nao, WorldCfg(engine="mujoco", gravity=0.0))
+    engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)
+    _push(engine)
+    kept = engine.save()
+    speeds = []
+    for _ in range(2):
+        engine.restore(kept)
+        for _ in range(4):
+            engine.step()
+            speeds.append(float(engine.link_twist("torso")[0][0]))
+    first, again = speeds[:4], speeds[4:]
+    assert first == again
+    assert first[0] > 0.0
+    assert_allclose(first, first[0], rtol=0.05)
+    engine.close()
+
+
+def test_no_kept_kernel_of_the_drive_calls_one_of_another_file() -> None:
+    """Numba looks at a kernel's own file alone to tell whether it is of today."""
+    for kernel in (_run, servo_torques):
+        own = Path(kernel.py_func.__code__.co_filename)
+        for value in kernel.py_func.__globals__.values():
+            if isinstance(value, Dispatcher):
+                assert Path(value.py_func.__code__.co_filename) == own

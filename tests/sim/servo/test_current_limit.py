@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 from controllers.interface.robot_interface import Command
 from models import BadInput, Robot, UnknownName
+from sim.body.stiffness import current_limits_of
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg
-from sim.servo import current_limits_of
 from tests.sim.conftest import Simulate
 
 JOINT = "HeadYaw"

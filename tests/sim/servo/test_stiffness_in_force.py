@@ -9,8 +9,9 @@ from numpy.testing import assert_array_equal
 from controllers.interface.robot_interface import Command
 from models import Robot, UnknownName, default_robot_folder, load_robot
 from models.values import FloatArray
+from sim.body.stiffness import StiffnessInForce
 from sim.robot import SimulationCfg
-from sim.servo import ServoCfg, StiffnessInForce
+from sim.servo import ServoCfg
 from sim.thermal.protection import make_protection
 from tests.sim.conftest import Simulate
 
