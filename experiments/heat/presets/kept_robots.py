@@ -14,10 +14,8 @@ and the simulation.
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 import numpy as np
 
@@ -34,9 +32,9 @@ _Key = tuple[str, str, tuple[float, ...]]
 
 
 class KeptRobots:
-    """Looks up what robots did, and notes it; without a file it only notes it.
+    """Looks up what robots did, and notes it; without a file for this run alone.
 
-    A context: the file is closed at its end.
+    `close` it at the end.
     """
 
     def __init__(self, path: Path | None, robot: Robot) -> None:
@@ -52,7 +50,6 @@ class KeptRobots:
         self._known: dict[_Key, FloatArray | None] = {}
         self._version: dict[EngineName, str] = {}
         self._file: IO[str] | None = None
-        self._ends = ExitStack()
         self._path = path
         if path is None:
             return
@@ -63,7 +60,7 @@ class KeptRobots:
         if text:
             self._read(path, whole or text, setting)
         with told_if_not_written(path):
-            self._file = self._ends.enter_context(path.open("a", encoding="utf-8"))
+            self._file = path.open("a", encoding="utf-8")
             if text:
                 self._file.truncate(len(whole.encode()))
             else:
@@ -128,16 +125,10 @@ class KeptRobots:
                     self._file.flush()
         return self._known[key]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ends.close()
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 def _text(path: Path) -> str:

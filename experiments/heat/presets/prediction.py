@@ -42,7 +42,7 @@ FEWEST_TRAINING = 40
 """Standing robots for the surrogate."""
 
 MOST_ROBOTS = 10_000
-"""Of a round: a tenth of the points that they are drawn from."""
+"""Of a round: a hundredth of the points that they are drawn from."""
 
 Assumption = Literal["equal", "free"]
 ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)

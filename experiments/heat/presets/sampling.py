@@ -40,6 +40,7 @@ The column *with* enters nowhere; it is only compared with.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -82,12 +83,15 @@ from sim.robot import SimulationCfg
 FloatArray = NDArray[np.float64]
 OnRobot = Callable[[int, int, str], None]
 """Told how many runs are done, of how many, and which kind."""
+Simulated = Callable[[FloatArray, str, EngineName, int, int], FloatArray]
+"""Returns c(x) (n, 4) of misalignments (n, 5), under a controller, on an engine; told
+how many robots were done before, of how many. NaN where one fell."""
 
 MISALIGNMENT_SPREAD_DEG = 1.0
 """Standard deviation of each opposed misalignment, as in the cost of the search."""
 POOL = 1_000_000
-"""Points of the prior from which proposals are drawn: of a tenth of them, every point
-that fits well would be drawn, and too few are."""
+"""Points of the prior from which proposals are drawn: of a tenth of them all that fit
+best are drawn, and for the rest of a round others that fit less."""
 STARTS_A_ROBOT = 200
 """Drawn for each robot, to turn weights into samples of outcomes."""
 ENGINE_SPREAD = np.array([14.0, 11.0, 3.0, 5.0])
@@ -209,7 +213,7 @@ def predict(
     robot = document_robot()
     for engine in (cfg.engine, cfg.screen or cfg.engine):
         engine_version(engine)  # none is found to be missing after an hour
-    with KeptRobots(keep, robot) as kept:
+    with closing(KeptRobots(keep, robot)) as kept:
         repeats = [
             _predict_once(cfg, seed, robot, kept, on_robot)
             for seed in range(cfg.seed, cfg.seed + cfg.repeats)
@@ -244,19 +248,7 @@ def _predict_once(
         fell[name] = fell.get(name, 0) + int(np.isnan(found[:, 0]).sum())
         return found
 
-    first, total = cfg.screen or cfg.engine, cfg.robots_each
-    x = MISALIGNMENT_SPREAD_DEG * rng.standard_normal((cfg.training, len(LEG_JOINTS)))
-    without = simulated(x, "fixed", first, 0, total)
-    proposals: list[Proposal] = []
-    for _ in range(cfg.rounds):
-        proposal, drawn = propose(starts, x, without, cfg.robots, rng)
-        proposals.append(proposal)
-        more = simulated(drawn, "fixed", first, len(x), total)
-        x, without = np.vstack([x, drawn]), np.vstack([without, more])
-    log_counts = [np.full(len(x), np.log(cfg.training))]
-    log_counts += [proposal.log_count(x) for proposal in proposals]
-    log_share = -logsumexp(log_counts, axis=0)
-
+    x, without, log_share = _proposed(cfg, starts, simulated, rng)
     if cfg.screen is not None:
         near = log_share + starts.log_fit(without, ENGINE_SPREAD)
         kept, log_chance = _thinned(near, rng)
@@ -282,6 +274,32 @@ def _predict_once(
         robots_fixed=robots_fixed,
         fell=fell,
     )
+
+
+def _proposed(
+    cfg: PredictionCfg,
+    starts: StartModel,
+    simulated: Simulated,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Propose robots round by round, and simulate each under `fixed`.
+
+    Returns:
+        Misalignments (n, 5) in degrees, targets at starts of 0 °C (n, 4), NaN where one
+        fell, and log 1 / (n_0 + N Σ_r π_r) of each, (n,).
+    """
+    engine, total = cfg.screen or cfg.engine, cfg.robots_each
+    x = MISALIGNMENT_SPREAD_DEG * rng.standard_normal((cfg.training, len(LEG_JOINTS)))
+    without = simulated(x, "fixed", engine, 0, total)
+    proposals: list[Proposal] = []
+    for _ in range(cfg.rounds):
+        proposal, drawn = propose(starts, x, without, cfg.robots, rng)
+        proposals.append(proposal)
+        more = simulated(drawn, "fixed", engine, len(x), total)
+        x, without = np.vstack([x, drawn]), np.vstack([without, more])
+    log_counts = [np.full(len(x), np.log(cfg.training))]
+    log_counts += [proposal.log_count(x) for proposal in proposals]
+    return x, without, -logsumexp(log_counts, axis=0)
 
 
 def _thinned(

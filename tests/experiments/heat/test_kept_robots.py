@@ -1,6 +1,7 @@
 """Robots kept in a file: a stopped prediction goes on, and nothing else gets in."""
 
 import json
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
     keep, x = tmp_path / "robots.jsonl", np.array([0.1, 0.2, 1.0 / 3.0, 0.4, 0.5])
     for said in (1.0, 2.0):  # the second time from the file
         simulate = partial(np.full, 4, said)
-        with KeptRobots(keep, ROBOT) as robots:
+        with closing(KeptRobots(keep, ROBOT)) as robots:
             for controller in ("fixed", "smart"):
                 found = robots.constants(x, controller, ENGINE, simulate)
                 assert found is not None
@@ -124,8 +125,7 @@ def test_another_file_is_refused_and_stays(
 
 def test_robots_of_another_kind_are_refused(tmp_path: Path) -> None:
     keep = tmp_path / "robots.jsonl"
-    with KeptRobots(keep, ROBOT):
-        pass
+    KeptRobots(keep, ROBOT).close()
     head = json.loads(keep.read_text())
     assert head["format"] == 1
     with pytest.raises(BadInput, match="with other data of the robot"):

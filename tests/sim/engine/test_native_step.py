@@ -130,7 +130,7 @@ def test_a_stop_leaves_the_clock_with_the_engine(nao: Robot) -> None:
 
 
 def test_a_push_in_a_kept_state_acts_once(nao: Robot) -> None:
-    """In each course that goes on from there, by Python's step or the compiled one."""
+    """In each course that goes on from there."""
     engine = make_engine(nao, WorldCfg(engine="mujoco", gravity=0.0))
     engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)
     _push(engine)
