@@ -28,6 +28,8 @@ from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
+_Push = tuple[int, list[float], list[float]]
+"""Index of the link, force in N and where it acts in m, both in the world."""
 
 
 def _force(row: Sequence[Any]) -> FloatArray:
@@ -71,6 +73,9 @@ class BulletEngine:
             lay(self._client, one, cfg.slope_deg): one.name for one in cfg.obstacles
         }
         self._n = len(robot.joints)
+        # PyBullet's own state has no pushes, and one that waits outlives a restore.
+        self._pushes: list[_Push] = []
+        self._kept_pushes: dict[int, list[_Push]] = {}
         # Half the time that numpy takes to look at the types of as many floats.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
 
@@ -120,6 +125,7 @@ class BulletEngine:
             base_quaternion: (4,) orientation of the base link, x y z w.
         """
         c = self._client
+        self._pushes.clear()
         for index, angle in zip(self._indices, q, strict=True):
             p.resetJointState(self._body, index, float(angle), 0.0, physicsClientId=c)
         position, quaternion = p.multiplyTransforms(
@@ -351,17 +357,16 @@ class BulletEngine:
 
     def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
         """Push a link with a force (N) at a world position (m) in the next step."""
-        p.applyExternalForce(
-            self._body,
-            self._link_index[link],
-            list(force),
-            list(position),
-            p.WORLD_FRAME,
-            physicsClientId=self._client,
-        )
+        self._pushes.append((self._link_index[link], list(force), list(position)))
 
     def step(self) -> None:
         """Advance the physics by one period."""
+        if self._pushes:
+            for push in self._pushes:
+                p.applyExternalForce(
+                    self._body, *push, p.WORLD_FRAME, physicsClientId=self._client
+                )
+            self._pushes.clear()
         p.stepSimulation(self._client)
 
     def native_step(self) -> None:
@@ -384,15 +389,18 @@ class BulletEngine:
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""
         number: int = p.saveState(physicsClientId=self._client)
+        self._kept_pushes[number] = self._pushes.copy()
         return number
 
     def restore(self, number: int) -> None:
         """Return to a kept state."""
         p.restoreState(stateId=number, physicsClientId=self._client)
+        self._pushes[:] = self._kept_pushes[number]
 
     def forget(self, number: int) -> None:
         """Release a kept state."""
         p.removeState(number, physicsClientId=self._client)
+        del self._kept_pushes[number]
 
     def close(self) -> None:
         """Disconnect; may be called twice."""

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from models import BadInput, Robot, UnknownName
+from models.values import EngineName
+from sim.engine import make_engine
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
+
+UP = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def stand(robot: Robot, world: WorldCfg | None = None) -> SimulatedRobot:
@@ -91,6 +95,42 @@ def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
         np.testing.assert_allclose(momentum() - before, force * 0.1, atol=0.02)
     finally:
         sim.close()
+
+
+@pytest.mark.parametrize("name", ["pybullet", "mujoco"])
+def test_a_push_that_waits_is_part_of_a_kept_state(
+    nao: Robot, name: EngineName
+) -> None:
+    """It acts once in each course that goes on from there; a later one in none."""
+    engine = make_engine(nao, WorldCfg(engine=name, gravity=0.0))
+    try:
+        engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)
+
+        def speeds() -> list[float]:
+            found = []
+            for _ in range(4):
+                engine.step()
+                found.append(float(engine.link_twist("torso")[0][0]))
+            return found
+
+        def push() -> None:
+            engine.push("torso", np.array([15.0, 0.0, 0.0]), engine.link_com("torso"))
+
+        calm = engine.save()
+        push()
+        pushed = engine.save()
+        first = speeds()
+        for _ in range(2):
+            push()
+            engine.restore(pushed)
+            assert speeds() == first
+        np.testing.assert_allclose(first, first[0], rtol=0.05)
+        assert first[0] > 0.0
+        push()
+        engine.restore(calm)
+        assert speeds() == [0.0] * 4
+    finally:
+        engine.close()
 
 
 @pytest.mark.slow

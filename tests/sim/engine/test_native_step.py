@@ -2,20 +2,17 @@
 
 import signal
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 from numpy.testing import assert_allclose, assert_array_equal
 
 from models import Robot
 from sim.body import TOUCH_DOWN_S, Body
-from sim.engine import make_engine
 from sim.engine.interface import Engine
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, Truth
-from sim.servo import ServoCfg, _run, servo_torques
+from sim.servo import ServoCfg
 
 pytest.importorskip("mujoco")
 
@@ -127,31 +124,3 @@ def test_a_stop_leaves_the_clock_with_the_engine(nao: Robot) -> None:
     in_order = in_order[-min(len(times), int(sim.last_second.n_pushed[0])) :]
     assert_allclose(np.diff(in_order), sim.dt, atol=1e-9)
     sim.close()
-
-
-def test_a_push_in_a_kept_state_acts_once(nao: Robot) -> None:
-    """In each course that goes on from there."""
-    engine = make_engine(nao, WorldCfg(engine="mujoco", gravity=0.0))
-    engine.place(nao.posture("Stand").angles, np.array([0.0, 0.0, 2.0]), UP)
-    _push(engine)
-    kept = engine.save()
-    speeds = []
-    for _ in range(2):
-        engine.restore(kept)
-        for _ in range(4):
-            engine.step()
-            speeds.append(float(engine.link_twist("torso")[0][0]))
-    first, again = speeds[:4], speeds[4:]
-    assert first == again
-    assert first[0] > 0.0
-    assert_allclose(first, first[0], rtol=0.05)
-    engine.close()
-
-
-def test_no_kept_kernel_of_the_drive_calls_one_of_another_file() -> None:
-    """Numba looks at a kernel's own file alone to tell whether it is of today."""
-    for kernel in (_run, servo_torques):
-        own = Path(kernel.py_func.__code__.co_filename)
-        for value in kernel.py_func.__globals__.values():
-            if isinstance(value, Dispatcher):
-                assert Path(value.py_func.__code__.co_filename) == own
