@@ -68,7 +68,6 @@ def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> Flo
     return normals
 
 
-@numba.njit(cache=True)
 def sole_axes(normals: FloatArray) -> FloatArray:
     """Return (n, 3, 3): two tangents of each sole and its normal, as rows.
 

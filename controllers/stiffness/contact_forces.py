@@ -39,7 +39,7 @@ from scipy.optimize import nnls
 
 from controllers.interface.checked import Checked
 from controllers.stiffness.flags import StiffnessFlag
-from controllers.stiffness.kernels import BoolArray, IndexArray, solve_three
+from controllers.stiffness.kernels import BoolArray, IndexArray
 from models.values import FloatArray, Positive
 
 _NO_CONTACT = int(StiffnessFlag.NO_CONTACT)
@@ -160,6 +160,39 @@ def _solve_unbounded(
     Y = np.empty(n)
     for k in range(n):
         Y[k] = (A[0, k] * z[0] + A[1, k] * z[1] + A[2, k] * z[2]) / R[k]
+    return Y
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_three(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return Y with A Y = B, (3,), by elimination with row exchanges.
+
+    Args:
+        A: (3, 3), not singular.
+        B: (3,).
+    """
+    M = np.empty((3, 4))
+    for i in range(3):
+        for j in range(3):
+            M[i, j] = A[i, j]
+        M[i, 3] = B[i]
+    for k in range(3):
+        pivot = k
+        for i in range(k + 1, 3):
+            if abs(M[i, k]) > abs(M[pivot, k]):
+                pivot = i
+        for j in range(k, 4):
+            M[k, j], M[pivot, j] = M[pivot, j], M[k, j]
+        for i in range(k + 1, 3):
+            factor = M[i, k] / M[k, k]
+            for j in range(k + 1, 4):
+                M[i, j] -= factor * M[k, j]
+    Y = np.empty(3)
+    for i in range(2, -1, -1):
+        left = M[i, 3]
+        for j in range(i + 1, 3):
+            left -= M[i, j] * Y[j]
+        Y[i] = left / M[i, i]
     return Y
 
 

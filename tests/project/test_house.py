@@ -2,7 +2,9 @@
 
 Read from the source: a folder has at most twelve entries, no module imports itself by
 way of others (imports for types and inside functions count), and of the entries of
-a folder, files and folders alike, none lies both above and below another.
+a folder, files and folders alike, none lies both above and below another. No compiled
+kernel calls one of another module: to tell whether a kept one is of today, numba looks
+at its own file alone.
 """
 
 import ast
@@ -119,6 +121,32 @@ def folders() -> list[str]:
         for floor in FLOORS
         for path in (ROOT / floor).rglob("__init__.py")
     )
+
+
+@cache
+def kernels() -> dict[str, dict[str, ast.FunctionDef]]:
+    """Return the functions of each module that numba compiles and keeps."""
+    return {
+        module: {
+            node.name: node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef)
+            if any("njit(cache=True" in ast.unparse(d) for d in node.decorator_list)
+        }
+        for module, tree in trees().items()
+    }
+
+
+@pytest.mark.parametrize("module", [name for name, own in kernels().items() if own])
+def test_a_kept_kernel_calls_none_of_another_module(module: str) -> None:
+    foreign = {
+        name
+        for source, name in named(module)
+        if name in kernels().get(home(source, name), {})
+    }
+    for name, kernel in kernels()[module].items():
+        used = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
+        assert not used & foreign, f"{module}.{name}: move {used & foreign} beside it"
 
 
 @pytest.mark.parametrize("folder", folders())

@@ -14,9 +14,9 @@ from controllers.stiffness.contact_forces import (
     balance,
     build_contact_problem,
     solve_contact_problem,
+    solve_three,
 )
-from controllers.stiffness.ground_plane import fit_sole_plane
-from controllers.stiffness.kernels import least_direction, solve_three
+from controllers.stiffness.ground_plane import fit_sole_plane, least_direction
 from models import Robot
 
 ROOT = Path(__file__).resolve().parents[3]
