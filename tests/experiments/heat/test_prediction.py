@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from experiments.heat.presets import sampling
+from experiments.heat.presets import kept_robots, sampling
 from experiments.heat.presets.prediction import (
     Band,
     PredictionCfg,
@@ -58,6 +58,8 @@ def _smooth(
 @pytest.fixture
 def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "constants", _smooth)
+    for module in (sampling, kept_robots):  # a formula needs no engine
+        monkeypatch.setattr(module, "engine_version", str)
     monkeypatch.setattr(sampling, "POOL", 5000)
 
 
