@@ -53,7 +53,7 @@ def bench_command(
     json_file: JsonOption = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="PART", help="Only heat, scenario or live."),
+        typer.Option(metavar="PART", help="Only heat, scenario, live or engines."),
     ] = None,
     controllers: Annotated[
         str | None, controllers_option("smart, smart-full, minheat; their steps")
