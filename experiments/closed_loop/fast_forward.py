@@ -15,10 +15,10 @@ The bound is on heat, not on torque: a motor whose mean square changes by less t
 `bound` N²m² a block would end, if all of it were wrong, off by bound · 14 K after
 15 minutes (NAO's pitch joints). It bounds three blocks, not a drift over many: measured
 against `--full`, 15 minutes of preset `document`, the joint that is furthest off ends
-0.001 K from it with `fixed` and 0.07 K with `smart`, in 9 and 10 s of physics; with
-jumps of 60 s throughout it is 0.001 and 0.20 K, in 20 and 33 s. On two robots with
-errors of up to 2° at every leg joint, on slopes of up to 2°, it is 0.001 K with `fixed`
-and 0.12 K with `smart`, and the joule loss of the legs is 0.4 % off at most.
+0.0004 K from it with `fixed` and 0.23 K with `smart`, in 9 and 32 s of physics. On two
+robots with errors of up to 2° at every leg joint, on slopes of up to 2°, it is 0.001 K
+with `fixed` and 0.12 K with `smart`, and the joule loss of the legs is 0.4 % off at
+most.
 
 Stuck gears let the torques under `minheat` go on creeping for minutes, by a fraction of
 a per cent in ten seconds. So the sum of all motors is held to a trend while set-points
