@@ -112,6 +112,14 @@ def start_temperatures(
     return temperatures
 
 
+def _check_force(link: str, force: FloatArray) -> None:
+    if np.shape(force) != (3,) or not np.isfinite(force).all():
+        raise BadInput(
+            f"a push of {link} is {force} N; give three finite numbers: x, y, z in the "
+            "world."
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Truth:
     """The engine's state: for tests and reports, never for controllers."""
@@ -404,12 +412,22 @@ class SimulatedRobot:
         self._take_temperature()
 
     def push(self, link: str, force: FloatArray) -> None:
-        """Push the origin of a link with a force in N (world) during the next tick."""
+        """Push the origin of a link with a force in N (world) during the next tick.
+
+        Raises:
+            BadInput: the force is not three finite numbers.
+        """
+        _check_force(link, force)
         position, _ = self.engine.link_pose(link)
         self.engine.push(link, force, position)
 
     def push_com(self, link: str, force: FloatArray) -> None:
-        """Push a link at its centre of mass with a force in N (world) for a tick."""
+        """Push a link at its centre of mass with a force in N (world) for a tick.
+
+        Raises:
+            BadInput: the force is not three finite numbers.
+        """
+        _check_force(link, force)
         self.engine.push(link, force, self.engine.link_com(link))
 
     def set_temperature(self, motor: str, degc: float) -> None:

@@ -361,12 +361,11 @@ class BulletEngine:
 
     def step(self) -> None:
         """Advance the physics by one period."""
-        if self._pushes:
-            for push in self._pushes:
-                p.applyExternalForce(
-                    self._body, *push, p.WORLD_FRAME, physicsClientId=self._client
-                )
-            self._pushes.clear()
+        while self._pushes:
+            push = self._pushes.pop(0)
+            p.applyExternalForce(
+                self._body, *push, p.WORLD_FRAME, physicsClientId=self._client
+            )
         p.stepSimulation(self._client)
 
     def native_step(self) -> None:

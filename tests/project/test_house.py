@@ -131,7 +131,7 @@ def kernels() -> dict[str, dict[str, ast.FunctionDef]]:
             node.name: node
             for node in tree.body
             if isinstance(node, ast.FunctionDef)
-            if any("njit(cache=True" in ast.unparse(d) for d in node.decorator_list)
+            if any("cache=True" in ast.unparse(d) for d in node.decorator_list)
         }
         for module, tree in trees().items()
     }
