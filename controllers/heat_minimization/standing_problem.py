@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from controllers.stiffness.contact_forces import plane_axes
+from controllers.stiffness.contact_forces import plane_axes, sole_axes
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
 from controllers.stiffness.kernels import IndexArray
@@ -66,19 +66,6 @@ def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> Flo
         if normal is not None:
             normals[of_foot] = normal
     return normals
-
-
-def sole_axes(normals: FloatArray) -> FloatArray:
-    """Return (n, 3, 3): two tangents of each sole and its normal, as rows.
-
-    Args:
-        normals: (n, 3) unit vectors in the base frame.
-    """
-    axes = np.empty((len(normals), 3, 3))
-    for k in range(len(normals)):
-        axes[k, :2] = plane_axes(normals[k])
-        axes[k, 2] = normals[k]
-    return axes
 
 
 FRICTION = 0.5

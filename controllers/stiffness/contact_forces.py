@@ -74,6 +74,20 @@ def plane_axes(up: FloatArray) -> FloatArray:
 
 
 @numba.njit(cache=True, error_model="numpy")
+def sole_axes(normals: FloatArray) -> FloatArray:
+    """Return (n, 3, 3): two tangents of each sole and its normal, as rows.
+
+    Args:
+        normals: (n, 3) unit vectors in the base frame.
+    """
+    axes = np.empty((len(normals), 3, 3))
+    for k in range(len(normals)):
+        axes[k, :2] = plane_axes(normals[k])
+        axes[k, 2] = normals[k]
+    return axes
+
+
+@numba.njit(cache=True, error_model="numpy")
 def balance_equation(
     points: FloatArray,
     com: FloatArray,

@@ -32,10 +32,10 @@ from controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
-    sole_axes,
     sole_normals,
     sole_points,
 )
+from controllers.stiffness.contact_forces import sole_axes
 from controllers.stiffness.dynamics import Dynamics
 from experiments.heat.xray.standing import Standing
 from experiments.heat.xray.standing_model import (

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.standing_problem import sole_axes, sole_normals
+from controllers.heat_minimization.standing_problem import sole_normals
+from controllers.stiffness.contact_forces import sole_axes
 from experiments.heat.xray.drawing import headline
 from experiments.heat.xray.losses import LegAccount, settled_effort
 from experiments.heat.xray.standing import Standing
