@@ -48,12 +48,19 @@ class UnknownName(BadInput):
 
 
 class RobotDataError(BadInput):
-    """A file of a robot folder is wrong; the message begins with `file:line`."""
+    """A file of ours is wrong; the message begins with `file:line`.
 
-    def __init__(self, path: Path, line: int | None, problem: str) -> None:
-        """Put the place before the problem."""
+    A syntax error also has its column: `file:line:column`.
+    """
+
+    def __init__(
+        self, path: Path, line: int | None, problem: str, column: int | None = None
+    ) -> None:
+        """Put the place before the problem; lines and columns count from 1."""
         self.path = path
         self.line = line
+        self.column = column
         self.problem = problem
-        place = f"{path}:{line}" if line is not None else f"{path}"
+        numbers = [str(number) for number in (line, column) if number is not None]
+        place = ":".join([str(path), *numbers])
         super().__init__(f"{place}: {problem}")

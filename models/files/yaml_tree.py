@@ -18,6 +18,7 @@ from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 
 from models.errors import RobotDataError
 from models.files.tables import read_text_of
@@ -85,6 +86,7 @@ def tree_of(text: str, path: Path) -> Any:
     """
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
+    yaml.Scanner = _Scanner
     yaml.max_depth = DEEPEST
     yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be moved
     try:
@@ -92,7 +94,9 @@ def tree_of(text: str, path: Path) -> Any:
     except _Refused as error:
         raise RobotDataError(path, error.line, error.problem) from None
     except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
+        line = column = None
+        if (mark := error.problem_mark) is not None:
+            line, column = mark.line + 1, mark.column + 1
         problem = str(error.problem).strip().splitlines()[0]
         if "another document" in problem:
             problem = "the file holds two documents; keep one, without a line of ---"
@@ -100,10 +104,12 @@ def tree_of(text: str, path: Path) -> Any:
             problem = TOO_DEEP
         elif "duplicate key" not in problem:
             problem = f"is no YAML: {problem}; mend this line, or what is before it"
-        raise RobotDataError(path, line, f"{problem}.") from error
+        raise RobotDataError(path, line, f"{problem}.", column) from error
     except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise RobotDataError(path, line, f"is no text: {error.reason}.") from error
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        problem = f"is no text: {error.reason}."
+        raise RobotDataError(path, line, problem, column) from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
 
@@ -128,6 +134,37 @@ class _Refused(Exception):  # never leaves this module
         self.line: int = node.start_mark.line + 1
         self.problem = problem
         super().__init__(problem)
+
+
+class _Scanner(RoundTripScanner):
+    """Names the place where ruamel's own scanner lets an error of Python through."""
+
+    def scan_flow_scalar_non_spaces(self, double: Any, start_mark: Any) -> Any:
+        """Return a piece of a text in quotes.
+
+        Raises:
+            ScannerError: an escape names no character.
+        """
+        try:
+            return super().scan_flow_scalar_non_spaces(double, start_mark)
+        except (ValueError, OverflowError):  # of chr()
+            said = (
+                f"\\U{self.reader.prefix(8)} is beyond the last character, \\U0010FFFF"
+            )
+            mark = self.reader.get_mark()
+            raise ScannerError(None, None, said, mark) from None
+
+    def scan_yaml_directive_number(self, start_mark: Any) -> Any:
+        """Return a number of the line %YAML.
+
+        Raises:
+            ScannerError: it has thousands of digits.
+        """
+        try:
+            return super().scan_yaml_directive_number(start_mark)
+        except ValueError:  # of int()
+            said = "the version of %YAML is no version"
+            raise ScannerError(None, None, said, start_mark) from None
 
 
 class _Constructor(RoundTripConstructor):
@@ -201,6 +238,7 @@ class _Look:
     def scalar(self, node: Any) -> None:
         """Refuse a value that is not what its tag says, or that no machine holds."""
         tag, text = node.tag, node.value
+        _check_characters(node)
         read_as = str(self.resolver.resolve(ScalarNode, text, (True, False)))
         if tag != _TEXT and read_as not in {tag, {_REAL: _WHOLE}.get(tag)}:
             raise _Refused(node, f"{_shortened(text)!r} is not {_KINDS[tag]}.")
@@ -211,6 +249,13 @@ class _Look:
         if tag == _WHOLE and not _is_small(text):
             problem = f"{_shortened(text)} is a whole number of {len(text)} digits"
             raise _Refused(node, f"{problem}; give one below {float(LARGEST):.2g}.")
+
+
+def _check_characters(node: Any) -> None:
+    """Refuse half of a surrogate pair, of which an escape makes one."""
+    for half in (one for one in node.value if "\ud800" <= one <= "\udfff"):
+        problem = f"\\u{ord(half):04X} is half a character"
+        raise _Refused(node, f"{problem}; write the whole one, or its \\U escape.")
 
 
 def _check_key(key: Any) -> None:

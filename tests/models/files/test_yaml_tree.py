@@ -75,6 +75,10 @@ ODD = [
     ("b: !mine abc", "tag '!mine' is unknown"),
     ("b: &b [*b]", "&b stands for itself"),
     ("b: &b {<<: *b}", "&b stands for itself"),
+    (r'b: "\UFFFFFFFF"', r"\UFFFFFFFF is beyond the last character, \U0010FFFF"),
+    (r'b: "\U00110000"', r"\U00110000 is beyond the last character"),
+    (r'b: "\uD800"', r"\uD800 is half a character"),
+    (r'"\uDFFF": 1', r"\uDFFF is half a character"),
     (bomb(9).replace("\n", " \n"), "aliases stand for over 10000 more values"),
 ]
 
@@ -93,8 +97,20 @@ def test_what_yaml_makes_of_it_is_refused_at_its_line(
 
 def test_the_line_is_that_of_the_value() -> None:
     for text, _ in ODD[:-1]:
-        with pytest.raises(BadInput, match=r"^here.yaml:3: "):
+        with pytest.raises(BadInput, match=r"^here.yaml:3(:\d+)?: "):
             tree_of(f"a: 1\n\n{text}\n", HERE)
+
+
+def test_a_syntax_error_has_line_and_column() -> None:
+    for text, place in [
+        ("a: 1\nb: [1, 2]]\n", "2:10"),
+        ('a: 1\nb: "\\x0"\n', "2:7"),
+        ('a: 1\nb: "ab\\UFFFFFFFF"\n', "2:9"),
+        ("a: 1\nbc: \0\n", "2:5"),
+        ("%YAML 1." + "9" * 5000 + "\n---\na: 1\n", "1:9"),
+    ]:
+        with pytest.raises(BadInput, match=rf"^here.yaml:{place}: is no "):
+            tree_of(text, HERE)
 
 
 def test_aliases_may_repeat_but_not_without_bound() -> None:
@@ -147,6 +163,7 @@ TOKENS = st.sampled_from(
     [
         *("&a ", "*a", "!!int ", "!!bool ", "!!map ", "!x ", "<<: ", "? ", ": ", "- "),
         *("[", "]", "{", "}", ", ", "\n", "\n  ", "a", "null", "2020-01-01", "1_0"),
+        *('"\\U', "FFFFFFFF", '"\\u', "D800", "\\x", "%YAML 1." + "9" * 5000, "\0"),
         *("0x", "-", "_", "9" * 30, "1e999", '"', "'", "|\n", "#", "%YAML 1.1\n", "="),
     ]
 )

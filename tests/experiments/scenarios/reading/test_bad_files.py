@@ -372,7 +372,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("name: [", "1: is no YAML: expected the node content"),
+        ("name: [", "1:8: is no YAML: expected the node content"),
         ("name: a\nabout: \xff\n", "2: is no text in UTF-8: it holds the byte 0xff"),
         ("name: a\nname: b\n", 'found duplicate key "name"'),
         ("- 1\n", "the file is [1]"),
@@ -380,7 +380,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: a\nexpect: &a [*a]\n", "2: &a stands for itself: an alias"),
         ("", "key 'name' is missing"),
         ("name: a\nabout: b\nduration_s: 0\n", "greater than 0"),
-        ("name: a\nabout: \0\n", "2: is no text"),
+        ("name: a\nabout: \0\n", "2:8: is no text"),
         ("name: a\n---\nname: b\n", "holds two documents; keep one"),
         ("name: a\nabout: b\nduration_s: soon\n", "is 'soon': give a number"),
         ("name: a\nabout: b\nduration_s: 1\nworld: 3\n", "give keys with values"),
