@@ -164,7 +164,7 @@ class _Scanner(RoundTripScanner):
             return super().scan_yaml_directive_number(start_mark)
         except ValueError:  # of int()
             said = "the version of %YAML is no version"
-            raise ScannerError(None, None, said, start_mark) from None
+            raise ScannerError(None, None, said, self.reader.get_mark()) from None
 
 
 class _Constructor(RoundTripConstructor):
