@@ -26,6 +26,7 @@ from experiments.common.options import (
     write_json,
 )
 from experiments.common.signals import INTERRUPTED, heed_interrupts, was_interrupted
+from experiments.common.streams import prepare_standard_streams
 from experiments.heat.commands import (
     hand_guiding_command,
     heat_command,
@@ -162,6 +163,7 @@ def _testbed(
 
 def main() -> None:
     """Run the command line; every error of ours becomes one message."""
+    prepare_standard_streams()
     heed_interrupts()
     try:
         app()

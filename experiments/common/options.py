@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from experiments.common.robot_setting import Asked, marked
+from experiments.common.streams import print_data
 from models import BadInput
 from models.files import check_writable, write_secret, write_text
 from models.values import number_of
@@ -246,7 +247,7 @@ def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -
         NotWritten: the file cannot be written to its end.
     """
     if json_file == STDOUT:
-        print(text, flush=True)
+        print_data(text)
     elif json_file is not None:
         write = write_secret if holds_token else write_text
         write(Path(json_file), text + "\n")

@@ -1,0 +1,41 @@
+"""Standard streams that any shell may hand a command: closed, or in ASCII alone."""
+
+import io
+import os
+import sys
+
+
+def prepare_standard_streams() -> None:
+    """Make stdin, stdout and stderr usable, whatever the shell made of them.
+
+    A closed one (`>&-`) leads to the null device, also for child processes: else the
+    next file that is opened gets its number, and what a library prints lands there.
+    What the encoding of an open one lacks, such as "°" in ASCII, becomes "?".
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # the least free number is this one
+            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(number, True)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = _null_writer(1)
+    if sys.stderr is None:
+        sys.stderr = _null_writer(2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def print_data(text: str) -> None:
+    """Print data for programs to stdout: in UTF-8, as JSON is, whatever the locale."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    print(text, flush=True)
+
+
+def _null_writer(number: int) -> io.TextIOWrapper:
+    return open(number, "w", encoding="utf-8", closefd=False)
