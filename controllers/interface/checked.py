@@ -86,7 +86,8 @@ def check_value(name: str, value: object, hint: Any) -> None:
     accepted, number = _interval(hint), as_number(value)
     if number is None or number not in accepted:
         unit = next((_UNITS[end] for end in _UNITS if name.endswith(end)), "")
-        said = short(value) if number is None else f"{number}{unit}"
+        shown = value if type(value) is int else number
+        said = short(value) if number is None else f"{shown}{unit}"
         raise BadInput(f"{title} = {said}; give {accepted}.")
 
 

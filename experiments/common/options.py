@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from controllers.interface.checked import check_value
+from experiments.common.ranges import range_of
 from experiments.common.robot_setting import Asked, marked
 from experiments.common.streams import print_data
 from models import BadInput
@@ -25,16 +27,17 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 class PlainNumbers(TyperCommand):
-    """A command whose number options take no underscores, as Python's numbers do.
+    """A command whose number options are plain and within their ranges.
 
-    `--minutes 1_5` would be 15 minutes, and nobody would be told.
+    Python would read `--minutes 1_5` as 15 minutes without a word.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse such a number, then do what any command does.
+        """Refuse numbers with underscores, then parse, then check the ranges.
 
         Raises:
-            BadParameter: one of them.
+            BadParameter: a number has an underscore.
+            BadInput: a number is out of its range.
         """
         given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         params: list[Any] = self.get_params(ctx)
@@ -44,7 +47,14 @@ class PlainNumbers(TyperCommand):
                 if _is_number(param) and isinstance(text, str) and "_" in text:
                     said = f"{text!r} has an underscore; write the number without it."
                     raise typer.BadParameter(said, ctx=ctx, param=param)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        command = _command_of(ctx)
+        for param in filter(_is_number, params):
+            value = ctx.params[param.name]
+            if value is not None:
+                option = param.opts[0]
+                check_value(option, value, range_of(command, option))
+        return rest
 
 
 class WholeHelp(TyperGroup):
@@ -75,6 +85,13 @@ class Commands(typer.Typer):
     ) -> Callable[[FunctionT], FunctionT]:
         """Return what registers a function, as typer's own does."""
         return super().command(name, **{"cls": PlainNumbers, **settings})
+
+
+def _command_of(ctx: Any) -> str:
+    """Return the names of a command and its groups, without the program's."""
+    if ctx.parent is None:
+        return ""
+    return f"{_command_of(ctx.parent)} {ctx.info_name}".strip()
 
 
 def _is_number(param: Any) -> bool:

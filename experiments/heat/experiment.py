@@ -17,6 +17,7 @@ import numpy as np
 from controllers.registry import check_controllers
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import TrialCfg
+from experiments.common.ranges import LONGEST_MINUTES
 from experiments.common.robot_setting import RobotSetting
 from experiments.heat.published import HeatResult, load_preset
 from experiments.heat.side_by_side import TrialProgress, outcomes_side_by_side
@@ -54,9 +55,6 @@ def with_preset(cfg: HeatCfg) -> HeatCfg:
     preset = load_preset(cfg.preset)
     minutes = preset.minutes if cfg.minutes is None else cfg.minutes
     return dataclasses.replace(cfg.over(preset.setting), minutes=minutes)
-
-
-LONGEST_MINUTES = 24.0 * 60.0
 
 
 def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:

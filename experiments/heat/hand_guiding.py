@@ -26,12 +26,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 from statistics import median
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from pydantic import Field
 
 from controllers.interface.checked import Checked
 from controllers.interface.controller import SensorError
@@ -49,6 +48,13 @@ from experiments.common.drawing.page import (
 )
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, counted
+from experiments.common.ranges import (
+    PullDistance,
+    PulledRobots,
+    PullForce,
+    PullRate,
+    PullSpread,
+)
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import exit_status, why_stopped
 from models import BadInput, Robot, UnknownName, load_robot
@@ -71,7 +77,6 @@ WRISTS = ("l_wrist", "r_wrist")
 SETTLE_S = 5.0
 LET_GO_S = 3.0
 """Time after which it is looked where the link ends."""
-MOST_ROBOTS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,13 +86,13 @@ class GuidingCfg(Checked):
     controllers: tuple[str, ...]
     setting: RobotSetting
     links: tuple[str, ...] = WRISTS
-    distance_m: Annotated[float, Field(gt=0.0, le=0.3, title="distance")] = 0.05
-    rate: Annotated[float, Field(gt=0.0, le=50.0, title="rate in N/s")] = 2.0
+    distance_m: PullDistance = 0.05
+    rate: PullRate = 2.0
     """How fast the force grows, in N/s."""
-    most_n: Annotated[float, Field(gt=0.0, le=200.0, title="largest force")] = 30.0
+    most_n: PullForce = 30.0
     """Where nobody pulls on."""
-    robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS, title="robots")] = 1
-    spread_deg: Annotated[float, Field(ge=0.0, le=5.0, title="spread")] = 1.0
+    robots: PulledRobots = 1
+    spread_deg: PullSpread = 1.0
     """Robots after the first have every joint off by up to this, uniformly, on top."""
 
     def of_robot(self, number: int, robot: Robot) -> RobotSetting:

@@ -48,7 +48,7 @@ def run(
         str | None, controllers_option("the file's; of several, a run each")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
+        int | None, typer.Option(help="Seed of all noise; default: the file's.")
     ] = None,
     json_file: JsonOption = None,
     junit: Annotated[

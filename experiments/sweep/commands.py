@@ -23,7 +23,6 @@ def sweep_command(
         int | None,
         typer.Option(
             metavar="N",
-            min=1,
             help="How many robots are drawn, the first N. Default: the file's. More "
             "may follow in the same folder.",
         ),
@@ -38,7 +37,7 @@ def sweep_command(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Processes; default: one a core."),
+        typer.Option(metavar="N", help="Processes; default: one a core."),
     ] = None,
     scheduler: Annotated[
         str | None,

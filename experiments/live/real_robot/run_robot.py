@@ -22,6 +22,7 @@ from experiments.closed_loop.robot_source import NaoqiSource, SimulatorSource
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, simulated_time
+from experiments.common.ranges import LONGEST_MINUTES
 from experiments.common.robot_setting import CONTROL_PERIOD
 from experiments.common.signals import exit_status, noted_signals, why_stopped
 from experiments.live.real_robot.recording import SensorRecording
@@ -33,7 +34,6 @@ from sim.recording.run_folder import create_run_folder
 from sim.replay import RecordingOver
 
 FloatArray = NDArray[np.float64]
-LONGEST_MINUTES = 24.0 * 60.0
 REHEARSED = 100
 """Periods that a controller steps before it gets a robot: what it loads and compiles
 then would make it late later."""

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from pydantic import Field
 
 from controllers.interface.checked import Checked
 from experiments.common.drawing.style import INK, SOFT_INK
+from experiments.common.ranges import VideoSpeed
 from experiments.heat.figures.robot_view import (
     BACKGROUND,
     COLDEST_DEGC,
@@ -74,9 +74,7 @@ CALM = {"crf": "20", "preset": "veryfast"}
 class FilmCfg(Checked):
     """What is asked of a film."""
 
-    speed: Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")] | None = (
-        None
-    )
+    speed: VideoSpeed | None = None
     """In real time; None: 1 with a sound, else so that it lasts a minute at most."""
 
 

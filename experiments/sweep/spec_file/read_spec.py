@@ -17,9 +17,9 @@ from controllers.registry import check_controller, check_controllers
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push, check_in_time, check_pushes
 from experiments.common.builtin_files import BuiltinFiles
+from experiments.common.ranges import LONGEST_MINUTES
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Notes
-from experiments.heat.experiment import LONGEST_MINUTES
 from experiments.heat.published import load_preset
 from experiments.sweep.spec import (
     Fixed,

@@ -168,10 +168,13 @@ def test_a_line_that_cannot_be_read_names_the_option(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--out x.yaml --seed -1", "seed is -1; give a whole number from 0 up."),
+        (
+            "--out x.yaml --seed -1",
+            "--seed = -1; give a whole number from 0 up to 1e+15.",
+        ),
         (
             "--out x.yaml --generations -1",
-            "generations is -1; give a whole number from 0 up.",
+            "--generations = -1; give a whole number from 0 up to 10000.",
         ),
         (
             "--out empty",

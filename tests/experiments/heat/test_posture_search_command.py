@@ -128,13 +128,13 @@ def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
     [
         (("PoseInt",), 2, "Did you mean 'PoseInit'"),
         (("Sit",), 2, "also rests on LButtock"),
-        (("PoseInit", "--within", "0"), 2, "within 0 degrees"),
+        (("PoseInit", "--within", "0"), 2, "--within = 0.0; give"),
         (("PoseInit", "--keep", "LLegs"), 2, "LLegs"),
         (("PoseInit", "--name", "Stand"), 2, "has a posture 'Stand' already"),
         (("PoseInit", "--name", "a b"), 2, "no name for a posture"),
         (("PoseInit", "--out", "."), 2, "exists"),
         (("PoseInit", "--json", "no/such/dir/x.json"), 2, "cannot be written"),
-        (("PoseInit", "--slope", "40"), 2, "stands on less than"),
+        (("PoseInit", "--slope", "28"), 2, "stands on less than"),
         (("PoseInit", "--margin", "0.06"), 1, "centre of mass 60 mm inside"),
     ],
 )

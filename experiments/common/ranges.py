@@ -1,0 +1,97 @@
+"""The range of every number that a command line takes: one table, by option.
+
+A range is a type as those of `models.values`; `check_value` says what is wrong with a
+number outside it. Upper bounds are generous: a trillion processes or a run of 1e20 s is
+a slip, and would hang.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from models.values import AirCelsius, FrictionScale, SlopeDegrees
+
+LONGEST_MINUTES = 24.0 * 60.0
+"""Of one run: a day."""
+LONGEST_LIVE_S = 7 * 86_400.0
+"""Of a robot that is served or watched: a week."""
+LARGEST_SEED = 10**15
+"""JSON holds each whole number up to it."""
+
+Minutes = Annotated[float, Field(gt=0.0, le=LONGEST_MINUTES)]
+LiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_LIVE_S)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Port = Annotated[int, Field(ge=0, le=65_535)]
+Priority = Annotated[int, Field(ge=0, le=9)]
+Robots = Annotated[int, Field(ge=1, le=100_000)]
+Rounds = Annotated[int, Field(ge=1, le=1000)]
+
+PullDistance = Annotated[float, Field(gt=0.0, le=0.3)]
+PullRate = Annotated[float, Field(gt=0.0, le=50.0)]
+PullForce = Annotated[float, Field(gt=0.0, le=200.0)]
+PulledRobots = Annotated[int, Field(ge=1, le=200)]
+PullSpread = Annotated[float, Field(ge=0.0, le=5.0)]
+VideoSpeed = Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")]
+
+RANGES: Mapping[str, Any] = {
+    "--minutes": Minutes,
+    "--slope": SlopeDegrees,
+    "--gear-friction": FrictionScale,
+    "--ambient": AirCelsius,
+    "--seed": Seed,
+    "--control-period": Annotated[float, Field(gt=0.0, le=1.0)],
+    "--physics-dt": Annotated[float, Field(ge=1e-5, le=0.01)],
+    "--port": Port,
+    "--page-port": Port,
+    "--seconds": LiveSeconds,
+    "--speed": Annotated[float, Field(gt=0.0, le=100.0)],
+    "--robots": Robots,
+    "--video-speed": VideoSpeed,
+    "--jobs": Annotated[int, Field(ge=1, le=1024)],
+    "--priority": Priority,
+    "--max-priority": Priority,
+    "hand-guiding --distance": PullDistance,
+    "hand-guiding --rate": PullRate,
+    "hand-guiding --most": PullForce,
+    "hand-guiding --robots": PulledRobots,
+    "hand-guiding --spread": PullSpread,
+    "posture-search --within": Annotated[float, Field(gt=0.0, le=90.0)],
+    "posture-search --margin": Annotated[float, Field(ge=0.0, le=1.0)],
+    "posture-search --joint-margin": Annotated[float, Field(ge=0.0, le=90.0)],
+    "posture-search --share": Annotated[float, Field(gt=0.0, le=1.0)],
+    "posture-search --friction": Annotated[float, Field(gt=0.0, le=5.0)],
+    "posture-search --starts": Annotated[int, Field(ge=1, le=1000)],
+    "xray --floor": Annotated[float, Field(gt=0.0, le=11.4)],
+    "xray --mass": Annotated[float, Field(gt=0.0, le=100.0)],
+    "xray --trials": Robots,
+    "xray --joints-off": Annotated[int, Field(ge=0, le=12)],
+    "xray --seconds": Annotated[float, Field(ge=8.0, le=3600.0)],
+    "identify --resistance": Annotated[float, Field(gt=0.0, le=1000.0)],
+    "identify --gap": Annotated[float, Field(gt=0.0, le=86_400.0)],
+    "run --hottest": Annotated[float, Field(ge=20.0, le=120.0)],
+    "run --late": Annotated[float, Field(gt=0.0, le=60.0)],
+    "bench --seconds": Annotated[float, Field(gt=0.0, le=3600.0)],
+    "preset-search --generations": Annotated[int, Field(ge=0, le=10_000)],
+    "predict-published --rounds": Rounds,
+    "predict-published --repeats": Rounds,
+    "predict-published --training": Robots,
+    "resources take --timeout": Annotated[float, Field(ge=0.0, le=86_400.0)],
+    "resources take --for": LiveSeconds,
+    "resources take --ttl": Annotated[float, Field(gt=0.0, le=86_400.0)],
+}
+"""Option, or command and option where they differ, to the numbers that it takes."""
+
+
+def range_of(command: str, option: str) -> Any:
+    """Return the range of an option.
+
+    Args:
+        command: without the program, such as `naoqi serve`.
+        option: such as `--seconds`.
+
+    Raises:
+        KeyError: it has none; a test looks at all of them.
+    """
+    both = f"{command} {option}"
+    return RANGES[both if both in RANGES else option]
