@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from controllers.interface.checked import check_value
+from experiments.common.output_files import replacing_only_ours
 from experiments.common.ranges import range_of
 from experiments.common.robot_setting import Asked, marked
 from experiments.common.streams import print_data
@@ -84,7 +85,13 @@ class Commands(typer.Typer):
         self, name: str | None = None, **settings: Any
     ) -> Callable[[FunctionT], FunctionT]:
         """Return what registers a function, as typer's own does."""
-        return super().command(name, **{"cls": PlainNumbers, **settings})
+        register = super().command(name, **{"cls": PlainNumbers, **settings})
+
+        def register_careful(command: FunctionT) -> FunctionT:
+            register(replacing_only_ours(command))
+            return command
+
+        return register_careful
 
 
 def _command_of(ctx: Any) -> str:

@@ -77,7 +77,7 @@ RANGES: Mapping[str, Any] = {
     "predict-published --repeats": Rounds,
     "predict-published --training": Robots,
     "resources take --timeout": Annotated[float, Field(ge=0.0, le=86_400.0)],
-    "resources take --for": LiveSeconds,
+    "resources take --for": Annotated[float, Field(ge=0.0, le=LONGEST_LIVE_S)],
     "resources take --ttl": Annotated[float, Field(gt=0.0, le=86_400.0)],
 }
 """Option, or command and option where they differ, to the numbers that it takes."""

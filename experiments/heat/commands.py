@@ -136,7 +136,9 @@ def hand_guiding_command(
 
 
 def preset_search_command(
-    out: Annotated[Path, typer.Option(help="File to write, such as document.yaml.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="To write, such as document.yaml.")
+    ],
     generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json_file: JsonOption = None,

@@ -89,6 +89,7 @@ def export_command(
     json_file: JsonOption = None,
 ) -> None:
     """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
+    from experiments.common.output_files import check_replaceable  # noqa: PLC0415
     from experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
     from experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
     from experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
@@ -98,6 +99,8 @@ def export_command(
         raise UnknownName("Format", to, WRITERS, "this testbed")
     exported = ExportedRun(run, robot)
     path = out or run / f"export{SUFFIXES[to]}"
+    if out is None:
+        check_replaceable("the default file,", path)
     check_writable("--out", path)
     check_json_file(json_file)
     end_s = float(exported.time_s[-1])

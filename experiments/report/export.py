@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.common.output_files import check_replaceable
 from experiments.report.exported_run import WORLD, ExportedRun
 from models import BadInput
 
@@ -98,6 +99,7 @@ def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     those of the base, the rest follows from the angles.
     """
     events = path.with_suffix(".events.csv")
+    check_replaceable("the events beside it,", events)
     with path.open("w", encoding="utf-8", newline="") as file:
         for i in range(0, len(run.frame), ROWS_AT_ONCE):
             rows_now = run.frame.iloc[i : i + ROWS_AT_ONCE]

@@ -22,6 +22,7 @@ from experiments.common.drawing.page import (
     TextBlock,
     duration,
 )
+from experiments.common.output_files import check_replaceable
 from experiments.heat.figures.section import (
     ROBOT_PICTURE,
     TIMELINE,
@@ -310,6 +311,8 @@ def write_page(
     """
     sources = _read(cfg)
     out = cfg.out or cfg.runs[0] / FILE
+    if cfg.out is None:
+        check_replaceable("the page", out)
     _check_writable(out)
     runs = [source for source in sources if isinstance(source, RunSource)]
     videos = _video_files(out, runs) if cfg.video else []

@@ -149,6 +149,7 @@ class Film:
                 told_if_not_written(path),
                 av.open(unfinished, "w", options={"movflags": "faststart"}) as file,
             ):
+                file.metadata["comment"] = "made by nao-testbed"
                 video = file.add_stream("libx264", rate=FPS, options=CALM)
                 video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
                 sound = _sound_frames(self.sound)

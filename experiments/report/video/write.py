@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from experiments.common.drawing.page import Section
+from experiments.common.output_files import check_replaceable
 from experiments.report.run_source import RunSource
 from experiments.report.video.film import Film, FilmCfg
 from models import BadInput
@@ -42,6 +43,7 @@ def video_files(page: Path, sources: Sequence[RunSource]) -> list[Path]:
     )
     files = [page.with_name(f"{name}{SUFFIX}") for name in names]
     for path in files:
+        check_replaceable("--video", path)
         check_writable("--video", path)
     return files
 

@@ -173,7 +173,7 @@ def test_a_bad_file_is_refused_at_its_line(
     with_file.write_text(GOOD.replace(old, new))
     with pytest.raises(RobotDataError) as caught:
         load_preset("mine")
-    assert str(caught.value).startswith(f"{with_file}:{line}: ")
+    assert str(caught.value).startswith(f"{with_file}:{line}:")
     assert message in str(caught.value)
 
 

@@ -1,0 +1,120 @@
+"""One rule for every file that a command writes: it replaces only what is ours.
+
+A file that holds something else is refused before any work, unless `--overwrite` is
+given. Run folders have a rule of their own: they take the next free name.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from models import BadInput
+from models.files import check_kind
+
+CommandT = TypeVar("CommandT", bound=Callable[..., None])
+
+OVERWRITE = "overwrite"
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that others made, too.")
+]
+
+_OURS = (
+    (b"{", b'{\n  "experiment": "'),
+    (b"{", b'{\n  "robot": "'),
+    (b"\x89PNG", b"Software\0nao-testbed"),
+    (b"<?xml", b"nao-testbed</dc:title>"),
+    (b"<?xml", b'<testsuites name="nao-testbed'),
+    (b"<!doctype html", b'<meta name="generator" content="nao-testbed'),
+    (b"\x89MCAP", b"nao-testbed"),
+    (b"\0\0\0", b"nao-testbed"),  # MP4
+    (b"about: ", b"nao-testbed preset-search"),
+    (b"time_s,q.", b""),
+    (b"time_s,kind,data\n", b""),
+)
+"""How a file of ours begins, and what stands in its first or last part."""
+_PART_BYTES = 65_536
+
+
+def is_ours(path: Path) -> bool:
+    """Return whether a file holds what a command of ours wrote, or nothing."""
+    with path.open("rb") as file:
+        head = file.read(_PART_BYTES)
+        file.seek(max(0, path.stat().st_size - _PART_BYTES))
+        parts = head + file.read()
+    return not head or any(
+        head.startswith(begin) and mark in parts for begin, mark in _OURS
+    )
+
+
+def check_replaceable(option: str, path: Path) -> None:
+    """Refuse to write over a file that is not ours.
+
+    Raises:
+        BadInput: it is somebody else's.
+        OSError: it cannot be read, or is a pipe.
+    """
+    if not path.exists() or path.is_dir() or path.is_char_device():
+        return  # the command itself says what it does with a folder
+    check_kind(path)
+    if not is_ours(path):
+        raise BadInput(
+            f"{option} {path} exists, and nao-testbed did not write it; give another "
+            "file, or --overwrite to replace it."
+        )
+
+
+def replacing_only_ours(command: CommandT) -> CommandT:
+    """Give a command that writes files the option `--overwrite`, and heed it.
+
+    Its files are the parameters whose `typer.Option` has a metavar FILE and a name of
+    `_WRITTEN`. A command without one is returned as it is.
+    """
+    signature = inspect.signature(command)
+    files = {
+        name: option
+        for name, parameter in signature.parameters.items()
+        if (option := _option_of_file(name, parameter.annotation))
+    }
+    if not files:
+        return command
+
+    @functools.wraps(command)
+    def careful(**given: Any) -> None:
+        overwrites = given.pop(OVERWRITE)
+        for name, option in files.items():
+            value = given[name]
+            if value is not None and str(value) != "-" and not overwrites:
+                check_replaceable(option, Path(value))
+        command(**given)
+
+    parameter = inspect.Parameter(
+        OVERWRITE,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=OverwriteOption,
+    )
+    own = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in signature.parameters.values()
+    ]
+    careful.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*own, parameter]
+    )
+    careful.__annotations__ = {**command.__annotations__, OVERWRITE: OverwriteOption}
+    return careful  # type: ignore[return-value]  # an option more
+
+
+_WRITTEN = {"json_file", "figure", "junit", "out"}
+
+
+def _option_of_file(name: str, annotation: Any) -> str | None:
+    """Return the option of a file that is written; None for what is none."""
+    for mark in getattr(annotation, "__metadata__", ()):
+        if getattr(mark, "metavar", None) == "FILE" and name in _WRITTEN:
+            # typer keeps the name that an option is given as its default
+            return mark.default if isinstance(mark.default, str) else f"--{name}"
+    return None

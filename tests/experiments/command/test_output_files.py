@@ -1,0 +1,112 @@
+"""No command writes over a file that nao-testbed did not make, unless it is told to."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from experiments.cli import app
+from tests.experiments.command.helpers import Run
+
+PRECIOUS = "my thesis: heat of humanoid robots, with nao-testbed\n"
+JSON_COMMANDS = {
+    "heat": "heat",
+    "hand-guiding": "hand-guiding",
+    "report": "report run",
+    "replay": "replay run",
+    "export": "export run",
+    "robot": "robot",
+    "sweep": "sweep fifty_robots",
+    "sweep-show": "sweep-show sweep",
+    "posture-search": "posture-search Stand",
+    "xray": "xray run",
+    "identify": "identify run --joint LKneePitch",
+    "run": "run --robot simulator",
+    "bench": "bench",
+    "preset-search": "preset-search --out new.yaml",
+    "predict-published": "predict-published",
+    "scenario run": "scenario run table_edge",
+    "scenario check": "scenario check table_edge",
+    "scenario schemas": "scenario schemas",
+    "scenario words": "scenario words",
+    "scenario list": "scenario list",
+    "naoqi serve": "naoqi serve --port 0",
+    "resources list": "resources list",
+    "resources take": "resources take Head",
+    "resources release": "resources release 1-1-ff",
+    "resources add": "resources add ball",
+    "resources upload": "resources upload rules.yaml",
+    "resources show": "resources show look",
+    "resources start": "resources start look",
+    "resources stop": "resources stop look",
+    "resources revoke": "resources revoke Head",
+    "resources give-back": "resources give-back",
+}
+OTHER_FILES = (
+    "report run --out {}",
+    "export run --out {}",
+    "export run --to csv --out {}",
+    "xray run --figure {}",
+    "predict-published --figure {}",
+    "preset-search --out {}",
+    "scenario run table_edge --junit {}",
+)
+
+
+def commands_with_json(group: Any = None, before: str = "") -> set[str]:
+    group = get_command(app) if group is None else group
+    found = set()
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            found |= commands_with_json(command, f"{before}{name} ")
+        elif any(param.name == "json_file" for param in command.params):
+            found.add(f"{before}{name}")
+    return found
+
+
+def test_all_commands_with_json_are_tried() -> None:
+    assert commands_with_json() == set(JSON_COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "line", [f"{line} --json {{}}" for line in JSON_COMMANDS.values()] + [*OTHER_FILES]
+)
+def test_a_file_of_somebody_else_is_left_as_it_is(
+    here: Path, nao_testbed: Run, line: str
+) -> None:
+    path = here / "precious.png"
+    path.write_text(PRECIOUS)
+    ran = nao_testbed(line.format(path))
+    assert ran.status == 2
+    assert f"{path} exists, and nao-testbed did not write it; give another" in ran.err
+    assert path.read_text() == PRECIOUS
+    assert list(here.iterdir()) == [path]
+
+
+def test_overwrite_replaces_it_and_its_own_file_needs_no_word(
+    here: Path, nao_testbed: Run
+) -> None:
+    path = here / "robot.json"
+    path.write_text(PRECIOUS)
+    assert nao_testbed("robot --json robot.json --overwrite").status == 0
+    written = path.read_text()
+    assert '"robot": "nao"' in written
+    assert nao_testbed("robot --json robot.json").status == 0
+    path.write_text("")  # as of `mktemp`
+    assert nao_testbed("robot --json robot.json").status == 0
+    assert path.read_text() == written
+
+
+@pytest.mark.parametrize("kind", ["mcap", "csv"])
+def test_an_export_replaces_an_export_but_nothing_beside_it(
+    here: Path, nao_testbed: Run, walker_run: Path, kind: str
+) -> None:
+    line = f"export {walker_run} --to {kind} --out export.{kind}"
+    assert nao_testbed(line).status == 0
+    assert nao_testbed(line).status == 0
+    if kind == "csv":
+        beside = here / "export.events.csv"
+        beside.write_text(PRECIOUS)
+        assert nao_testbed(line).status == 2
+        assert beside.read_text() == PRECIOUS
