@@ -287,7 +287,11 @@ def test_a_file_with_a_token_is_for_its_owner_alone(
             if is_there:
                 file.write_text("a longer text than before\n" * 100)
                 file.chmod(0o666)
-            assert here(*words, "--json", str(file), *url).status == 0
+            line = (*words, "--json", str(file), *url)
+            if is_there:
+                assert here(*line).status == 2
+                line += ("--overwrite",)
+            assert here(*line).status == 0
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, words
             assert json.loads(file.read_text())["token"]
         assert here("take", "ball", "--for", "0", "--json", "/dev/null", *url).err == ""
