@@ -229,7 +229,11 @@ class GeometryModel:
     def createData(self) -> GeometryData: ...
 
 def buildGeomFromUrdf(
-    model: Model, filename: str, geom_type: GeometryType
+    model: Model,
+    filename: str,
+    geom_type: GeometryType,
+    *,
+    package_dirs: list[str],
 ) -> GeometryModel: ...
 def updateGeometryPlacements(
     model: Model,

@@ -21,8 +21,23 @@ _Row: TypeAlias = tuple[float, ...]
 # friction, lower, upper, max force, max velocity, link name, axis in the joint frame,
 # position and orientation in the parent's inertial frame, parent index
 _JointInfo: TypeAlias = tuple[
-    int, bytes, int, int, int, int, float, float, float, float, float, float, bytes,
-    _Vector, _Vector, _Quaternion, int,
+    int,
+    bytes,
+    int,
+    int,
+    int,
+    int,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    bytes,
+    _Vector,
+    _Vector,
+    _Quaternion,
+    int,
 ]
 # position, velocity, reaction force and moment, torque of the motor in the last step
 _JointState: TypeAlias = tuple[
@@ -32,14 +47,36 @@ _JointState: TypeAlias = tuple[
 # frame in the link frame, restitution, rolling and spinning friction, contact damping
 # and stiffness, body type, collision margin
 _DynamicsInfo: TypeAlias = tuple[
-    float, float, _Vector, _Vector, _Quaternion, float, float, float, float, float,
-    int, float,
+    float,
+    float,
+    _Vector,
+    _Vector,
+    _Quaternion,
+    float,
+    float,
+    float,
+    float,
+    float,
+    int,
+    float,
 ]
 # flag, body A and B, link A and B, position on A and on B, normal on B towards A,
 # distance, normal force, then friction force and direction, twice
 _ContactPoint: TypeAlias = tuple[
-    int, int, int, int, int, _Vector, _Vector, _Vector, float, float,
-    float, _Vector, float, _Vector,
+    int,
+    int,
+    int,
+    int,
+    int,
+    _Vector,
+    _Vector,
+    _Vector,
+    float,
+    float,
+    float,
+    _Vector,
+    float,
+    _Vector,
 ]
 # In the world: pose of the centre of mass; then that of the inertial frame in the link
 # frame; in the world: pose of the link frame; velocity of the centre of mass and
@@ -540,6 +577,4 @@ def getEulerFromQuaternion(
 ) -> _Vector: ...
 def getMatrixFromQuaternion(
     quaternion: _Numbers, physicsClientId: int = ...
-) -> tuple[
-    float, float, float, float, float, float, float, float, float
-]: ...
+) -> tuple[float, float, float, float, float, float, float, float, float]: ...

@@ -1,134 +1,19 @@
 """The bodies and joints of a URDF, checked to be one tree of possible bodies.
 
-XML elements know their line, so that errors can name it. Only what the tables cannot
-know is read here: masses, joints, limits, couplings. The engine and the dynamics
-library read the same file for themselves.
+Only what the tables cannot know is read here: masses, joints, limits, couplings, and
+whether shapes are possible. The engine and the dynamics library read the same file for
+themselves. A link without <inertial> is a frame: it has no mass, on a fixed joint.
 """
 
-import math
-import xml.parsers.expat
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import RobotDataError
-from models.files.tables import read_text_of
-from models.robot import Link, Vector3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Element:
-    """One XML element."""
-
-    path: Path
-    line: int
-    tag: str
-    attributes: dict[str, str]
-    children: list["Element"] = field(default_factory=list)
-
-    def fail(self, problem: str) -> NoReturn:
-        """Raise an error at the line of this element."""
-        raise RobotDataError(self.path, self.line, problem)
-
-    @property
-    def title(self) -> str:
-        """Tag and name, for messages."""
-        name = self.attributes.get("name")
-        return f"{self.tag} {name!r}" if name else self.tag
-
-    def all(self, tag: str) -> list["Element"]:
-        """Return the children with a tag."""
-        return [child for child in self.children if child.tag == tag]
-
-    def find(self, tag: str) -> "Element | None":
-        """Return the child with a tag, or None.
-
-        Raises:
-            RobotDataError: there are several.
-        """
-        found = self.all(tag)
-        if len(found) > 1:
-            found[1].fail(f"{self.title} has more than one <{tag}>.")
-        return found[0] if found else None
-
-    def need(self, tag: str) -> "Element":
-        """Return the one child with a tag.
-
-        Raises:
-            RobotDataError: there is none, or there are several.
-        """
-        found = self.find(tag)
-        if found is None:
-            self.fail(f"{self.title} has no <{tag}>.")
-        return found
-
-    def text(self, attribute: str) -> str:
-        """Return an attribute that must be there and not be empty."""
-        value = self.attributes.get(attribute, "")
-        if not value:
-            self.fail(f"{self.title} has no attribute {attribute!r}.")
-        return value
-
-    def number(self, attribute: str, default: float | None = None) -> float:
-        """Return a finite number."""
-        if default is not None and attribute not in self.attributes:
-            return default
-        return self._finite(attribute, self.text(attribute))
-
-    def vector(self, attribute: str, default: Vector3) -> Vector3:
-        """Return three finite numbers."""
-        if attribute not in self.attributes:
-            return default
-        words = self.attributes[attribute].split()
-        if len(words) != 3:
-            self.fail(
-                f"{attribute} of {self.title} is {' '.join(words)!r}; "
-                "give three numbers."
-            )
-        x, y, z = (self._finite(attribute, word) for word in words)
-        return (x, y, z)
-
-    def _finite(self, attribute: str, word: str) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            self.fail(f"{attribute} of {self.title} is {word!r}; give a finite number.")
-        return value
-
-
-def parse_xml(path: Path, text: str | None = None) -> Element:
-    """Return the root element of an XML file, or of a text that would stand in it.
-
-    Raises:
-        RobotDataError: the file is missing or not well-formed.
-    """
-    parser = xml.parsers.expat.ParserCreate()
-    open_elements: list[Element] = []
-    roots: list[Element] = []
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        line = parser.CurrentLineNumber
-        element = Element(path=path, line=line, tag=tag, attributes=attributes)
-        (open_elements[-1].children if open_elements else roots).append(element)
-        open_elements.append(element)
-
-    def end(_tag: str) -> None:
-        open_elements.pop()
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    try:
-        parser.Parse(read_text_of(path) if text is None else text, True)
-    except xml.parsers.expat.ExpatError as error:
-        reason = xml.parsers.expat.ErrorString(error.code)
-        raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error
-    return roots[0]
-
+from models.load.shapes import check_shapes
+from models.load.xml_tree import Element, parse_xml
+from models.robot import Link
 
 RTOL_INERTIA = 1e-6  # rounding of six printed digits
 
@@ -168,8 +53,8 @@ def read_urdf(path: Path) -> UrdfTree:
     """Read and check a URDF.
 
     Raises:
-        RobotDataError: it is no URDF, a body has no possible inertia, a joint is of
-            an unsupported type, or the joints do not make one tree.
+        RobotDataError: it is no URDF, a body has no possible inertia or shape, a joint
+            is of an unsupported type, or the joints do not make one tree.
     """
     robot = parse_xml(path)
     if robot.tag != "robot":
@@ -177,6 +62,7 @@ def read_urdf(path: Path) -> UrdfTree:
     links: dict[str, Link] = {}
     for element in robot.all("link"):
         link = _read_link(element)
+        check_shapes(element)
         if link.name in links:
             element.fail(f"link {link.name!r} appears twice.")
         links[link.name] = link
@@ -216,10 +102,7 @@ def _read_link(element: Element) -> Link:
     name = element.text("name")
     inertial = element.find("inertial")
     if inertial is None:
-        element.fail(
-            f"link {name!r} has no <inertial>; engines then guess a mass. Give one "
-            "(mass 0 is accepted on a fixed joint)."
-        )
+        return Link(name=name, mass=0.0, com=(0.0, 0.0, 0.0))
     mass_element = inertial.need("mass")
     mass = mass_element.number("value")
     if mass < 0.0:

@@ -21,7 +21,7 @@ from models.errors import BadInput, RobotDataError, UnknownName
 from models.files.tables import Table, read_table, read_text_of
 from models.files.yaml_forms import read_yaml
 from models.load.forms import JointRow, LinkRow, MaterialRow, RobotFile, ShapeRow
-from models.load.urdf import Element, parse_xml
+from models.load.xml_tree import Element, parse_xml
 
 OUR_URDFS = Path(__file__).resolve().parents[1] / "urdf"
 

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
+from models import BadInput, Robot
 from sim.engine.bullet import p, stdout_to_stderr
 from sim.engine.interface import rotation_from_quaternion
 from sim.engine.obstacles import Obstacle
@@ -151,15 +151,22 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
 
     Raises:
         UnknownName: a payload is on no link of the robot.
+        BadInput: PyBullet cannot use the URDF.
     """
     with TemporaryDirectory() as folder, stdout_to_stderr():
         path, inertias = write_bullet_urdf(robot, folder, payloads)
-        body: int = p.loadURDF(
-            str(path),
-            useFixedBase=not robot.has_legs,
-            flags=p.URDF_USE_INERTIA_FROM_FILE,
-            physicsClientId=client,
-        )
+        try:
+            body: int = p.loadURDF(
+                str(path),
+                useFixedBase=not robot.has_legs,
+                flags=p.URDF_USE_INERTIA_FROM_FILE,
+                physicsClientId=client,
+            )
+        except p.error as error:
+            raise BadInput(
+                f"PyBullet refuses {robot.urdf} ({str(error).rstrip('.')}; it says why "
+                "above); mend it, or use --engine mujoco."
+            ) from error
     info = [
         p.getJointInfo(body, i, physicsClientId=client)
         for i in range(p.getNumJoints(body, physicsClientId=client))

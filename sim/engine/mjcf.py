@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput, Robot
+from models.load.shapes import mesh_path
 from sim.engine.interface import rotation_from_quaternion
 from sim.engine.urdf import (
     inertia_in_link_axes,
@@ -211,29 +212,26 @@ class _Bodies:
         elif shape.tag in {"cylinder", "capsule"}:
             size = (float(a["radius"]), 0.5 * float(a["length"]))
             geom |= {"type": shape.tag, "size": _text(size)}
-        elif shape.tag == "mesh" and "://" not in a["filename"]:
-            path = self._robot.urdf.parent / a["filename"]
+        else:
+            path = mesh_path(self._robot.urdf, a["filename"])
             scale = a.get("scale", "1 1 1")
             mesh = {"name": geom["name"], "file": str(path), "scale": scale}
             ET.SubElement(self._asset, "mesh", mesh)
             geom |= {"type": "mesh", "mesh": geom["name"]}
-        else:
-            raise BadInput(
-                f"link {link!r} has a shape {shape.tag!r} {a}; engine 'mujoco' takes "
-                "boxes, spheres, cylinders, capsules and mesh files; use --engine "
-                "pybullet."
-            )
         ET.SubElement(body, "geom", geom)
 
 
 def _add_inertial(body: ET.Element, inertial: ET.Element) -> None:
+    mass = _child(inertial, "mass").attrib["value"]
+    if float(mass) == 0.0:
+        return  # a frame
     I = inertia_in_link_axes(inertial)  # noqa: E741  # the name of the field
     position, _ = _origin(inertial)
     ET.SubElement(
         body,
         "inertial",
         pos=_text(position),
-        mass=_child(inertial, "mass").attrib["value"],
+        mass=mass,
         fullinertia=_text([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]),
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine.urdf import rotation_from_rpy, rpy_from_rotation
+from sim.engine.urdf import name_meshes, rotation_from_rpy, rpy_from_rotation
 
 FloatArray = NDArray[np.float64]
 
@@ -170,12 +170,13 @@ def write_picture_urdf(
     """
     tree = ET.parse(robot.urdf)
     root = tree.getroot()
+    name_meshes(root, robot.urdf)
     _grey_materials(root)
     surface: dict[str, FloatArray] = {}
     for link in root.findall("link"):
         name = link.attrib["name"]
         points = [
-            _smooth(visual, robot.urdf.parent, folder / f"{name}-{i}.obj")
+            _smooth(visual, folder / f"{name}-{i}.obj")
             for i, visual in enumerate(link.findall("visual"))
         ]
         position, R = poses[name]
@@ -204,11 +205,10 @@ def _grey_materials(root: ET.Element) -> None:
         color.attrib["rgba"] = f"{grey:.3f} {grey:.3f} {grey:.3f} {alpha:g}"
 
 
-def _smooth(visual: ET.Element, source: Path, path: Path) -> FloatArray:
+def _smooth(visual: ET.Element, path: Path) -> FloatArray:
     """Put a fine mesh in the place of a primitive; return its points (n, 3).
 
-    The points are in the link frame; a mesh of the robot itself has none, but its file
-    name becomes absolute.
+    The points are in the link frame; a mesh of the robot itself has none.
     """
     geometry = visual.find("geometry")
     shape = geometry[0] if geometry is not None and len(geometry) else None
@@ -216,9 +216,6 @@ def _smooth(visual: ET.Element, source: Path, path: Path) -> FloatArray:
         return np.zeros((0, 3))
     mesh = _mesh(shape)
     if mesh is None:
-        file = source / shape.attrib.get("filename", "")
-        if file.is_file():
-            shape.attrib["filename"] = str(file.resolve())
         return np.zeros((0, 3))
     mesh.write_obj(path)
     geometry.remove(shape)

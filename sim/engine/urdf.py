@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot, UnknownName
+from models.load.shapes import mesh_path
 from sim.engine.world import Payload
 
 FloatArray = NDArray[np.float64]
@@ -68,13 +69,17 @@ def write_bullet_urdf(
     for joint in root.findall("joint"):
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)  # the servo couples the joints, see sim.servo
-    for mesh in root.iter("mesh"):  # the file moves, its meshes stay
-        if "://" not in mesh.attrib["filename"]:
-            mesh.attrib["filename"] = str(robot.urdf.parent / mesh.attrib["filename"])
+    name_meshes(root, robot.urdf)
     ET.indent(root)  # PyBullet cuts long lines
     path = Path(folder) / robot.urdf.name
     ET.ElementTree(root).write(path)
     return path, inertias
+
+
+def name_meshes(root: ET.Element, urdf: Path) -> None:
+    """Name the files of meshes by whole paths: the URDF moves, they stay."""
+    for mesh in root.iter("mesh"):
+        mesh.attrib["filename"] = str(mesh_path(urdf, mesh.attrib["filename"]))
 
 
 def loaded_urdf(
@@ -86,17 +91,24 @@ def loaded_urdf(
         UnknownName: a payload is on no link with a mass.
     """
     root = ET.parse(robot.urdf).getroot()
-    inertials = {
-        link.attrib["name"]: inertial
-        for link in root.findall("link")
-        if (inertial := link.find("inertial")) is not None
-    }
+    inertials = {link.attrib["name"]: _inertial(link) for link in root.findall("link")}
     for payload in payloads:
         if payload.link not in inertials:
             known = list(inertials)
             raise UnknownName("Link", payload.link, known, f"robot {robot.name!r}")
         _load(inertials[payload.link], payload)
     return root, inertials
+
+
+def _inertial(link: ET.Element) -> ET.Element:
+    """Return a link's <inertial>; a frame gets one without mass, else engines guess."""
+    inertial = link.find("inertial")
+    if inertial is None:
+        inertial = ET.SubElement(link, "inertial")
+        ET.SubElement(inertial, "mass", value="0")
+        zero = dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0")
+        ET.SubElement(inertial, "inertia", zero)
+    return inertial
 
 
 def rotor_inertia(robot: Robot) -> dict[str, float]:
@@ -128,7 +140,8 @@ def inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
     element = inertial.find("inertia")
     if element is None:
         return np.zeros((3, 3))
-    i = {key: float(value) for key, value in element.attrib.items()}
+    keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    i = {key: float(element.attrib.get(key, "0")) for key in keys}
     tensor = np.array(
         [
             [i["ixx"], i["ixy"], i["ixz"]],

@@ -18,7 +18,7 @@ import pinocchio as pin
 from scipy.spatial import ConvexHull
 
 from controllers.heat_minimization.standing_problem import sole_points
-from controllers.stiffness.dynamics import Dynamics, build_model
+from controllers.stiffness.dynamics import Dynamics, build_model, build_shapes
 from controllers.stiffness.kernels import IndexArray
 from models import BadInput, Robot
 from models.values import FloatArray
@@ -185,9 +185,7 @@ class Clearance:
             [self._model.idx_qs[self._model.getJointId(n)] for n in robot.joint_names]
         )
         self._q: FloatArray = pin.neutral(self._model)
-        self._shapes = pin.buildGeomFromUrdf(
-            self._model, str(robot.urdf), pin.GeometryType.COLLISION
-        )
+        self._shapes = build_shapes(robot, self._model)
         parents = [shape.parentJoint for shape in self._shapes.geometryObjects]
         apart = [
             (i, k)

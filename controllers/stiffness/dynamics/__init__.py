@@ -34,6 +34,7 @@ from controllers.stiffness.kernels import (
     gravity_term,
 )
 from models import BadInput, ContactPoint, ForceSensor, Robot, UnknownName
+from models.load.shapes import package_folders
 from models.values import FloatArray
 
 
@@ -142,6 +143,23 @@ def build_model(robot: Robot) -> pin.Model:
     return pin.buildModelFromUrdf(
         str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
     )
+
+
+def build_shapes(robot: Robot, model: pin.Model) -> pin.GeometryModel:
+    """Return the collision shapes of a robot for its model.
+
+    Raises:
+        BadInput: a mesh of its URDF cannot be read.
+    """
+    try:
+        return pin.buildGeomFromUrdf(
+            model,
+            str(robot.urdf),
+            pin.GeometryType.COLLISION,
+            package_dirs=package_folders(robot.urdf),
+        )
+    except ValueError as error:
+        raise BadInput(f"{robot.urdf}: {str(error).splitlines()[0]}.") from error
 
 
 class Dynamics:

@@ -38,7 +38,7 @@ from scipy.spatial import ConvexHull
 from controllers.heat_minimization.least_loss import gear_friction
 from controllers.heat_minimization.standing_problem import joule_loss
 from controllers.interface.checked import Checked
-from controllers.stiffness.dynamics import GRAVITY, Dynamics, build_model
+from controllers.stiffness.dynamics import GRAVITY, Dynamics, build_model, build_shapes
 from controllers.stiffness.kernels import BoolArray
 from experiments.heat.xray.standing import Standing
 from models import BadInput, ContactPoint, Posture, Robot
@@ -128,7 +128,7 @@ def soles_of(robot: Robot) -> tuple[Sole, Sole]:
             "that stand on two."
         )
     model = build_model(robot)
-    shapes = pin.buildGeomFromUrdf(model, str(robot.urdf), pin.GeometryType.COLLISION)
+    shapes = build_shapes(robot, model)
     left, right = (_sole_of(robot, foot, model, shapes) for foot in robot.feet)
     return left, right
 

@@ -11,8 +11,8 @@ import pytest
 from models import Robot
 from models.files.tables import read_table
 from models.load.forms import LedRow, LinkRow
-from models.load.urdf import Element, parse_xml
 from models.load.write_urdf import mirror_name, write_urdf
+from models.load.xml_tree import Element, parse_xml
 
 SERVO_PERIOD = 1e-3  # s
 ATOL_MASS = 1e-9  # kg, the same printed digits are added

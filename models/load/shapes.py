@@ -1,0 +1,118 @@
+"""The shapes of a URDF, checked to be possible, and the files of its meshes."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from models.load.xml_tree import Element
+
+_SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length")}
+_SIZES["capsule"] = _SIZES["cylinder"]
+ACCEPTED = ("box", *_SIZES, "mesh")
+
+
+def check_shapes(link: Element) -> None:
+    """Refuse shapes of a link without extent, of an unknown kind, or without a file.
+
+    Raises:
+        RobotDataError: a shape cannot be used; the message begins with its line.
+    """
+    for body in (*link.all("collision"), *link.all("visual")):
+        geometry = body.need("geometry")
+        if len(geometry.children) != 1:
+            count = len(geometry.children)
+            geometry.fail(
+                f"{body.tag} of {link.title} has {count} shapes; give one of "
+                f"{', '.join(ACCEPTED)}."
+            )
+        _check_shape(geometry.children[0], f"{body.tag} of {link.title}")
+
+
+def _check_shape(shape: Element, place: str) -> None:
+    if shape.tag not in ACCEPTED:
+        shape.fail(f"{place} is {shape.tag!r}; accepted are {', '.join(ACCEPTED)}.")
+    if shape.tag == "mesh":
+        _check_mesh(shape, place)
+        return
+    if shape.tag == "box":
+        shape.text("size")
+        extents = {"size": min(shape.vector("size", (0.0, 0.0, 0.0)))}
+    else:
+        extents = {name: shape.number(name) for name in _SIZES[shape.tag]}
+    for name, value in extents.items():
+        if value <= 0.0:
+            shape.fail(
+                f"{place}: {name} of the {shape.tag} is "
+                f"{shape.attributes[name].strip()} m; give extents above 0."
+            )
+
+
+def _check_mesh(shape: Element, place: str) -> None:
+    filename = shape.text("filename")
+    if min(shape.vector("scale", (1.0, 1.0, 1.0))) == 0.0:
+        shape.fail(f"{place}: scale of mesh {filename!r} holds a 0.")
+    path = mesh_path(shape.path, filename)
+    if path is not None:
+        if problem := _odd_mesh(path, may_be_dae=place.startswith("visual")):
+            shape.fail(f"{place}: mesh {filename!r} {problem}.")
+    else:
+        packages = " or in a folder above it" if _package(filename) else ""
+        shape.fail(
+            f"{place}: mesh {filename!r} is not a file in {shape.path.parent}"
+            f"{packages}; put it there, or give a box, sphere or cylinder instead."
+        )
+
+
+def _odd_mesh(path: Path, *, may_be_dae: bool) -> str | None:
+    """Say what is wrong with a mesh file; engines crash on some that are none."""
+    kind, head = path.suffix.lower(), path.read_bytes()
+    known = (".obj", ".stl", ".dae") if may_be_dae else (".obj", ".stl")
+    if kind not in known:
+        return f"ends in {kind or 'nothing'}; give one of {', '.join(known)}"
+    if kind == ".obj":
+        lines = [line.split(maxsplit=4) for line in head.splitlines()]
+        kinds = [words[0] for words in lines if len(words) > 3]
+        is_one = kinds.count(b"v") > 2 and b"f" in kinds
+    elif kind == ".stl":
+        count = int.from_bytes(head[80:84], "little")
+        is_one = len(head) == 84 + 50 * count > 84 or (
+            head.lstrip().startswith(b"solid") and b"vertex" in head
+        )
+    else:
+        is_one = b"<COLLADA" in head and b"</float_array>" in head
+    return None if is_one else f"holds no mesh of the kind {kind}"
+
+
+def mesh_path(urdf: Path, filename: str) -> Path | None:
+    """Return the file of a mesh; None where there is none.
+
+    Args:
+        urdf: file that names it.
+        filename: a path, relative to the URDF's folder or absolute; `file://` and a
+            path; or `package://NAME/PATH` of ROS, where NAME is a folder beside the
+            URDF or beside one of the folders above it, or such a folder itself.
+    """
+    folder = urdf.resolve().parent
+    package = _package(filename)
+    if package is not None:
+        name, path = package
+        above = (folder, *folder.parents)
+        tries = [one / name / path for one in above]
+        tries += [one / path for one in above if one.name == name]
+    elif filename.startswith("file://"):
+        tries = [Path(unquote(urlsplit(filename).path))]
+    else:
+        tries = [folder / filename]
+    return next((path for path in tries if path.is_file()), None)
+
+
+def package_folders(urdf: Path) -> list[str]:
+    """Return where Pinocchio looks for meshes: the URDF's folder and those above it."""
+    folder = urdf.resolve().parent
+    return [str(one) for one in (folder, *folder.parents)]
+
+
+def _package(filename: str) -> tuple[str, str] | None:
+    """Return name and path of `package://NAME/PATH`; None for another name."""
+    rest = filename.removeprefix("package://")
+    name, _, path = rest.partition("/")
+    return (name, path) if rest != filename else None
