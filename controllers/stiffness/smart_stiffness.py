@@ -192,7 +192,11 @@ class SmartStiffness:
         stiffness, policy_flags = cfg.policy.step(computed, self._user, observation)
         flags |= policy_flags
         shift, guard = None, self.guard
-        if guard is not None and self.enabled and guard.step(observation) > 0.0:
+        if (
+            guard is not None
+            and self.enabled
+            and guard.step(observation, stiffness) > 0
+        ):
             stiffness = lifted(stiffness, self._user, guard.lift)
             shift = guard.shift
             flags |= int(StiffnessFlag.CATCHING)

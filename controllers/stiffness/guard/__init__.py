@@ -18,6 +18,11 @@ allows, for `hold_s` since u was last above 1, and within `release_s` the limit 
 
     stiffness = limit + lift · max(user - limit, 0),      lift: 1 -> 0.
 
+**A load that lasts.** A hand that leans, or a payload put on, makes no alarm for long:
+c̄ follows it. Yet joints then need more torque than their limits. Such a load is noticed
+by its torques and by where c was before the alarm, and limits stay lifted until it has
+gone, or until lowering them does not move the robot (`LastingLoad`).
+
 **Motions of the legs.** The limit is that of a robot at rest. While set-points of the
 legs move it gives way likewise, without an alarm: a robot that stands up rocks by
 1 rad/s, which neither sensor can tell from a push.
@@ -72,6 +77,7 @@ from controllers.interface.controller import (
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from controllers.stiffness.guard.ankle_lean import lean_map
+from controllers.stiffness.guard.lasting_load import LastingLoad, Phase
 from controllers.stiffness.guard.thresholds import DEGREE, GuardCfg, alarms_per_hour
 from models import BadInput, Robot
 from models.values import FloatArray
@@ -115,6 +121,7 @@ class Guard:
         # (n_joints, 3), of ω in the frame of the gyroscope
         rotation_imu_to_base = np.array(dynamics.link_rotation(robot.imu.link))
         self._lean = lean_map(robot, dynamics) @ rotation_imu_to_base
+        self._load = LastingLoad(robot, cfg)
         alarms = alarms_per_hour(robot, cfg, self._lever)
         if alarms > MOST_ALARMS_PER_HOUR:
             raise BadInput(
@@ -143,6 +150,7 @@ class Guard:
         self._error: FloatArray | None = None
         self._sag: FloatArray = np.zeros(len(self._reach))
         self._given: FloatArray | None = None
+        self._load.end()
 
     @property
     def shift(self) -> FloatArray | None:
@@ -154,8 +162,13 @@ class Guard:
         """Whether the limit gives way, wholly or in part."""
         return self.lift > 0.0
 
-    def step(self, observation: Observation) -> float:
-        """Take the newest sensor values, all finite; return `lift`."""
+    def step(self, observation: Observation, limit: FloatArray) -> float:
+        """Return `lift`.
+
+        Args:
+            observation: the newest sensor values, all finite but for the currents.
+            limit: (n_joints,) stiffness that joints would have unguarded.
+        """
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
         if self._time is None:
             self._time = now
@@ -171,13 +184,17 @@ class Guard:
         tolerated = cfg.gyro_rad_s * (SHIFT_FACTOR if is_shifted else 1.0)
         tolerated += cfg.motion_share * speed
         u_gyro = float(np.sqrt(omega @ omega)) / tolerated
+        mean_before = self._mean
         u_cop = self._pressure(observation, dt) / cfg.cop_m
         self.disturbance = u = max(u_gyro, u_cop)
         self._watch_settling(u)
+        self._load.watch_effort(observation, dt)
+        if self.lift == 0.0:
+            self._load.end()
         since = now - self._held_until
         if now == self._legs_moved_at:
             self._hold(cfg.motion_s)
-        elif since <= 0.0:
+        elif since <= 0.0 or self._load.phase is Phase.LASTING:
             if u > 1.0:
                 self._hold(cfg.hold_s)
         elif dt > 0.0 and u > self._threshold(since):
@@ -185,12 +202,40 @@ class Guard:
             self._alarm_at = now
             self._hold(cfg.hold_s)
             self._find_sag(observation)
-        since = max(0.0, now - self._held_until)
-        self.lift = max(0.0, 1.0 - since / cfg.release_s)
+            self._load.begin(mean_before, now)
+        self._bear(limit, dt, is_still=u_gyro <= CALM)
         if self.lift == 0.0:
             self._watch_error(target - observation.q, dt)
         self._move_set_points(omega)
         return self.lift
+
+    def _bear(self, limit: FloatArray, dt: float, *, is_still: bool) -> None:
+        """Find the lift: 1 while a push is caught or its load lasts, then less."""
+        cfg, load, now = self.cfg, self._load, self._time or 0.0
+        since = now - self._held_until
+        was = load.phase
+        if since > 0.0 and self.lift > 0.0 and self._alarm_at > -np.inf:
+            is_returning = not load.is_lasting and self.lift < 1.0
+            load.step(
+                self._cop,
+                limit,
+                now,
+                dt,
+                is_still=is_still,
+                is_returning=is_returning,
+            )
+        match load.phase:
+            case Phase.LASTING:
+                self._held_until = max(self._held_until, now)
+                self.lift = 1.0
+                if was is Phase.TRYING:  # it yields
+                    self._alarm_at = now
+            case Phase.TRYING:
+                self.lift = load.lift
+            case Phase.ACCEPTED:
+                self.lift, self._held_until = 0.0, now - cfg.release_s
+            case _:
+                self.lift = max(0.0, 1.0 - max(0.0, since) / cfg.release_s)
 
     def _watch_settling(self, u: float) -> None:
         """Note whether the robot has been calm for long enough since the start."""
@@ -274,6 +319,7 @@ class Guard:
         cfg, now = self.cfg, self._time or 0.0
         if now - self._legs_moved_at <= cfg.motion_s:
             self._alarm_at = -np.inf
+            self._load.end()
         if self.lift == 0.0 or self._alarm_at == -np.inf:
             self._given = None
             return
@@ -327,7 +373,7 @@ class Guarded(ControllerWrapper):
         guard = require_reset(self._guard)
         decided = super().step(observation)
         require_finite(observation, ("q", "gyro", "fsr", "stiffness"))
-        if guard.step(observation) == 0.0:
+        if guard.step(observation, decided.stiffness) == 0.0:
             return decided
         most = np.full_like(decided.stiffness, self._most)
         shift = guard.shift

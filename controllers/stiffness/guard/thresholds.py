@@ -5,7 +5,7 @@ from math import erfc, exp, pi, radians, sqrt
 
 import numpy as np
 
-from controllers.interface.checked import Checked
+from controllers.interface.checked import Checked, Fraction
 from controllers.stiffness.dynamics import GRAVITY
 from models import BadInput, Robot
 from models.values import FloatArray, NotNegative, Positive
@@ -57,6 +57,15 @@ class GuardCfg(Checked):
     """Largest shift of a set-point: as `minheat`'s; 0: set-points stay."""
     lean_s: NotNegative = 1.0
     """Time in which the lean fades: robots that fall do so in 0.5 to 1 s; 0: none."""
+    load_m: Positive = 0.01
+    """Distance of c from where it was before the alarm from which a load lasts, in m:
+    10 mm are 5 N at the torso of a NAO."""
+    margin: Fraction = 0.05
+    """Torque beyond a limit, as a share of the largest, from which a load lasts."""
+    try_s: Positive = 20.0
+    """Time under a lasting load before the limits are lowered for a try, in s."""
+    lower_s: Positive = 5.0
+    """Time in which a try lowers them, in s: slow enough to see the robot yield."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

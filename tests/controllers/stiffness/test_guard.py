@@ -36,8 +36,9 @@ N = len(NAO.joints)
 class Watch:
     """A guard, or a controller, that sees one observation after another."""
 
-    def __init__(self, watched: Any) -> None:
+    def __init__(self, watched: Any, limit: float = 0.4) -> None:
         self.watched = watched
+        self.limit = np.full(N, limit)
         self.time_s = 0.0
 
     def see(self, duration_s: float = DT, **changes: Any) -> Any:
@@ -45,7 +46,8 @@ class Watch:
             seen: Observation = dataclasses.replace(
                 STILL, time_s=self.time_s, **changes
             )
-            self.answer = self.watched.step(seen)
+            limit = (self.limit,) if isinstance(self.watched, Guard) else ()
+            self.answer = self.watched.step(seen, *limit)
             self.time_s = round(self.time_s + DT, 9)
         return self.answer
 

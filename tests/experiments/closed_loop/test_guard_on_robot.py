@@ -1,5 +1,7 @@
 """The guard on the simulated robot: a push is caught, and nothing else is."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from models import default_robot_folder, load_robot
 from sim.engine.world import WorldCfg
 from sim.robot import SimulationCfg
 
+EngineName = Literal["pybullet", "mujoco"]
 NAO = load_robot()
 CYCLES_PER_CATCH = 150
 """Two seconds of holding, one of letting go."""
@@ -17,11 +20,15 @@ CYCLES_PER_CATCH = 150
 pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 
 
-def stand(controller: str, *pushes: Push, seconds: float) -> TrialResult:
+def stand(
+    controller: str, *pushes: Push, seconds: float, engine: EngineName = "pybullet"
+) -> TrialResult:
     """Return how one misaligned robot fared."""
     rng = np.random.default_rng(1)
     errors = {name: float(rng.uniform(-2.0, 2.0)) for name in NAO.leg_joints}
-    simulation = SimulationCfg(world=WorldCfg(), misalignment_deg=errors, seed=1)
+    simulation = SimulationCfg(
+        world=WorldCfg(engine=engine), misalignment_deg=errors, seed=1
+    )
     return run_trial(
         TrialCfg(
             controller=controller,
@@ -56,3 +63,15 @@ def test_what_is_off_changes_nothing() -> None:
         stand(name, seconds=5.0) for name in ("smart", "smart-document")
     )
     assert guarded.legs_power_w == document.legs_power_w
+
+
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+@pytest.mark.parametrize("controller", ["smart", "minheat"])
+def test_a_hand_that_leans_for_six_seconds_fells_nobody(
+    controller: str, engine: EngineName
+) -> None:
+    """The ankles give more than their limits allow, and so they may go on."""
+    hand = Push(at_s=4.0, duration_s=6.0, force_n=(7.0, 0.0, 0.0))
+    result = stand(controller, hand, seconds=14.5, engine=engine)
+    assert not result.fell
+    assert result.flags["CATCHING"] >= 50 * (6 + 2)

@@ -1,0 +1,150 @@
+"""A load that outlasts a catch: keep the limits lifted, and try later to lower them.
+
+A hand that leans on a robot, a payload and a slope look alike to its sensors. While one
+lasts, joints give more torque than their limits allow, so a limit that returned would
+let the robot fall. The load lasts while
+
+    |c - c_0| > `load_m`    or    |τ_i| / τ_max,i > limit_i + `margin` for a joint i,
+
+c_0 being the mean centre of pressure before the alarm, c the present one and τ_i the
+torque that the motor gives. Meanwhile the limits stay lifted: a limit above the torque
+of a joint that stands still changes neither the torque nor its heat.
+
+Nobody can tell a permanent load from a patient hand, so the guard tries. After `try_s`
+it lowers the limits within `lower_s`. A robot that stands still all the way has its new
+normal. One that turns, or whose centre of pressure moves, gets its limits back within a
+cycle, and the next try comes after twice the time, at most `MOST_WAIT_S`.
+"""
+
+from enum import Enum, auto
+from math import exp
+
+import numpy as np
+
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.guard.thresholds import GuardCfg
+from models import Robot
+from models.values import FloatArray
+
+EFFORT_S = 0.1
+"""Time constant of the mean torque, in s: five cycles, less than a tenth of a swing."""
+LONGEST_CYCLE_S = 0.1
+"""Time that one step may lower the limits by, in s: after a jump in time, nobody has
+watched the robot meanwhile."""
+MOST_WAIT_S = 300.0
+"""Longest time between two tries, in s."""
+
+
+class Phase(Enum):
+    """State of the load that raised an alarm."""
+
+    ABSENT = auto()
+    """Nothing is known of it: there was no alarm, or it has gone."""
+    LASTING = auto()
+    TRYING = auto()
+    """Limits are being lowered under it."""
+    ACCEPTED = auto()
+    """The robot stood while they were: for one step."""
+
+
+class LastingLoad:
+    """Follows the torques always, a load from `begin` on; `step` once a cycle."""
+
+    def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
+        """Prepare for `robot`, which bears nothing."""
+        self._cfg = cfg
+        self._motor_of_joint = robot.motor_of_joint
+        constants = [motor.one_node.torque_constant for motor in robot.motors]
+        self._share_per_amp: FloatArray = (
+            np.array(constants)[robot.motor_of_joint] / robot.effort_limit
+        )
+        self._share: FloatArray | None = None
+        self.end()
+
+    def end(self) -> None:
+        """Forget the load."""
+        self.phase = Phase.ABSENT
+        self.lift = 1.0
+        """Lift of the limits during a try."""
+        self._cop_before: FloatArray | None = None
+        self._cop_at_try: FloatArray = np.zeros(2)
+        self._tried_at = 0.0
+        self._wait_s = self._cfg.try_s
+
+    def begin(self, cop_before: FloatArray, now: float) -> None:
+        """Note an alarm; the first one says where c was without the load.
+
+        Args:
+            cop_before: (2,) mean centre of pressure in m.
+            now: in s.
+        """
+        if self._cop_before is None:
+            self._cop_before = cop_before
+        self._tried_at = now
+        if self.phase is Phase.TRYING:
+            self._give_up(now)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the robot bears a load that has not been accepted."""
+        return self.phase in {Phase.LASTING, Phase.TRYING}
+
+    def watch_effort(self, observation: Observation, dt: float) -> None:
+        """Follow |τ_i| / τ_max,i; a current that is not finite counts as none."""
+        amps = np.where(np.isfinite(observation.current), observation.current, 0.0)
+        share = self._share_per_amp * np.abs(amps[self._motor_of_joint])
+        if self._share is None:
+            self._share = share
+        gain = 1.0 - exp(-dt / EFFORT_S)
+        self._share = self._share + gain * (share - self._share)
+
+    def step(
+        self,
+        cop: FloatArray,
+        limit: FloatArray,
+        now: float,
+        dt: float,
+        *,
+        is_still: bool,
+        is_returning: bool,
+    ) -> Phase:
+        """Return the state of the load, once the hold after the alarm is over.
+
+        Args:
+            cop: (2,) present centre of pressure in m.
+            limit: (n_joints,) that the joints would have, in [0, 1].
+            now: in s.
+            dt: since the last step, in s.
+            is_still: the robot does not turn.
+            is_returning: limits return already; torques tell nothing, since
+                set-points return with them.
+        """
+        cfg = self._cfg
+        if self._cop_before is None:
+            return self.phase
+        if self.phase is Phase.TRYING:
+            if not is_still or _distance(cop, self._cop_at_try) > cfg.load_m:
+                self._give_up(now)
+            else:
+                self.lift -= min(dt, LONGEST_CYCLE_S) / cfg.lower_s
+                if self.lift <= 0.0:
+                    self.end()
+                    self.phase, self.lift = Phase.ACCEPTED, 0.0
+            return self.phase
+        is_loaded = _distance(cop, self._cop_before) > cfg.load_m
+        if not is_returning and self._share is not None:
+            is_loaded |= bool((self._share > limit + cfg.margin).any())
+        self.phase = Phase.LASTING if is_loaded else Phase.ABSENT
+        if is_loaded and now - self._tried_at >= self._wait_s and is_still:
+            self.phase, self._cop_at_try = Phase.TRYING, cop
+        return self.phase
+
+    def _give_up(self, now: float) -> None:
+        """Lift the limits again; wait twice as long for the next try."""
+        self.phase, self.lift = Phase.LASTING, 1.0
+        self._tried_at = now
+        self._wait_s = min(2.0 * self._wait_s, MOST_WAIT_S)
+
+
+def _distance(a: FloatArray, b: FloatArray) -> float:
+    return float(np.hypot(*(a - b)))
