@@ -38,12 +38,12 @@ the push. So set-points go where the limited torque holds, and stay there meanwh
 **The ankles lean against a push.** A robot that tips turns with ω about its soles. Its
 centre of mass, at the height h, moves at ċ = ω x h and comes to rest only over the
 capture point c + ċ √(h / g) [pratt2006]. Each ankle joint, with the axis a_i, leans the
-body back by as much:
+body back by a share of that:
 
     s_i += k ω · a_i √(h / g),      i the last two joints of a leg,
 
-k going from 1 to 0 in `lean_s` after the alarm: a lasting feedback with two cycles of
-delay would rock the robot from edge to edge of its soles. A robot whose legs move is
+k going from `lean_share` to 0 in `lean_s` after the alarm: a lasting feedback with two
+cycles of delay would rock the robot from edge to edge of its soles. A robot whose legs move is
 shifted by neither.
 
 **No alarm by the guard itself, or by settling.** A robot that is let down yields a
@@ -325,6 +325,7 @@ class Guard:
             return
         shift = self.lift * self._sag
         k = 1.0 - (now - self._alarm_at) / cfg.lean_s if cfg.lean_s else 0.0
+        k *= cfg.lean_share
         if k > 0.0:
             shift = shift + self._lean @ (k * omega)
         self._given = np.clip(shift, -cfg.bound_rad, cfg.bound_rad)

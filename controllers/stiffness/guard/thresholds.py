@@ -55,6 +55,8 @@ class GuardCfg(Checked):
     """Time constant of ē: the first cycles of a push hardly change it."""
     bound_rad: NotNegative = 3.0 * DEGREE
     """Largest shift of a set-point: as `minheat`'s; 0: set-points stay."""
+    lean_share: Fraction = 0.6
+    """k at the alarm: the lean comes two cycles late and rocks the robot if whole."""
     lean_s: NotNegative = 1.0
     """Time in which the lean fades: robots that fall do so in 0.5 to 1 s; 0: none."""
     load_m: Positive = 0.01
