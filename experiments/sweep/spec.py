@@ -13,7 +13,7 @@ are kept is then a prediction.
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -246,6 +246,8 @@ def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:
     return largest
 
 
+CASE = "case"
+"""Column that says which case of the sweep a trial is."""
 NOISE = "noise"
 """Name under which the seed of a robot's sensor noise is drawn."""
 SEEDS = 2**31
@@ -290,6 +292,8 @@ class SweepSpec:
     fast_forward: FastForwardCfg | None
     keep: Keep | None = None
     """Which robots run with all controllers; None: all."""
+    cases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """By name: values by column, in the place of those of `parameters`."""
 
     @cached_property
     def grids(self) -> tuple[Parameter, ...]:
@@ -367,6 +371,7 @@ class SweepSpec:
                 point = dict(below)
                 for parameter, value in zip(self.grids, values, strict=True):
                     point.update(dict.fromkeys(parameter.columns, value))
+                point.update(self.cases.get(str(point.get(CASE)), {}))
                 if wanted is None or wanted(str(point["controller"])):
                     yield SweepTrial(
                         number=robot * self.points + i,

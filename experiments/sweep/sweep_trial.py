@@ -8,6 +8,7 @@ gave.
 import dataclasses
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push, TrialCfg, check_in_time
 from experiments.common.robot_setting import RobotSetting
-from models import default_robot_folder
+from models import BadInput, default_robot_folder
 from sim.recording.run_meta import plain
 
 Value: TypeAlias = float | str
@@ -53,8 +54,9 @@ SETTING = (
 )
 """Fields of `RobotSetting` with one value a trial, in the order of the table."""
 PUSH = "push"
-PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link")
-"""Of `Push.towards`: columns `push.size_n`, of a sweep that draws a push."""
+AGAIN = "again_s"
+PUSH_PARAMETERS = ("direction_deg", "size_n", "duration_s", "at_s", "link", AGAIN)
+"""Of `pushes_towards`: columns `push.size_n`, of a sweep that draws a push."""
 SIZE, DIRECTION, QUIET = f"{PUSH}.size_n", f"{PUSH}.direction_deg", f"{PUSH}.quiet_s"
 _PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
 
@@ -120,7 +122,7 @@ class SweepTrial:
             for name in PUSH_PARAMETERS
             if f"{PUSH}.{name}" in self.parameters
         }
-        return (Push.towards(**found),) if found else ()
+        return pushes_towards(**found) if found else ()
 
     @property
     def setting(self) -> RobotSetting:
@@ -141,6 +143,27 @@ class SweepTrial:
             for name, value in self.parameters.items()
             if name.startswith(prefix) and value != NO_OBSTACLE
         }
+
+
+def pushes_towards(again_s: float = 0.0, **push: Any) -> tuple[Push, ...]:
+    """Return a push, and the second one that is like it.
+
+    Args:
+        again_s: time in s from the end of the first to the second; 0: there is none.
+        **push: as `Push.towards` takes it.
+
+    Raises:
+        BadInput: a value is out of its range.
+    """
+    first = Push.towards(**push)
+    if not 0.0 <= again_s < math.inf:
+        raise BadInput(
+            f"push again_s is {again_s:g} s; give the time to a second push, or 0: no "
+            "second push."
+        )
+    if again_s == 0.0:
+        return (first,)
+    return first, dataclasses.replace(first, at_s=first.end_s + again_s)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,6 +60,7 @@ def identity(spec: SweepSpec) -> dict[str, Any]:
         "pushes": plain(spec.pushes),
         "fast_forward": plain(spec.fast_forward),
         "keep": plain(spec.keep),
+        **({"cases": plain(spec.cases)} if spec.cases else {}),
     }
 
 

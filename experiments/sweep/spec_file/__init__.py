@@ -218,6 +218,8 @@ class DrawnPushForm(Part):
     """When it begins, in s."""
     link: Text | None = None
     """Absent: the base, the torso of a NAO."""
+    again_s: Number | None = None
+    """Time from its end to a second push that is like it, in s; absent or 0: none."""
     quiet_s: PositiveSeconds | None = 1.0
     """A trial ends once the robot was quiet for so long afterwards, in s; null: only
     when its minutes are over."""
@@ -263,6 +265,9 @@ class SweepHead(Part):
     """What disturbs every robot."""
     push: DrawnPushForm | None = None
     """One more push, whose direction, size, length and time may be lists or drawn."""
+    cases: dict[Name, dict[Name, FiniteFloat | Name]] = Field(default_factory=dict)
+    """Name to values by column of the table, such as `push.size_n: 7`: points beside
+    the grids, each run at every point of them."""
     keep: KeepForm | None = None
     """Which robots run with all controllers; absent: all."""
     fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)

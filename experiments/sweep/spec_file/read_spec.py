@@ -22,6 +22,7 @@ from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Notes
 from experiments.heat.published import load_preset
 from experiments.sweep.spec import (
+    CASE,
     Fixed,
     Grid,
     Normal,
@@ -39,7 +40,9 @@ from experiments.sweep.spec_file import (
     read_keep,
     read_values,
 )
+from experiments.sweep.spec_file.cases import Cases, read_cases
 from experiments.sweep.sweep_trial import (
+    AGAIN,
     BY_JOINT,
     BY_NAME,
     MISALIGNMENT,
@@ -51,6 +54,7 @@ from experiments.sweep.sweep_trial import (
     QUIET,
     SETTING,
     Value,
+    pushes_towards,
 )
 from experiments.sweep.trial_store import robot_digest
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
@@ -196,7 +200,7 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     elif name == "minutes":
         _check_minutes(float(value))
     elif name == PUSH:
-        check_pushes([Push.towards(**{**_HARMLESS, joint: value})], robot)
+        check_pushes(pushes_towards(**{**_HARMLESS, joint: value}), robot)
     elif name == OBSTACLES:
         obstacles_of({} if value == NO_OBSTACLE else {joint: str(value)})
     else:
@@ -294,16 +298,19 @@ class _SpecReader:
             if name in PLAIN
         }
         loads = getattr(form, PAYLOAD).items()
+        named = Grid(tuple(form.cases))
         parameters = [
             *(self._parameter(robot, (name,), given[name]) for name in PLAIN),
             *(p for name in BY_JOINT for p in self._joints(robot, name, preset)),
             *(self._parameter(robot, (PAYLOAD, at), kg) for at, kg in loads),
             *self._obstacles(robot, preset),
+            *([Parameter(columns=(CASE,), values=named)] if named.values else []),
             self._parameter(robot, ("controller",), form.controller),
             *self._push_parameters(robot),
         ]
         known = tuple(p for p in parameters if p is not None)
-        self._check_push_in_time(known)
+        cases = read_cases(form.cases, known, robot, check_value, notes)
+        self._check_push_in_time(known, cases)
         spec = SweepSpec(
             name=form.name,
             about=form.about,
@@ -319,6 +326,7 @@ class _SpecReader:
             pushes=self._pushes(robot, shortest_s(known)),
             fast_forward=_fast_forward(form.fast_forward),
             keep=read_keep(form.keep, form.controller, robot, notes),
+            cases=cases,
         )
         self._try_draws(robot, spec)
         return spec
@@ -395,17 +403,27 @@ class _SpecReader:
             found.append(Parameter(columns=(QUIET,), values=Fixed(form.quiet_s)))
         return found
 
-    def _check_push_in_time(self, parameters: Sequence[Parameter]) -> None:
+    def _check_push_in_time(
+        self, parameters: Sequence[Parameter], cases: Cases
+    ) -> None:
         """Note it where the latest and longest push ends after the shortest trial."""
+        names = tuple(f"{PUSH}.{name}" for name in ("at_s", "duration_s", AGAIN))
         last = {
             p.name: max(map(float, extremes_of(p.values)))
             for p in parameters
-            if p.name in (f"{PUSH}.at_s", f"{PUSH}.duration_s")
+            if p.name in names
         }
-        if len(last) == 2:
-            at_s, duration_s = last[f"{PUSH}.at_s"], last[f"{PUSH}.duration_s"]
-            push = Push(at_s=at_s, duration_s=duration_s)
-            self._notes.attempt((PUSH,), check_in_time, [push], shortest_s(parameters))
+        if len(last) < 2:
+            return
+        shortest = shortest_s(parameters)
+        for case, given in {"": {}, **cases}.items():
+            at_s, duration_s, again_s = (
+                float(given.get(name, last.get(name, 0.0))) for name in names
+            )
+            timing = {"at_s": at_s, "duration_s": duration_s, AGAIN: again_s}
+            pushes = pushes_towards(**_HARMLESS, **timing)
+            place = ("cases", case) if case else (PUSH,)
+            self._notes.attempt(place, check_in_time, pushes, shortest)
 
     def _try_draws(self, robot: Robot, spec: SweepSpec) -> None:
         """Look whether draws without bounds stay within those of the simulator."""

@@ -22,12 +22,14 @@ from experiments.common.drawing.page import (
 )
 from experiments.heat.figures.section import push_words
 from experiments.sweep.spec import (
+    CASE,
     Choice,
     Fixed,
     Grid,
     Normal,
     Uniform,
     Values,
+    value_text,
     words_of,
 )
 from experiments.sweep.summary import (
@@ -42,7 +44,7 @@ from experiments.sweep.sweep_table import Sweep, SweepFolder
 from experiments.sweep.sweep_trial import QUIET
 from models import BadInput
 
-NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep"}
+NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep", "cases"}
 """Keys of an identity that are said elsewhere."""
 MOST_JOINTS = 3
 """Joints that are named one by one."""
@@ -119,6 +121,9 @@ def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for (name, words), alike in groupby(known, lambda line: (line[0], line[2])):
         joints = [joint for _, joint, _ in alike]
         yield name, _few(joints), words
+    for case, given in (identity.get("cases") or {}).items():
+        words = ", ".join(f"{name} {value_text(v)}" for name, v in given.items())
+        yield CASE, case, words or "as the other lines say"
     for push in identity.get("pushes") or ():
         yield "push", "", push_words(push)
     if (jumps := identity.get("fast_forward", {})) is None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from experiments.closed_loop.trial import TrialCfg
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from sim.engine.world import Payload
@@ -47,18 +48,28 @@ def test_the_pushed_robots_are_the_same_robots() -> None:
     assert pushed.fast_forward is None
 
 
-def test_the_pushes_are_in_eight_directions_with_four_forces_on_two_grounds() -> None:
+def test_the_pushes_come_in_cases_on_both_engines() -> None:
     calm, pushes = shipped("fifty_robots"), shipped("push_survival")
-    assert pushes.drawn_for(49) == calm.drawn_for(49)
+    assert pushes.drawn_for(11) == calm.drawn_for(11)
     assert pushes.controllers == ("fixed", "smart", "minheat")
-    assert (pushes.pushes_of_one, pushes.points) == (8 * 4, 8 * 4 * 2 * 3)
-    cfgs = [t.trial_cfg() for t in pushes.trials([7])]
-    forces = np.array([cfg.pushes[0].force_n for cfg in cfgs])
-    sizes = np.linalg.norm(forces, axis=1)
-    assert set(sizes.round(9)) == {5.0, 10.0, 15.0, 20.0}
-    assert len({tuple(f) for f in (forces / sizes[:, None]).round(9)}) == 8
-    assert {cfg.pushes[0].duration_s for cfg in cfgs} == {0.2}
-    assert {cfg.simulation.world.friction for cfg in cfgs} == {0.2, 0.7}
+    assert pushes.points == 4 * len(pushes.cases) * 3 * 2
+    of_case: dict[str, list[TrialCfg]] = {}
+    for trial in pushes.trials([7]):
+        of_case.setdefault(str(trial.parameters["case"]), []).append(trial.trial_cfg())
+    for cfgs in of_case.values():
+        assert {cfg.simulation.world.engine for cfg in cfgs} == {"pybullet", "mujoco"}
+        assert len({cfg.pushes[0].force_n for cfg in cfgs}) == 4, "directions"
+    firsts = [cfgs[0] for cfgs in of_case.values()]
+    assert {cfg.pushes[0].duration_s for cfg in firsts} == {0.2, 1.0, 3.0, 10.0}
+    assert {cfg.pushes[0].link for cfg in firsts} == {"torso", "Head", "l_wrist"}
+    gaps = [c.pushes[1].at_s - c.pushes[0].end_s for c in firsts if len(c.pushes) == 2]
+    assert np.allclose(gaps, [0.5, 3.0])
+    slopes = {cfg.simulation.world.slope_deg for cfg in firsts}
+    assert {-4.0, 4.0} < slopes
+    assert (
+        max(sum(p.mass_kg for p in c.simulation.world.payloads) for c in firsts) == 1.0
+    )
+    assert {cfg.simulation.world.friction for cfg in firsts} == {0.2, 0.7}
 
 
 def test_the_same_robots_stand_on_both_engines() -> None:

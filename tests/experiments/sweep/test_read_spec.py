@@ -12,6 +12,7 @@ from experiments.heat.published import load_preset
 from experiments.sweep.spec import Fixed, Grid, Normal, SweepSpec, Uniform, Values
 from experiments.sweep.spec_file import FastForwardForm
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from experiments.sweep.sweep_trial import SweepTrial
 from experiments.sweep.trial_store import robot_digest
 from models import BadInput, default_robot_folder, load_robot
 from sim.engine.obstacles import Obstacle
@@ -299,3 +300,56 @@ def test_mistakes_are_told_with_their_lines(
     data_regression.check(said)
     lines = [int(line.partition(":")[0]) for line in said["all at once"]]
     assert lines == sorted(lines)
+
+
+# -- cases --------------------------------------------------------------------------
+
+CASES = """\
+name: cases
+controller: [fixed, smart]
+minutes: 0.25
+slope_deg: {uniform: [-2, 2]}
+payload_kg: {torso: 0}
+push: {direction_deg: [0, 90], size_n: 5, link: torso, again_s: 0}
+robots: 2
+cases:
+"""
+
+
+def test_a_case_sets_columns_at_every_point_of_the_grid(tmp_path: Path) -> None:
+    text = f"{CASES}  plain: {{}}\n  up: {{slope_deg: 4, payload_kg.torso: 1}}\n"
+    text += "  twice: {push.again_s: 0.5, push.link: Head}\n"
+    spec = spec_of(tmp_path, text)
+    assert spec.points == 3 * 2 * 2
+    by_case: dict[str, list[SweepTrial]] = {}
+    for trial in spec.trials([1]):
+        by_case.setdefault(str(trial.parameters["case"]), []).append(trial)
+    drawn = spec.drawn_for(1)["slope_deg"]
+    assert {t.parameters["slope_deg"] for t in by_case["plain"]} == {drawn}
+    assert {t.parameters["slope_deg"] for t in by_case["up"]} == {4.0}
+    assert {t.setting.payload_kg["torso"] for t in by_case["up"]} == {1.0}
+    first, second = by_case["twice"][0].trial_cfg().pushes
+    assert (first.link, second.link, second.force_n) == ("Head", "Head", first.force_n)
+    assert second.at_s == first.end_s + 0.5
+    assert all(len(t.trial_cfg().pushes) == 1 for t in by_case["plain"])
+    assert len({t.key for t in spec.trials()}) == spec.n_trials
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("{slope_deg: steep}", "9: slope_deg is 'steep'; give a number."),
+        ("{slope_deg: 60}", "9: slope = 60.0 degrees; give -30 to 30."),
+        ("{push.link: 3}", "9: push.link is 3.0; give a name."),
+        ("{push.link: Hed}", "9: Link 'Hed' is not in robot 'nao'."),
+        ("{push.direction_deg: 3}", "9: a case cannot set 'push.direction_deg'"),
+        ("{minutes: 1}", "9: a case cannot set 'minutes'"),
+        ("{push.againn_s: 1}", "9: Column 'push.againn_s' is not in this sweep"),
+        ("{push.again_s: -1}", "9: push again_s is -1 s; give the time"),
+        ("{push.again_s: 9}", "9: a push ends at 15.4 s, but the trial lasts 15 s"),
+    ],
+)
+def test_what_is_wrong_in_a_case_is_told_with_its_line(
+    tmp_path: Path, case: str, said: str
+) -> None:
+    assert wrong(tmp_path, f"{CASES}  one: {case}\n").startswith(said)

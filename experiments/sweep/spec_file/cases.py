@@ -1,0 +1,65 @@
+"""The cases of a sweep: points that lie on no grid, each with values of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from experiments.common.yaml_forms import Notes
+from experiments.sweep.spec import CASE, Grid, Parameter, Values, extremes_of
+from experiments.sweep.sweep_trial import Value
+from models import BadInput, Robot, UnknownName
+
+Cases = Mapping[str, Mapping[str, Value]]
+"""Name of a case to its values by column."""
+
+
+def read_cases(
+    form: Mapping[str, Mapping[str, Any]],
+    parameters: Sequence[Parameter],
+    robot: Robot,
+    check: Callable[[Robot, str, Value], None],
+    notes: Notes,
+) -> Cases:
+    """Return what each case sets, whole numbers as reals.
+
+    Args:
+        form: of the file.
+        parameters: all of the sweep.
+        robot: that stands.
+        check: raises `BadInput` where no trial could have a value in a column.
+        notes: receives all that is wrong.
+    """
+    columns = {c: p.values for p in parameters for c in p.columns}
+    cases: dict[str, dict[str, Value]] = {}
+    for name, given in form.items():
+        cases[name] = {}
+        for column, value in given.items():
+            place = (f"{CASE}s", name, column)
+            read: Value = value if isinstance(value, str) else float(value)
+            before = len(notes.problems)
+            notes.attempt(place, _check_column, column, columns, read)
+            if len(notes.problems) == before:
+                notes.attempt(place, check, robot, column, read)
+            if len(notes.problems) == before:
+                cases[name][column] = read
+    return cases
+
+
+def _check_column(column: str, columns: Mapping[str, Values], value: Value) -> None:
+    """Refuse what is no column of the sweep, changes already, or is of another type.
+
+    Raises:
+        UnknownName: there is no such column.
+        BadInput: it has a grid, or a number where there is a text.
+    """
+    if column not in columns:
+        where = "this sweep, which gives each column of a case a value first"
+        raise UnknownName("Column", column, tuple(columns), where)
+    if isinstance(columns[column], Grid) or column == "minutes":
+        raise BadInput(
+            f"a case cannot set {column!r}: it is a grid of the sweep, or the time of "
+            "all trials; give a column that has one value or is drawn."
+        )
+    is_text = isinstance(extremes_of(columns[column])[0], str)
+    if is_text != isinstance(value, str):
+        kind = "a name" if is_text else "a number"
+        raise BadInput(f"{column} is {value!r}; give {kind}.")
