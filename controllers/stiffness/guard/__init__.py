@@ -43,8 +43,8 @@ body back by a share of that:
     s_i += k ω · a_i √(h / g),      i the last two joints of a leg,
 
 k going from `lean_share` to 0 in `lean_s` after the alarm: a lasting feedback with two
-cycles of delay would rock the robot from edge to edge of its soles. A robot whose legs move is
-shifted by neither.
+cycles of delay would rock the robot from edge to edge of its soles. A robot whose legs
+move is shifted by neither.
 
 **No alarm by the guard itself, or by settling.** A robot that is let down yields a
 little. Until the limit is back, and `release_s` longer, u has to be above
