@@ -358,6 +358,7 @@ class Trial:
         return (
             fast is not None
             and self._sim.time_s >= self._calm_s
+            and not self._loop.decided.is_urgent  # it catches a push
             and self._steadiness.is_steady()
         )
 

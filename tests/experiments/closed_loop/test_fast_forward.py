@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controllers.interface.controller import FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.closed_loop.loop import APPROACH_TIME
 from experiments.closed_loop.trial import TrialCfg, run_trial
@@ -220,6 +222,23 @@ def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
     assert begin_of(only(run, "fast-forward")) >= 8.0
     assert result.sim_s == pytest.approx(12.0)
     assert CFG.not_before_s > APPROACH_TIME + 2.0
+
+
+class Catching(FixedStiffness):
+    """Stiffness 1, as of a guard that catches a push all the time."""
+
+    def step(self, observation: Observation) -> Limits:
+        return dataclasses.replace(super().step(observation), is_urgent=True)
+
+
+@pytest.mark.slow
+def test_no_jump_while_a_push_is_caught() -> None:
+    """A guard lowers its limits cycle by cycle: in a jump it would see none."""
+    (arm,) = plan(full=False, controllers=("fixed",), minutes=0.3)
+    left_alone = run_trial(arm)
+    caught = run_trial(arm, controller=Catching())
+    assert left_alone.physics_s < 15.0
+    assert caught.physics_s == pytest.approx(18.0)
 
 
 @pytest.fixture(scope="module")
