@@ -104,11 +104,17 @@ class Client:
         """Return a number that no call of this client has had."""
         return next(self._numbers)
 
-    def leave(self) -> None:
-        """End all that it commands, holds and waits for."""
+    def leave(self, *, is_clean: bool = False) -> None:
+        """End all that it commands, holds and waits for.
+
+        Args:
+            is_clean: it ended by itself: what it moves goes on.
+        """
         served = self.parts.served
         with served.access():
             self.has_left = True
+            if is_clean:
+                self.parts.motion.inherit(self.name)
             self.parts.motion.drop_client(self.name)
             for call in self.on_leave:
                 call()

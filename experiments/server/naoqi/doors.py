@@ -3,7 +3,9 @@
 `qi` does not tell a service who calls. So each connection to the port gets a session of
 its own, with services that act for that client alone, and its bytes are passed on to
 it. The directory of that session tells the client where its services are. When the
-connection ends, so does the client.
+connection ends, so does the client. It ended cleanly if it closed the connection while
+it waited for no answer: what it moves then goes on. A program that is killed while it
+waits for nothing looks the same on the wire.
 """
 
 import logging
@@ -12,6 +14,7 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from enum import Enum
 
 import qi
 
@@ -31,6 +34,8 @@ HEADER = struct.Struct("<4sIIHBBIII")
 MAGIC = b"\x42\xde\xad\x42"
 VERSION = 0
 KINDS = range(1, 9)
+CALL, ANSWERS = 1, (2, 3, 8)
+"""Kinds of a call, and of its reply, its error and the word that it was cancelled."""
 EVENT = 5
 """Kind of the message that brings the value of a signal."""
 MOST_BYTES = 1 << 24
@@ -111,6 +116,7 @@ class Doors:
         session = qi.Session()
         inner: socket.socket | None = None
         registered: list[int] = []
+        is_clean = False
         try:
             client = Client(self._parts, number, address)
         except RobotEnded:
@@ -135,14 +141,17 @@ class Doors:
             connection.setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEP_ALIVE_TRIES
             )
+            calls = _Calls(client.sent.add)
             back = threading.Thread(
                 target=_pass_messages_on,
-                args=(inner, connection, client.sent.add),
+                args=(inner, connection, calls.note_answered),
                 daemon=True,
             )
             back.start()
-            if not _pass_messages_on(connection, inner):
+            end = _pass_messages_on(connection, inner, calls.note_sent)
+            if end is End.NO_MESSAGE:
                 _LOG.warning("%s sent what is no message; it is cut off", client.name)
+            is_clean = end is End.ENDED and not calls.are_open and not self._is_closed
             back.join()
         except RobotEnded:
             pass
@@ -151,7 +160,7 @@ class Doors:
         finally:
             self._open.pop(number, None)
             with suppress(RobotEnded):
-                client.leave()
+                client.leave(is_clean=is_clean)
             connection.close()
             if inner is not None:
                 inner.close()
@@ -162,11 +171,40 @@ class Doors:
             client.find_service = None
 
 
+class End(Enum):
+    """How a connection came to its end."""
+
+    ENDED = "closed after a whole message"
+    NO_MESSAGE = "sent what is no message"
+    BROKEN = "broke off"
+
+
+class _Calls:
+    """Counts the calls of a client that were not answered yet."""
+
+    def __init__(self, event_passed: Callable[[], None]) -> None:
+        self._sent = self._answered = 0
+        self._event_passed = event_passed
+
+    def note_sent(self, kind: int) -> None:
+        """Count a message of the client."""
+        self._sent += kind == CALL
+
+    def note_answered(self, kind: int) -> None:
+        """Count a message to the client."""
+        self._answered += kind in ANSWERS
+        if kind == EVENT:
+            self._event_passed()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether the client still waits for an answer."""
+        return self._sent > self._answered
+
+
 def _pass_messages_on(
-    source: socket.socket,
-    sink: socket.socket,
-    event_passed: Callable[[], None] = lambda: None,
-) -> bool:
+    source: socket.socket, sink: socket.socket, passed: Callable[[int], None]
+) -> End:
     """Pass whole messages on until the source has ended; then end both.
 
     Bytes that are no message would end the process: `qi` does not survive them.
@@ -174,32 +212,35 @@ def _pass_messages_on(
     Args:
         source: from where they come.
         sink: where they go.
-        event_passed: called after each event.
+        passed: told the kind of each message: before a call goes on, and once
+            anything else has gone.
 
     Returns:
-        Whether all that came were messages.
+        How the source ended.
     """
     try:
         while header := _exactly(source, HEADER.size):
             magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
             is_message = magic == MAGIC and size <= MOST_BYTES
             if not is_message or version != VERSION or kind not in KINDS:
-                return False
+                return End.NO_MESSAGE
+            if kind == CALL:
+                passed(kind)
             sink.sendall(header)
             while size:
                 data = source.recv(min(size, CHUNK))
                 if not data:
-                    return True
+                    return End.BROKEN
                 sink.sendall(data)
                 size -= len(data)
-            if kind == EVENT:
-                event_passed()
+            if kind != CALL:
+                passed(kind)
     except OSError:
-        pass
+        return End.BROKEN
     finally:
         _shut(source)
         _shut(sink)
-    return True
+    return End.ENDED
 
 
 def _exactly(source: socket.socket, n: int) -> bytes:

@@ -61,11 +61,11 @@ def _method(service: Service, name: str) -> Callable[..., object]:
 
 
 def _promised(future: Future[Any], where: str) -> qi.Future:
-    promise = qi.Promise()
+    promise = qi.Promise(lambda _: future.cancel())
 
     def tell(done: Future[Any]) -> None:
         if done.cancelled():
-            promise.setError(f"{where}: cancelled")
+            promise.setCanceled()
         elif (error := done.exception()) is not None:
             promise.setError(f"{where}: {error}")
         else:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -399,6 +399,22 @@ def fail(future: Future[Any], error: Exception) -> None:
     """Let a future fail, unless it has ended."""
     if not future.done():
         future.set_exception(error)
+
+
+def on_cancel(future: Future[Any], stop: Callable[[], object]) -> None:
+    """Stop what a future stands for when somebody cancels it."""
+
+    def tell(done: Future[Any]) -> None:
+        if done.cancelled():
+            with suppress(RobotEnded):
+                stop()
+
+    future.add_done_callback(tell)
+
+
+def failed(done: Future[Any]) -> bool:
+    """Return whether what a future stood for did not come to its end."""
+    return done.cancelled() or done.exception() is not None
 
 
 def _attempt(function: Callable[[], object]) -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from experiments.server.naoqi.arguments import Parameters, Value
-from experiments.server.naoqi.served_robot import ServedRobot, fail, finish
+from experiments.server.naoqi.served_robot import ServedRobot, finish
 from models import BadInput, UnknownName
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ class Service:
         """End a call that was begun."""
         begun = self._begun.pop(id, None)
         if begun is not None:
-            begun.cancel()
-            fail(begun, BadInput(f"call {id} was stopped."))
+            begun.cancel()  # whatever it stands for stops, see `on_cancel`
 
     def exit(self) -> None:
         """Do nothing: a service of the robot stays."""

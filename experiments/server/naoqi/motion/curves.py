@@ -54,10 +54,25 @@ def through(start: float, times: Sequence[float], angles: Sequence[float]) -> Ti
     return Timed(curve, end)
 
 
-def at_speed(start: float, angle: float, speed: float, least_s: float) -> Timed:
-    """Return the way to an angle whose peak speed is given, in rad/s."""
-    length_s = max(PEAK * abs(angle - start) / speed, least_s)
-    return through(start, [length_s], [angle])
+def arriving_together(
+    start: Mapping[str, float],
+    angles: Mapping[str, float],
+    speeds: Mapping[str, float],
+    least_s: float,
+) -> dict[str, Timed]:
+    """Return ways to angles that all end when the slowest joint does.
+
+    Joints that arrived one after another would let a standing robot topple on the way.
+
+    Args:
+        start: joint to present angle in rad.
+        angles: joint to the one at the end.
+        speeds: joint to its largest speed in rad/s; the slowest one's peak is that.
+        least_s: shortest time in s.
+    """
+    ways_s = [PEAK * abs(angles[j] - start[j]) / speeds[j] for j in angles]
+    length_s = max(least_s, *ways_s)
+    return {j: through(start[j], [length_s], [angles[j]]) for j in angles}
 
 
 @dataclass(frozen=True)

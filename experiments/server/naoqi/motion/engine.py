@@ -34,11 +34,11 @@ from controllers.arbitration.tokens import Loss, Token
 from controllers.interface.robot_interface import MotorTarget, Observation
 from experiments.server.naoqi.motion.body import BodyNames
 from experiments.server.naoqi.motion.curves import Timed
-from experiments.server.naoqi.served_robot import ServedRobot, fail, finish
+from experiments.server.naoqi.served_robot import ServedRobot, fail, finish, on_cancel
 from models import BadInput, TestbedError
 
 ENGINE = "ALMotion"
-"""Owner for whom the engine is stepped; it holds nothing itself."""
+"""Owner for whom the engine is stepped, and of what clients moved who have left."""
 ARRIVED = 1e-6
 """In rad: a reactive target is reached."""
 ACCELERATION_S = 0.1
@@ -208,6 +208,7 @@ class MotionEngine:
                 yields=yields,
             )
             self._tasks[number] = task
+            on_cancel(task.future, lambda: self.kill([task]))
             self._served.event("task", said=f"{client}: {name} {number}")
             return task
 
@@ -263,6 +264,42 @@ class MotionEngine:
         self.kill([t for t in self.tasks() if leaves & set(t.leaves)])
         with self._served.access():
             self._drop_goals(leaves)
+
+    def inherit(self, client: str) -> None:
+        """Go on with what a client moves that leaves: the engine owns it from now on.
+
+        A task whose joints somebody waits for ends, and they have them.
+        """
+        with self._served.access():
+            goals = [
+                leaf
+                for leaf, goal in self._goals.items()
+                if goal.owner.startswith(f"{client}/")
+            ]
+            owner, tokens = self._reactive_tokens(ENGINE, goals)
+            for leaf, token in tokens.items():
+                goal = self._goals[leaf]
+                goal.owner, goal.token = owner, token
+            for task in self.tasks():
+                if task.client == client:
+                    self._inherit_task(task)
+
+    def _inherit_task(self, task: MotionTask) -> None:
+        tick, ledger = self._ledger.tick, self._ledger
+        ledger.forget_owner(task.owner, tick)
+        task.client, task.owner = ENGINE, f"{ENGINE}/{task.name} {task.number}"
+        ledger.add_owner(
+            Owner(name=task.owner, parent=ENGINE, priority=CLIENT_PRIORITY), tick
+        )
+        has_started = task.token is not None
+        wait_s = 0.0 if has_started else LONGEST_S
+        request = Request(owner=task.owner, resources=task.leaves, timeout_s=wait_s)
+        task.ticket = ledger.request(request, tick)
+        if has_started:
+            outcome = task.ticket.outcome
+            task.token = None if outcome is None else outcome.token
+            if task.token is None:
+                self._end(task, JointTaken(f"{task.name}: {outcome}"))
 
     def drop_client(self, client: str) -> None:
         """End all that a client commands."""

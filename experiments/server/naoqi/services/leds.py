@@ -23,7 +23,7 @@ from experiments.server.naoqi.arguments import Names, Value, number, text, whole
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.memory.device_keys import PREFIX
 from experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish
+from experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from experiments.server.naoqi.service import Blocks, Service
 from models import BadInput, TestbedError, UnknownName
 from models.resources import DeviceKind
@@ -231,8 +231,29 @@ class Leds:
                 raise BadInput(
                     f"the LEDs are held by {', '.join(who) or 'another owner'}."
                 )
+            on_cancel(done, lambda: self._halt(owner, token, leaves))
             self._step(owner, token, leaves, iter(steps), done)
         return done
+
+    def _halt(self, owner: str, token: Any, leaves: Iterable[str]) -> None:
+        """Leave LEDs as they are now, and give them back."""
+        with self._served.access():
+            ledger = self._served.body.ledger
+            if not ledger.knows(owner):
+                return
+            for group, leaf in self._leaf_of.items():
+                if leaf in leaves:
+                    now = self._served.body.sim.leds.state(group)
+                    setting = LedSetting(colours=now, fade_s=0.0)
+                    self._served.body.gate.submit(token, leaf, setting)
+            self._served.after(  # once the gate has passed it
+                self._served.tick_s,
+                lambda: (
+                    ledger.forget_owner(owner, ledger.tick)
+                    if ledger.knows(owner)
+                    else None
+                ),
+            )
 
     def put(self, token: Any, values: Mapping[Spot, float], fade_s: float) -> None:
         """Submit values with a token, for this slot."""
@@ -258,6 +279,8 @@ class Leds:
         self, owner: str, token: Any, leaves: Iterable[str], steps: Any, done: Blocks
     ) -> None:
         ledger = self._served.body.ledger
+        if done.cancelled():
+            return
         step = next(steps, None)
         if step is None or not ledger.is_genuine(token) or not ledger.knows(owner):
             if who := self._takers(token, leaves):

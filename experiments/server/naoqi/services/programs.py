@@ -12,7 +12,7 @@ from controllers.transmitter.commands.order import PlacedOrder
 from experiments.server.naoqi.arguments import Value
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish
+from experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from experiments.server.naoqi.service import (
     NAOQI_VERSION,
     Blocks,
@@ -99,6 +99,8 @@ class Programs:
                 name, owner, ledger.request(request, tick), Future(), Future()
             )
             self.running[name] = one
+            for future in (one.started, one.done):
+                on_cancel(future, lambda: self._stop(one))
             self._tell()
             return one
 
@@ -107,6 +109,11 @@ class Programs:
         with self._served.access():
             one = self.running.get(name)
             if one is not None:
+                self._stop(one)
+
+    def _stop(self, one: _Running) -> None:
+        with self._served.access():
+            if self.running.get(one.name) is one:
                 self._end(one)
 
     def _step(self, tick: int) -> None:

@@ -91,7 +91,8 @@ class ALResourceManager(Service):
         """Take a resource, or wait for it; below 0: for ever."""
         limit_s = _limit(timeoutSeconds)
         return self._wait(
-            lambda: self._calls.acquireResource(resource, module, callback, limit_s)
+            lambda: self._calls.acquireResource(resource, module, callback, limit_s),
+            lambda _: self._calls.releaseResource(resource, module),
         )
 
     def acquireResourcesTree(
@@ -102,7 +103,8 @@ class ALResourceManager(Service):
         return self._wait(
             lambda: self._calls.acquireResourcesTree(
                 resources, module, callback, limit_s
-            )
+            ),
+            lambda _: self._calls.releaseResources(resources, module),
         )
 
     def waitForResource(
@@ -130,7 +132,8 @@ class ALResourceManager(Service):
         return self._wait(
             lambda: self._calls.waitForOptionalResourcesTree(
                 resources, owner, callback, limit_s, optional
-            )
+            ),
+            lambda taken: self._calls.releaseResources(taken, owner),
         )
 
     def releaseResource(self, resource: str, owner: str) -> None:
@@ -192,8 +195,13 @@ class ALResourceManager(Service):
 
     # -- inside --
 
-    def _wait(self, call: Callable[[], Any]) -> Blocks:
-        """Let a thread wait; the future ends with it."""
+    def _wait(self, call: Callable[[], Any], undo: Callable[[Any], None]) -> Blocks:
+        """Let a thread wait; the future ends with it.
+
+        Args:
+            call: waits.
+            undo: gives back what it returned, for a client that cancelled meanwhile.
+        """
         future: Blocks = Future()
 
         def work() -> None:
@@ -202,6 +210,8 @@ class ALResourceManager(Service):
             except Exception as error:  # noqa: BLE001  # the client is told
                 fail(future, error)
             else:
+                if future.cancelled():
+                    undo(result)
                 finish(future, result)
 
         self._waiting.submit(work)

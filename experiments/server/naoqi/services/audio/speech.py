@@ -12,7 +12,7 @@ from controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from experiments.server.naoqi.arguments import Value
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish
+from experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from experiments.server.naoqi.service import Blocks, Service
 from models import BadInput, TestbedError
 from models.library import LONGEST_TEXT, Sound
@@ -130,14 +130,22 @@ class Speech:
             )
             self._waiting.append(one)
             self._status(one, "enqueued")
+            on_cancel(future, lambda: self._stop(one))
         return future
 
     def stop_all(self) -> None:
         """Stop what is said, and forget what waits."""
         for one in list(self._waiting):
-            one.is_stopped = True
-            self._end(one, "stopped")
-            self._parts.memory.raise_event("ALTextToSpeech/TextInterrupted", value=True)
+            self._stop(one)
+
+    def _stop(self, one: _Saying) -> None:
+        """Stop a text that is said or waits."""
+        with self._served.access():
+            if one in self._waiting:
+                one.is_stopped = True
+                self._end(one, "stopped")
+                memory = self._parts.memory
+                memory.raise_event("ALTextToSpeech/TextInterrupted", value=True)
 
     def _step(self, tick: int) -> None:
         for one in list(self._waiting):

@@ -17,6 +17,7 @@ from experiments.server.naoqi.motion.poses import (
     six_of,
     way_through,
 )
+from experiments.server.naoqi.served_robot import failed, on_cancel
 from experiments.server.naoqi.service import Blocks, NotSimulated, Service, ended
 from experiments.server.naoqi.services.motion.kinematics import Kinematics
 from experiments.server.naoqi.services.motion.settings import (
@@ -238,10 +239,9 @@ class Cartesian(Service):
         going = self.wbGoToBalance(supportLeg, SHIFT_S / fraction)
         result: Blocks = type(going)()
         going.add_done_callback(
-            lambda done: (
-                None if result.done() else result.set_result(done.exception() is None)
-            )
+            lambda done: None if result.done() else result.set_result(not failed(done))
         )
+        on_cancel(result, going.cancel)
         return result
 
     def wbEnableEffectorControl(self, effectorName: str, isEnabled: bool) -> None:

@@ -8,7 +8,7 @@ from experiments.server.naoqi.motion.curves import (
     Handle,
     Key,
     Timed,
-    at_speed,
+    arriving_together,
     bezier,
     check_times,
     through,
@@ -122,24 +122,18 @@ class Joints(Service):
     def angleInterpolationWithSpeed(
         self, names: Names, targetAngles: Numbers, maxSpeedFraction: float
     ) -> Blocks:
-        """Move joints to angles at a fraction of their largest speed, and wait."""
+        """Move joints to angles, at a fraction of the slowest one's speed, and wait."""
         body = self._parts.body
         joints = body.joints(names)
         given = body.spread("targetAngles", targetAngles, len(joints))
         targets = dict(zip(joints, given, strict=True))
         fraction = check_fraction(maxSpeedFraction)
+        goals = {joint: self._clip(joint, angle) for joint, angle in targets.items()}
+        speeds = {joint: fraction * self._speed(joint) for joint in targets}
         return self._begin(
             "angleInterpolationWithSpeed",
             list(targets),
-            lambda start: {
-                joint: at_speed(
-                    start[joint],
-                    self._clip(joint, angle),
-                    fraction * self._speed(joint),
-                    self._served.tick_s,
-                )
-                for joint, angle in targets.items()
-            },
+            lambda start: arriving_together(start, goals, speeds, self._served.tick_s),
         )
 
     def angleInterpolationBezier(

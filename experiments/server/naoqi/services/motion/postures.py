@@ -9,7 +9,7 @@ import numpy as np
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.motion.curves import PEAK, Timed, through
 from experiments.server.naoqi.motion.engine import MotionTask
-from experiments.server.naoqi.served_robot import finish
+from experiments.server.naoqi.served_robot import failed, finish, on_cancel
 from experiments.server.naoqi.service import Blocks, ended
 from models import UnknownName
 
@@ -143,6 +143,7 @@ class Postures:
         result: Blocks = Future()
         self._parts.served.event("posture", said=f"{client}: {name}")
         task.future.add_done_callback(partial(self._arrived, goal.name, result))
+        on_cancel(result, task.future.cancel)
         return result
 
     def stop(self) -> None:
@@ -151,7 +152,7 @@ class Postures:
             self._parts.motion.kill([self._going])
 
     def _arrived(self, name: str, result: Blocks, done: Blocks) -> None:
-        if done.exception() is not None:
+        if failed(done):
             finish(result, value=False)
             return
         goal = self._served.robot.posture(name)

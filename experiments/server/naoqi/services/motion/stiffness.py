@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments.server.naoqi.arguments import Names, Numbers, Value
 from experiments.server.naoqi.motion.curves import through
+from experiments.server.naoqi.served_robot import failed, on_cancel
 from experiments.server.naoqi.service import Blocks, Service, ended
 from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from experiments.server.naoqi.services.motion.joints import paths_of
@@ -50,6 +51,8 @@ class Stiffness(Service):
         begin, done = self._served.time_s, Future[None]()
 
         def go_on() -> None:
+            if done.cancelled():
+                return
             time_s = self._served.time_s - begin
             now = {j: min(max(c.curve(time_s), 0.0), 1.0) for j, c in curves.items()}
             self._stiffen(now)
@@ -75,7 +78,7 @@ class Stiffness(Service):
         result: Blocks = Future()
 
         def tell(done: Blocks) -> None:
-            went_well = done.exception() is None and bool(done.result())
+            went_well = not failed(done) and bool(done.result())
             memory.raise_event("ALMotion/Stiffness/wakeUpFinished", value=went_well)
             memory.raise_event("robotIsWakeUp", value=went_well)
             if not result.done():
@@ -86,6 +89,7 @@ class Stiffness(Service):
         else:
             going = postures.go(self._client.name, "StandInit", REST_SPEED)
             going.add_done_callback(tell)
+            on_cancel(result, going.cancel)
         return result
 
     def rest(self, chain: str = "Body") -> Blocks:
@@ -99,7 +103,9 @@ class Stiffness(Service):
         going = self._parts.get(Postures).go(self._client.name, "Crouch", REST_SPEED)
         result: Blocks = Future()
 
-        def limp(_: Blocks) -> None:
+        def limp(done: Blocks) -> None:
+            if done.cancelled():
+                return  # it stands half-way, and would fall
             self._stiffen(dict.fromkeys(joints, 0.0))
             memory.raise_event("ALMotion/Stiffness/restFinished", value=True)
             memory.raise_event("robotIsWakeUp", value=False)
@@ -107,6 +113,7 @@ class Stiffness(Service):
                 result.set_result(None)
 
         going.add_done_callback(limp)
+        on_cancel(result, going.cancel)
         return result
 
     def robotIsWakeUp(self) -> bool:
