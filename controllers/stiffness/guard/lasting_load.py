@@ -68,6 +68,7 @@ class LastingLoad:
         """Lift of the limits during a try."""
         self._cop_before: FloatArray | None = None
         self._cop_at_try: FloatArray = np.zeros(2)
+        self._needs_try = False
         self._tried_at = 0.0
         self._wait_s = self._cfg.try_s
 
@@ -132,8 +133,11 @@ class LastingLoad:
                     self.phase, self.lift = Phase.ACCEPTED, 0.0
             return self.phase
         is_loaded = _distance(cop, self._cop_before) > cfg.load_m
-        if not is_returning and self._share is not None:
+        if is_returning:  # it yields as its limits return: lower them by a try only
+            self._needs_try |= is_loaded
+        elif self._share is not None:
             is_loaded |= bool((self._share > limit + cfg.margin).any())
+        is_loaded |= self._needs_try
         self.phase = Phase.LASTING if is_loaded else Phase.ABSENT
         if is_loaded and now - self._tried_at >= self._wait_s and is_still:
             self.phase, self._cop_at_try = Phase.TRYING, cop

@@ -97,6 +97,20 @@ def test_who_leans_again_while_limits_return_finds_them_lifted() -> None:
     assert watch.answer.stiffness.min() == 1.0
 
 
+def test_who_yields_as_limits_return_is_let_down_by_a_try() -> None:
+    """Not by returns that are broken off, one after the other."""
+    watch, guard = quiet()
+    watch.see(**PUSHED)
+    watch.see(CFG.hold_s + 0.5 * CFG.release_s)
+    rises, before = 0, guard.lift
+    for _ in range(round((CFG.try_s + CFG.lower_s) / DT)):
+        off = 0.0 if guard.lift > 0.5 else 0.015  # while the limit is low
+        watch.see(fsr=pressed(off))
+        rises += guard.lift > before
+        before = guard.lift
+    assert rises <= 2
+
+
 def test_a_load_under_which_limits_can_be_lowered_is_the_new_normal() -> None:
     """As of a payload that the limits bear: it does not stay lifted for ever."""
     watch, guard = quiet()
