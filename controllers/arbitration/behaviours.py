@@ -199,15 +199,14 @@ class RunningBehaviour:
         """
         if self.token is None:
             return None
-        present = ledger.follow(self.behaviour.name, self.token)
-        return present if isinstance(present, Token) else None
+        return ledger.follow(self.behaviour.name, self.token).token
 
     def is_over(self, ledger: Ledger) -> bool:
         """Tell whether it was stopped, or lost for good what its token covered."""
         name = self.behaviour.name
         if not self.runs or not ledger.has_started(name, self.number):
             return True
-        return self.token is not None and ledger.follow(name, self.token) is None
+        return self.token is not None and ledger.follow(name, self.token).is_over
 
     def has_all_it_had(self, ledger: Ledger) -> bool:
         """Tell whether its token covers all that the first one did at the start."""

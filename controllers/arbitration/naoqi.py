@@ -47,7 +47,14 @@ from controllers.arbitration.policies import (
     ConflictPolicy,
     Demand,
 )
-from controllers.arbitration.requests import NotGranted, OnLost, Owner, Request, Ticket
+from controllers.arbitration.requests import (
+    NotGranted,
+    OnLost,
+    Owner,
+    Present,
+    Request,
+    Ticket,
+)
 from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
 from controllers.arbitration.tokens import Outcome, Token, Why
 from models import BadInput, UnknownName
@@ -282,8 +289,9 @@ class ES2535273Calls:
         with self._front.step() as (ledger, _):
             ledger.tree.node(resourceName)
             for now in self._present(ownerName, ledger):
-                if isinstance(now, Token) and ledger.covers(now, resourceName):
-                    return now
+                token = now.token
+                if token is not None and ledger.covers(token, resourceName):
+                    return token
         raise _not_held(resourceName, ownerName)
 
     # -- inside -----------------------------------------------------------------------
@@ -355,12 +363,13 @@ class ES2535273Calls:
                 leaves = set(ledger.tree.leaves(name))
                 found = False
                 for now in present:
-                    if isinstance(now, Ticket):  # paused: it would resume with these
-                        meant = leaves.intersection(now.request.resources)
-                        paused.update([now.number] if meant else ())
-                    else:
-                        meant = {leaf for leaf in leaves if ledger.covers(now, leaf)}
-                        given.setdefault(now, set()).update(meant)
+                    meant: set[str] = set()
+                    if now.ticket is not None:  # it would resume with these
+                        meant = leaves.intersection(now.ticket.request.resources)
+                        paused.update([now.ticket.number] if meant else ())
+                    elif (token := now.token) is not None:
+                        meant = {x for x in leaves if ledger.covers(token, x)}
+                        given.setdefault(token, set()).update(meant)
                     found = found or bool(meant)
                 if not found:
                     raise _not_held(name, owner)
@@ -370,19 +379,19 @@ class ES2535273Calls:
                 if leaves:
                     ledger.release(token, tick, sorted(leaves))
 
-    def _present(self, owner: str, ledger: Ledger) -> list[Token | Ticket]:
-        """Return the valid tokens of an owner, and the tickets of what is paused.
+    def _present(self, owner: str, ledger: Ledger) -> list[Present]:
+        """Return what an owner has, by valid tokens or paused.
 
         Tickets of what has ended are forgotten.
         """
-        found: list[Token | Ticket] = []
+        found: list[Present] = []
         kept: list[Ticket] = []
         for ticket in self._tickets.pop(owner, ()):
             if ticket.outcome is None:  # it waits, in another thread
                 kept.append(ticket)
             elif ticket.outcome.token is not None and ledger.knows(owner):
                 now = ledger.follow(owner, ticket.outcome.token)
-                if now is not None:
+                if not now.is_over:
                     found.append(now)
                     kept.append(ticket)
         if kept:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from controllers.arbitration.events import ReadOnly
 from controllers.arbitration.policies import ConflictPolicy, Lock, as_policy
@@ -329,3 +329,17 @@ class StaleToken(TestbedError):
         super().__init__(
             f"token {token.id} is not valid: {reason}; ask for the resources anew."
         )
+
+
+class Present(NamedTuple):
+    """What an owner has now in the place of a token that it was granted once."""
+
+    token: Token | None = None
+    """The valid one: the same, or after pauses the newest."""
+    ticket: Ticket | None = None
+    """With which it waits to resume; its token is void meanwhile."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has neither: the reservation has ended."""
+        return self.token is None and self.ticket is None

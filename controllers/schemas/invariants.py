@@ -1,7 +1,9 @@
-"""I-25, winner discipline, as a function of the event trace.
+"""I-25, I-28 and I-29, winner discipline, as functions of the event trace.
 
-Per level at most one WINNER; no write by one that is none; when a winner loses, its
-whole sub-tree sleeps and its tokens are dead before its successor even wins.
+I-25: per level at most one WINNER; no write by one that is none; when a winner loses,
+its whole sub-tree sleeps and its tokens are dead before its successor even wins.
+I-28: a winner that has a token acts within `GRACE_TICKS`. I-29: no schema is denied a
+request twice in a row because of what it holds itself.
 
 A judge as those of the reservations, which follows the same trace from the first
 schema on:
@@ -18,9 +20,11 @@ from controllers.arbitration.events import (
     Event,
     Executed,
     Expired,
+    Failed,
     Granted,
     Released,
     Revoked,
+    Ticked,
 )
 from controllers.arbitration.invariants import Checker, Violation
 from controllers.arbitration.invariants.trace_replay import (
@@ -29,7 +33,7 @@ from controllers.arbitration.invariants.trace_replay import (
     InvariantJudge,
     before,
 )
-from controllers.arbitration.tokens import TokenId
+from controllers.arbitration.tokens import TokenId, Why
 from controllers.schemas.declaration import Kind, State
 from controllers.schemas.events import (
     SchemaStarted,
@@ -39,7 +43,9 @@ from controllers.schemas.events import (
     Won,
 )
 
-I_25 = "I-25"
+I_25, I_28, I_29 = "I-25", "I-28", "I-29"
+GRACE_TICKS = 2
+"""A grant outside a slot of the runtime is heard in the next one."""
 _AWAKE = {Kind.PERCEPTIVE: State.WINNER, Kind.ACTUATION: State.CHECKING}
 _MOVES = {
     State.SLEPT: {State.CHECKING, State.WINNER},
@@ -70,13 +76,17 @@ class _Seen:
 class WinnerDiscipline(InvariantJudge):
     """Judges schemas; owners that are no schemas are of no concern to it."""
 
-    invariants = (I_25,)
+    invariants = (I_25, I_28, I_29)
 
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _owner: dict[TokenId, str] = field(default_factory=dict)
     """Of each token, also of ended ones."""
     _tokens: dict[str, set[TokenId]] = field(default_factory=dict)
     """Owner to the tokens of it that are valid."""
+    _idle_since: dict[str, int] = field(default_factory=dict)
+    """Winner that has a token and does not act, to the tick when that was seen."""
+    _blocked: set[str] = field(default_factory=set)
+    """Who was denied by its own hold, and has neither got nor given back since."""
 
     # -- tokens -----------------------------------------------------------------------
 
@@ -84,6 +94,7 @@ class WinnerDiscipline(InvariantJudge):
     def granted(self, event: Granted) -> Findings:
         """Only a winner is granted anything."""
         self._owner[event.token] = event.owner
+        self._blocked.discard(event.owner)
         self._tokens.setdefault(event.owner, set()).add(event.token)
         one = self._seen.get(event.owner)
         if one is not None and one.state is not State.WINNER:
@@ -92,6 +103,7 @@ class WinnerDiscipline(InvariantJudge):
     @before
     def ended(self, event: Released | Revoked | Expired) -> None:
         """Note what is valid no more."""
+        self._blocked.discard(event.owner)
         if isinstance(event, Expired) or event.is_whole:
             self._tokens.get(event.owner, set()).discard(event.token)
 
@@ -108,6 +120,28 @@ class WinnerDiscipline(InvariantJudge):
                 I_25,
                 f"{one.path} writes {event.resource} with the dead {event.token}",
             )
+
+    @before
+    def failed(self, event: Failed) -> Findings:
+        """Nobody stands in its own way twice: what it holds it has forgotten."""
+        if event.owner not in self._seen or event.why is not Why.DEADLOCK:
+            return
+        if self._tokens.get(event.owner):
+            if event.owner in self._blocked:
+                yield I_29, f"{event.owner} is denied by its own hold again"
+            self._blocked.add(event.owner)
+
+    @before
+    def ticked(self, event: Ticked) -> Findings:
+        """Look for winners that have what they need and do not act."""
+        for one in self._seen.values():
+            has_token = bool(self._tokens.get(one.path))
+            if one.state is not State.WINNER or one.has_started or not has_token:
+                self._idle_since.pop(one.path, None)
+                continue
+            since = self._idle_since.setdefault(one.path, event.tick)
+            if event.tick == since + GRACE_TICKS + 1:
+                yield I_28, f"{one.path} has its needs since tick {since}, and is idle"
 
     # -- schemas ----------------------------------------------------------------------
 
@@ -195,7 +229,7 @@ class WinnerDiscipline(InvariantJudge):
 
 
 def check_schemas(events: Iterable[Event]) -> tuple[Violation, ...]:
-    """Return all that breaks I-25 in a trace."""
+    """Return all that breaks I-25, I-28 or I-29 in a trace."""
     checker = Checker((WinnerDiscipline,))
     for event in events:
         checker.see(event)

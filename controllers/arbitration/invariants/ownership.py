@@ -259,7 +259,7 @@ def none_is_left_over(replay: TraceReplay, _: t.Settled) -> Findings:
 
 @RULES.before("I-20")
 def siblings_were_told(replay: TraceReplay, _: t.Settled) -> Findings:
-    """After a call every sibling knows who asks for what it has."""
+    """After a call every sibling knows who else asks for what it has."""
     notes = replay.notes
     if not notes.siblings:
         return
@@ -273,7 +273,9 @@ def siblings_were_told(replay: TraceReplay, _: t.Settled) -> Findings:
         kind = request.outcome if request else OutcomeKind.GRANTED
         stays = seat.token.seats.get(seat.leaf.name) is seat
         is_told = (seat.token.id, asked.request) in told
-        if kind in (None, OutcomeKind.DENIED) and stays and not is_told:
+        is_itself = seat.owner.name == asked.owner
+        is_untold = stays and not is_told and not is_itself
+        if kind in (None, OutcomeKind.DENIED) and is_untold:
             what = f"{seat.leaf.name} of their common reservation"
             who = f"{seat.owner.name} is not told that {asked.owner}"
             yield "I-20", f"{who} asks for {what}"

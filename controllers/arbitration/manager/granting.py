@@ -104,9 +104,11 @@ def way_clear(
 def overrides(
     state: ReservationState, waiting: Waiting, holder: Reservation, *, arrives: bool
 ) -> bool:
-    """Whether authority takes from a holder without asking."""
+    """Return whether authority takes from a holder without asking."""
     if state.cfg.preemption is Preemption.OFF or waiting.resumes is not None:
         return False  # who paused for a taker waits until it is done
+    if holder.owner is waiting.owner:
+        return False  # nobody takes from itself
     if waiting.priority != holder.priority:
         return waiting.priority > holder.priority
     return arrives and waiting.terms.wins_ties and not holder.keeps_ties

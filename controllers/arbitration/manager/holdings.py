@@ -432,7 +432,7 @@ def _end(state: ReservationState, reservation: Reservation, ended: Refusal) -> N
     if not owner.reservations:
         state.entangled.pop(owner, None)
     del state.reservations[token.sequence]
-    state.ended[token.sequence] = (token.secret, ended)
+    state.ended[token.sequence] = (token.secret, ended, reservation.first)
     state.ended_order.append(token.sequence)
     if len(state.ended_order) > state.cfg.dead_tokens_kept:
         del state.ended[state.ended_order.popleft()]

@@ -47,7 +47,7 @@ from controllers.arbitration.manager.state import (
     ReservationState,
 )
 from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.requests import Owner, Present, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
 from controllers.arbitration.tokens import (
     NoticeKind,
@@ -279,15 +279,13 @@ class Ledger:
         """
         return self._state.ticket(number)
 
-    def follow(self, owner: str, token: Token) -> Token | Ticket | None:
+    def follow(self, owner: str, token: Token) -> Present:
         """Return what an owner has now in the place of a token that it was granted.
 
         Args:
             owner: whose token it is.
-            token: the first, or any since. After a pause it has another one.
-
-        Returns:
-            The valid token; the ticket with which it waits to resume; None: it ended.
+            token: the first, or any since. After a pause it has another one; those
+                between are known for as long as `LedgerCfg.dead_tokens_kept` says.
         """
         if type(token) is not Token:
             kind = type(token).__name__  # its value may be a secret

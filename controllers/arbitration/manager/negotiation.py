@@ -124,11 +124,16 @@ def ask_holders(
 
 
 def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
-    """Return holder to its leaves that are in the way, in the order of asking."""
+    """Return holder to its leaves that are in the way, in the order of asking.
+
+    An owner is not asked for what it holds itself: its own request waits or is denied.
+    """
     found: dict[Reservation, list[Leaf]] = {}
     for leaf, share in waiting.shares.items():
         here = _held_instead(leaf)
         for holder in leaf.blockers(waiting.owner, share):
+            if holder.owner is waiting.owner:
+                continue
             asked = found.setdefault(holder, [])
             if here not in asked:  # two inactive states stand for the active one
                 asked.append(here)

@@ -24,7 +24,7 @@ from controllers.arbitration.manager.records import (
     names_of,
 )
 from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import StaleToken, Ticket
+from controllers.arbitration.requests import Present, StaleToken, Ticket
 from controllers.arbitration.resource_tree import ResourceTree, find_name
 from controllers.arbitration.tokens import (
     NoticeKind,
@@ -113,6 +113,8 @@ class LedgerCfg:
 _Timer = tuple[int, "Due", int, int, Callable[[], None], Waiting | None]
 _FEW = 64
 """Ended requests that are not worth the work."""
+_NEVER = (None, Refusal.UNKNOWN, None)
+"""Of a token that was never issued, or was forgotten."""
 
 
 class Due(IntEnum):
@@ -204,8 +206,9 @@ class ReservationState:
         self.owners: dict[str, OwnerRecord] = {}
         self.reservations: dict[int, Reservation] = {}
         """Live ones, by sequence number."""
-        self.ended: dict[int, tuple[int, Refusal]] = {}
-        """Sequence number to secret and end of tokens that died lately."""
+        self.ended: dict[int, tuple[int, Refusal, Token]] = {}
+        """Sequence number to secret, end and first token of tokens that died lately:
+        the first is that before any pause."""
         self.ended_order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
@@ -349,7 +352,7 @@ class ReservationState:
             return reservation
         if token.epoch != self.mint.epoch:
             return Refusal.WRONG_EPOCH
-        secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
+        secret, end, _ = self.ended.get(token.sequence, _NEVER)
         return end if secret == token.secret else Refusal.UNKNOWN
 
     def live(self, token: Token) -> Reservation:
@@ -359,16 +362,27 @@ class ReservationState:
             raise StaleToken(token, found)
         return found
 
-    def follow(self, owner: OwnerRecord, token: Token) -> Token | Ticket | None:
-        """Return what an owner has now in the place of a token, over pauses."""
-        self.find(token)
+    def follow(self, owner: OwnerRecord, token: Token) -> Present:
+        """Return what an owner has now in the place of a token, over pauses.
+
+        All tokens of one reservation have the first one in common. A token between the
+        first and the newest is known for as long as `dead_tokens_kept` says.
+        """
+        first: Token | None = token
+        if self.find(token) in (Refusal.UNKNOWN, Refusal.WRONG_EPOCH):
+            pass  # it may be a first one that was forgotten
+        elif token.sequence in self.ended:
+            first = self.ended[token.sequence][2]
         for reservation in owner.reservations:
-            if token in (reservation.first, reservation.token):
-                return reservation.token
+            if reservation.first == first or reservation.token == token:
+                return Present(token=reservation.token)
         for waiting in owner.waiting.values():
-            if token in (waiting.first, waiting.resumes):
-                return waiting.ticket
-        return None
+            if waiting.resumes is not None and first in (
+                waiting.first,
+                waiting.resumes,
+            ):
+                return Present(ticket=waiting.ticket)
+        return Present()
 
     def ticket(self, number: int) -> Ticket:
         """Return the ticket of a request that waits."""

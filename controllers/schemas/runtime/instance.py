@@ -19,7 +19,7 @@ from controllers.arbitration.policies import (
     as_policy,
 )
 from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Outcome, Token
+from controllers.arbitration.tokens import Outcome, OutcomeKind, Token
 from controllers.schemas.actuators import ChildView, Playing
 from controllers.schemas.declaration import Cell, SchemaInfo, State
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
@@ -75,6 +75,7 @@ class InstanceReservation:
         "_ledger",
         "_policy",
         "_request",
+        "_resumed",
         "_ticket",
         "obtained",
         "owner",
@@ -96,6 +97,8 @@ class InstanceReservation:
         self._request = request
         self._policy = policy
         self._ticket: Ticket | None = None
+        self._resumed: Token | None = None
+        """Granted after a pause that nobody saw, and not taken over yet."""
         self.owner = owner
         self.token: Token | None = None
         self.obtained: tuple[str, ...] = ()
@@ -104,12 +107,17 @@ class InstanceReservation:
     @property
     def is_engaged(self) -> bool:
         """Whether it holds something or waits for it."""
-        return self.token is not None or self._ticket is not None
+        return self.token is not None or self.is_waiting
 
     @property
     def outcome(self) -> Outcome | None:
         """How the present request ended; None while it waits, or if there is none."""
-        return None if self._ticket is None else self._ticket.outcome
+        if (token := self._resumed) is None:
+            return None if self._ticket is None else self._ticket.outcome
+        covered = (leaf for leaf in self.obtained if self._ledger.covers(token, leaf))
+        return Outcome(
+            OutcomeKind.GRANTED, self._ledger.tick, token, obtained=tuple(covered)
+        )
 
     def ask(self, tick: int) -> None:
         """Ask for all of it.
@@ -118,25 +126,28 @@ class InstanceReservation:
             BadInput: the request cannot be granted by anybody.
             UnknownName: a resource is not known any more.
         """
-        self.token = None
+        self.token = self._resumed = None
         self._policy.forget()
         self._ticket = self._ledger.request(self._request, tick)
 
     def take(self, outcome: Outcome) -> bool:
         """Take over a granted token; return whether it was granted."""
-        self._ticket = None
+        self._ticket = self._resumed = None
         self.token, self.obtained = outcome.token, outcome.obtained
         return self.token is not None
 
     def is_alive(self) -> bool:
-        """Whether its token is valid; one that is paused waits from now on."""
+        """Return whether its token is valid.
+
+        One that is paused waits from now on. One that was paused and has resumed since
+        the last look has an outcome already: it stops first, then begins again.
+        """
         if self.token is None:
             return False
         present = self._ledger.follow(self.owner.name, self.token)
-        if present == self.token:
+        if present.token == self.token:
             return True
-        self.token = None
-        self._ticket = present if isinstance(present, Ticket) else None
+        self.token, self._ticket, self._resumed = None, present.ticket, present.token
         return False
 
     @property
@@ -146,12 +157,13 @@ class InstanceReservation:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a request is on its way."""
-        return self._ticket is not None
+        """Whether a request is on its way, or was granted and is not taken over yet."""
+        return self._ticket is not None or self._resumed is not None
 
     def forget(self) -> None:
         """Hold nothing: its owner has given up all."""
-        self.token, self._ticket, self.obtained = None, None, ()
+        self.token = self._ticket = self._resumed = None
+        self.obtained = ()
 
 
 def make_reservation(

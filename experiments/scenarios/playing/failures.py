@@ -172,7 +172,7 @@ MOST_SAID = 3
 
 
 class Proof:
-    """A listener of the ledger, from its first event on (I-1 to I-27)."""
+    """A listener of the ledger, from its first event on (I-1 to I-29)."""
 
     def __init__(self) -> None:
         """Begin before the first event."""
@@ -192,7 +192,7 @@ class Proof:
         )
         more = f" and {len(wrong) - MOST_SAID} more" if len(wrong) > MOST_SAID else ""
         return Verdict(
-            expectation="invariants I-1 to I-27 of the trace",
+            expectation="invariants I-1 to I-29 of the trace",
             holds=not wrong,
             seen=said + more or "hold at every event",
             line=0,

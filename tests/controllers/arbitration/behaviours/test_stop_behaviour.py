@@ -103,18 +103,46 @@ def test_a_paused_holder_finds_its_ticket_by_the_number_in_its_notice(
     assert notice.request is not None
     ticket = stage.ledger.ticket(notice.request)
     assert ticket.outcome is None
-    assert stage.ledger.follow("dance", first) is ticket
+    assert stage.ledger.follow("dance", first).ticket is ticket
     stage.at(2.0)
     stage.release(taken)
     assert end_of(ticket) == (OutcomeKind.GRANTED, 2.0)
-    assert stage.ledger.follow("dance", first) == ticket.token
+    assert stage.ledger.follow("dance", first).token == ticket.token
     with pytest.raises(UnknownName, match="Request '3' is not in those that wait"):
         stage.ledger.ticket(3)
     with pytest.raises(UnknownName, match="Did you mean 'dance'"):
         stage.ledger.follow("dace", first)
     forged = Token(first.epoch, first.sequence, first.secret + 1)
-    assert stage.ledger.follow("dance", forged) is None
-    assert stage.ledger.follow("taker", first) is None
+    assert stage.ledger.follow("dance", forged).is_over
+    assert stage.ledger.follow("taker", first).is_over
+
+
+@pytest.mark.requirement("RM-37")
+def test_every_token_of_a_reservation_leads_to_the_newest(stage: LedgerSetup) -> None:
+    """The first, the newest, and each between them, over four pauses."""
+    stage.owner("dance", policy=PauseOnDemand())
+    tokens = [stage.take("dance", "TTS")]
+    for _ in range(4):
+        taken = stage.take("taker", "TTS")
+        (ticket,) = {stage.ledger.follow("dance", token).ticket for token in tokens}
+        assert ticket is not None
+        stage.release(taken)
+        (token,) = {stage.ledger.follow("dance", token).token for token in tokens}
+        assert token is not None
+        assert token == ticket.token
+        tokens.append(token)
+    assert len(set(tokens)) == 5
+    stage.release(tokens[-1])
+    assert all(stage.ledger.follow("dance", token).is_over for token in tokens)
+
+
+def test_two_reservations_of_an_owner_are_not_mixed_up(stage: LedgerSetup) -> None:
+    stage.owner("dance", policy=PauseOnDemand())
+    speech, head = stage.take("dance", "TTS"), stage.take("dance", "Head")
+    for _ in range(2):
+        stage.release(stage.take("taker", "TTS"))
+    assert stage.ledger.follow("dance", head).token == head
+    assert stage.ledger.follow("dance", speech).token not in {speech, head, None}
 
 
 def test_what_it_asked_for_on_its_way_goes_too_and_all_in_one_step(

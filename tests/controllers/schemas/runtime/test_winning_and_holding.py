@@ -40,6 +40,37 @@ def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -
     )
 
 
+@pytest.mark.requirement("JD-8", "RM-37")
+@pytest.mark.parametrize("n_pauses", [1, 2, 3])
+def test_who_was_paused_and_resumed_within_a_slot_goes_on(
+    nao: Robot, n_pauses: int
+) -> None:
+    """The runtime sees neither: it stops and starts anew, with the newest token."""
+    log: list[str] = []
+    stage = SchemaWorld.of(nao, turner("turn", log=log))
+    stage.begin("turn", policy=PauseOnDemand()).slot(2)
+    for _ in range(n_pauses):
+        stage.release(stage.hold("taker", "HeadYaw"))
+    stage.slot(3)
+    assert log == ["0 start", "2 lost", "2 start"]
+    assert stage.executed_by() == {tick: {"turn"} for tick in range(5)}
+
+
+@pytest.mark.requirement("JD-8")
+def test_who_fails_when_its_loss_is_told_holds_nothing(nao: Robot) -> None:
+    def fall_over(_: Any) -> None:
+        raise RuntimeError("oh")
+
+    turn = actuation("turn", needs=("HeadYaw",), on_lost=fall_over)
+    stage = SchemaWorld.of(nao, turn)
+    stage.begin("turn", policy=PauseOnDemand()).slot(2)
+    stage.release(stage.hold("taker", "HeadYaw"))
+    stage.slot(2)
+    assert stage.told(SchemaFailed)
+    assert not stage.runtime.winners
+    stage.release(stage.hold("another", "HeadYaw"))  # it is free
+
+
 @pytest.mark.requirement("JD-8")
 def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
     log: list[str] = []

@@ -93,8 +93,8 @@ def test_who_pauses_still_has_what_it_lent() -> None:
     stage.owner("taker")
     taken = stage.take("taker", "RArm")
     stage.release(taken)
-    resumed = stage.ledger.follow("greeting", token)
-    assert isinstance(resumed, Token)
+    resumed = stage.ledger.follow("greeting", token).token
+    assert resumed is not None
     assert stage.ledger.lent(resumed) == ("TTS",)
     stage.ledger.recall(resumed, stage.tick)
     assert stage.may(resumed, "TTS") is None

@@ -1,0 +1,58 @@
+"""Nobody is asked, or loses anything, for what it asks for again itself (RM-17)."""
+
+import pytest
+
+from controllers.arbitration.policies import (
+    CallbackOnDemand,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.arbitration.tokens import AskerTie, NoticeKind, OutcomeKind
+from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
+
+POLICIES = {
+    "lock": Lock(),
+    "stop": StopOnDemand(),
+    "pause": PauseOnDemand(),
+    "callback": CallbackOnDemand(),
+}
+
+
+@pytest.fixture(params=[None, BY_PRIORITY], ids=["polite", "by priority"])
+def stage(request: pytest.FixtureRequest) -> LedgerSetup:
+    return LedgerSetup(**({"preemption": request.param} if request.param else {}))
+
+
+@pytest.mark.requirement("RM-17")
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+@pytest.mark.parametrize("wanted", ["HeadYaw", "Head", "Motors"])
+@pytest.mark.parametrize("timeout_s", [0.0, 1.0])
+def test_a_second_request_is_denied_and_the_first_token_stays(
+    stage: LedgerSetup, policy: object, wanted: str, timeout_s: float
+) -> None:
+    stage.owner("dance", policy=policy)
+    token = stage.take("dance", "HeadYaw")
+    ticket = stage.ask(
+        "dance", wanted, timeout_s=timeout_s, priority=9, asker_tie=AskerTie.WINS
+    )
+    stage.until(3.0)
+    assert ticket.outcome is not None
+    assert ticket.outcome.kind in (OutcomeKind.DENIED, OutcomeKind.TIMED_OUT)
+    assert stage.may(token, "HeadYaw") is None
+    assert stage.ledger.follow("dance", token).token == token
+    assert not stage.told("dance", NoticeKind.DEMANDED)
+    assert not stage.told("dance", NoticeKind.LOST)
+    stage.release(token)
+    stage.take("dance", wanted)
+
+
+@pytest.mark.requirement("RM-17")
+def test_others_are_still_asked_beside_its_own_hold(stage: LedgerSetup) -> None:
+    stage.owner("other", policy=StopOnDemand())
+    stage.owner("dance")
+    stage.take("other", "HeadPitch")
+    token = stage.take("dance", "HeadYaw")
+    stage.ask("dance", "Head", timeout_s=1.0)
+    assert stage.told("other", NoticeKind.DEMANDED)
+    assert stage.may(token, "HeadYaw") is None
