@@ -12,8 +12,9 @@ of a joint that stands still changes neither the torque nor its heat.
 
 Nobody can tell a permanent load from a patient hand, so the guard tries. After `try_s`
 it lowers the limits within `lower_s`. A robot that stands still all the way has its new
-normal. One that turns, or whose centre of pressure moves, gets its limits back within a
-cycle, and the next try comes after twice the time, at most `MOST_WAIT_S`.
+normal; c may return to c_0, as it does where an arm pressed on a table. A robot that
+turns, or whose c moves on by `load_m`, gets its limits back within a cycle, and the
+next try comes after twice the time, at most `MOST_WAIT_S`.
 """
 
 from enum import Enum, auto
@@ -67,7 +68,7 @@ class LastingLoad:
         self.lift = 1.0
         """Lift of the limits during a try."""
         self._cop_before: FloatArray | None = None
-        self._cop_at_try: FloatArray = np.zeros(2)
+        self._off_at_try = 0.0
         self._needs_try = False
         self._tried_at = 0.0
         self._wait_s = self._cfg.try_s
@@ -123,8 +124,9 @@ class LastingLoad:
         cfg = self._cfg
         if self._cop_before is None:
             return self.phase
+        off = float(np.hypot(*(cop - self._cop_before)))
         if self.phase is Phase.TRYING:
-            if not is_still or _distance(cop, self._cop_at_try) > cfg.load_m:
+            if not is_still or off > self._off_at_try + cfg.load_m:
                 self._give_up(now)
             else:
                 self.lift -= min(dt, LONGEST_CYCLE_S) / cfg.lower_s
@@ -132,7 +134,7 @@ class LastingLoad:
                     self.end()
                     self.phase, self.lift = Phase.ACCEPTED, 0.0
             return self.phase
-        is_loaded = _distance(cop, self._cop_before) > cfg.load_m
+        is_loaded = off > cfg.load_m
         if is_returning:  # it yields as its limits return: lower them by a try only
             self._needs_try |= is_loaded
         elif self._share is not None:
@@ -140,7 +142,7 @@ class LastingLoad:
         is_loaded |= self._needs_try
         self.phase = Phase.LASTING if is_loaded else Phase.ABSENT
         if is_loaded and now - self._tried_at >= self._wait_s and is_still:
-            self.phase, self._cop_at_try = Phase.TRYING, cop
+            self.phase, self._off_at_try = Phase.TRYING, off
         return self.phase
 
     def _give_up(self, now: float) -> None:
@@ -148,7 +150,3 @@ class LastingLoad:
         self.phase, self.lift = Phase.LASTING, 1.0
         self._tried_at = now
         self._wait_s = min(2.0 * self._wait_s, MOST_WAIT_S)
-
-
-def _distance(a: FloatArray, b: FloatArray) -> float:
-    return float(np.hypot(*(a - b)))

@@ -127,6 +127,26 @@ def test_a_load_under_which_limits_can_be_lowered_is_the_new_normal() -> None:
     assert guard.lift == 1.0, "and a push is one from there"
 
 
+def test_an_arm_that_pressed_gives_way_in_a_try() -> None:
+    """Its pressure ends with its torque: that is no robot that yields."""
+    watch, guard = quiet()
+    watch.see(**bearing(0.0, 0.03) | PUSHED)
+    watch.see(CFG.try_s, **bearing(0.0, 0.03))
+    for _ in range(round(1.1 * CFG.lower_s / DT)):
+        watch.see(**bearing(0.0, 0.03 * guard.lift))
+    assert guard.lift == 0.0
+
+
+@pytest.mark.parametrize(("cop_m", "lift"), [(0.022, True), (0.028, False)])
+def test_pressure_that_moves_on_ends_a_try(cop_m: float, *, lift: bool) -> None:
+    watch, guard = quiet()
+    watch.see(**bearing(0.5, 0.015) | PUSHED)
+    watch.see(CFG.try_s + 1.0, **bearing(0.5, 0.015))
+    assert 0.7 < guard.lift < 0.9
+    watch.see(0.2, **bearing(0.5, cop_m))
+    assert (guard.lift < 1.0) is lift
+
+
 def test_each_try_that_fails_doubles_the_wait() -> None:
     watch, guard = quiet()
     load = bearing(0.67)
