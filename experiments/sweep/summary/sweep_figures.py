@@ -244,11 +244,14 @@ def survival_figure(sweep: Sweep) -> "Figure":
     """Draw the part of trials that stood over the size of the push, with 95 %.
 
     A panel for each point of the grid beside direction and size, such as a friction;
-    a line a controller; direction and robots are pooled.
+    a line a controller; direction and robots are pooled. More than `MOST_PANELS`
+    points, as of a sweep with cases, are the rows of one panel.
     """
     falls = falls_of(sweep)
     names = controllers_of(sweep)
-    points = list(dict.fromkeys(falls["point"]))[:MOST_PANELS]
+    points = list(dict.fromkeys(falls["point"]))
+    if len(points) > MOST_PANELS:
+        return _row_figure(sweep, falls, names)
     figure = new_figure(3.6 + 3.0 * len(points), 3.9)
     panels = figure.subplots(1, len(points), squeeze=False, sharey=True)[0]
     reach = max(float(falls["size_n"].max()), 1.0)
@@ -270,6 +273,37 @@ def survival_figure(sweep: Sweep) -> "Figure":
     panels[0].set_ylabel("stood, % of trials", fontsize=9)
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
     write_sweep_foot(figure, sweep, "bars and bands: 95 %")
+    return figure
+
+
+ROW_DODGE = 0.22
+"""Of controllers in a row of `_row_figure`, as a part of its height."""
+
+
+def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "Figure":
+    """Draw a row a point and size: the part of trials that stood, with 95 %."""
+    rows = list(dict.fromkeys(zip(falls["point"], falls["size_n"], strict=True)))
+    figure = new_figure(8.0, 1.1 + 0.32 * len(rows))
+    axes = figure.subplots()
+    for i, name in enumerate(names):
+        own = falls[falls["controller"] == name]
+        places = zip(own["point"], own["size_n"], strict=True)
+        dodge = ROW_DODGE * (i - (len(names) - 1) / 2.0)
+        y = np.array([rows.index(place) + dodge for place in places])
+        low, high = 100.0 * (1.0 - own["high"]), 100.0 * (1.0 - own["low"])
+        stood, colour = 100.0 * (1.0 - own["share"]), controller_colour(i)
+        axes.hlines(y, low, high, color=colour, lw=1.4, alpha=0.5)
+        axes.plot(stood, y, "o", ms=4, color=colour, label=name)
+    plain_frame(axes)
+    labels = [f"{point}: {size_n:g} N" for point, size_n in rows]
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(-3.0, 103.0)
+    axes.set_xlabel("stood, % of trials", fontsize=9)
+    figure.legend(
+        loc="outside upper right", ncols=len(names), frameon=False, fontsize=8
+    )
+    write_sweep_foot(figure, sweep, "bars: 95 %")
     return figure
 
 

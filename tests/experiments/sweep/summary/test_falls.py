@@ -172,6 +172,18 @@ def test_the_figure_has_a_panel_a_ground_and_a_line_a_controller(
     assert [path.name for path in draw_figures(pushed, tmp_path)] == ["survival.png"]
 
 
+def test_many_points_are_the_rows_of_one_panel(tmp_path: Path) -> None:
+    """None is left out, as those beyond the last panel were."""
+    cases = "".join(f"  case {k}: {{push.at_s: {3 + k}}}\n" for k in range(8))
+    spec = spec_of(tmp_path, f"{PUSHED.rstrip()}\ncases:\n{cases}")
+    figure = survival_figure(run_sweep(spec, tmp_path / "out", work=fall))
+    (axes,) = figure.axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) == 8 * 2 * 2
+    assert labels[0] == "friction 0.2, case case 0: 5 N"
+    assert {len(np.asarray(line.get_ydata())) for line in axes.get_lines()} == {32}
+
+
 def test_many_drawn_sizes_are_put_into_classes(tmp_path: Path) -> None:
     text = PUSHED.replace("size_n: [5, 20]", "size_n: {uniform: [5, 20]}")
     text = text.replace("robots: 5", "robots: 20").replace("[fixed, smart]", "fixed")
