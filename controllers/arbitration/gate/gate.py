@@ -162,13 +162,14 @@ class Gate:
     ) -> Rejected | None:
         """Accept commands for several leaves, all or none, and write them so.
 
-        Of a refused group only the first refused leaf, by name, is a command.
+        Of a refused group only the first refused leaf, by name, is a command. A later
+        command takes the place of one of them, and the others stay.
 
         Args:
             token: proof of a reservation that covers every leaf.
             values: leaf to value, as `submit` takes and refuses it.
         """
-        return self.submit_together([(token, values)]).refused
+        return self._submit([(token, values)]).refused
 
     def submit_together(
         self,
@@ -178,7 +179,9 @@ class Gate:
         """Accept commands of several tokens, all or none, and write them so.
 
         They stand or fall together in `flush` as well: the batch says there whether
-        they were written. Of refused ones only the first refused leaf is a command.
+        they were written. Of refused ones only the first refused leaf is a command. A
+        later command on one of their leaves breaks the batch, whoever gives it; what
+        the batch displaced is written then.
 
         Args:
             parts: token, and leaf to value as `submit` takes it. No leaf stands in two
@@ -190,6 +193,15 @@ class Gate:
             The batch; once it is broken, `why` says by what. Up to the flush its sender
             may break it, so that none is written.
         """
+        return self._submit(parts, rights, is_strict=True)
+
+    def _submit(
+        self,
+        parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]],
+        rights: RequiredRights = (),
+        *,
+        is_strict: bool = False,
+    ) -> Batch:
         check_batch(parts, rights)
         commands = []
         for token, values in parts:
@@ -199,7 +211,7 @@ class Gate:
         if len(parts) > 1:
             check_once([line.name for _, line, _ in commands])
         with self._quiet:
-            return self._slot.take_all(commands, rights)
+            return self._slot.take_all(commands, rights, is_strict=is_strict)
 
     def submit_set_points(
         self, token: Token | None, target: FloatArray

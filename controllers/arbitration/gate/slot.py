@@ -33,6 +33,8 @@ class Batch:
 
     rights: RequiredRights = ()
     """That have to hold too, though nothing is commanded by them."""
+    is_strict: bool = False
+    """Whether a later command on one of its leaves breaks it, even its own owner's."""
     tested: int = 0
     """Count of the ledger's changes when they were tested."""
     is_broken: bool = False
@@ -47,6 +49,21 @@ class Batch:
         self.refused = self.refused or rejected
         self.is_broken = True
         self.why = self.why or f"{rejected.resource}: {rejected.reason}"
+
+
+@dataclass(slots=True, eq=False, frozen=True)
+class Displaced:
+    """A command that a later one displaced on its line, while a batch has a part in it.
+
+    It is written after all if what displaced it is not.
+    """
+
+    token: Token
+    value: Value | None
+    command: int
+    batch: Batch | None
+    below: "Displaced | None"
+    """What it displaced itself."""
 
 
 def check_batch(parts: object, rights: object) -> None:
@@ -182,6 +199,8 @@ class Line:
     tested: int = 0
     """Count of the ledger's changes when its token was tested."""
     batch: Batch | None = None
+    below: Displaced | None = None
+    """What the command that waits displaced."""
     commander: Token | None = None
     """Of the command written last; None once the device was made safe."""
 
@@ -189,13 +208,15 @@ class Line:
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
 
-    __slots__ = ("_displaced", "_ledger", "_queue", "_watched", "trace")
+    __slots__ = ("_displaced", "_ledger", "_overlaps", "_queue", "_watched", "trace")
 
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
         self._ledger = ledger
         self.trace = trace
         self._queue: list[Line] = []
         self._displaced: list[Rejected] = []
+        self._overlaps = False
+        """Whether commands were displaced that may still be written."""
         self._watched: list[Batch] = []
         """Batches with rights by which nothing is commanded."""
 
@@ -205,10 +226,17 @@ class Slot:
         """Take an authorised command, in place of an earlier one on its line.
 
         The earlier one ends here: silently if its token still holds, else rejected.
+        Where a batch has a part in it, that is not known before the slot is put.
         """
         before = line.token
         if before is None:
             self._queue.append(line)
+            line.below = None
+        elif batch is not None or line.batch is not None:
+            line.below = Displaced(
+                before, line.value, line.command, line.batch, line.below
+            )
+            self._overlaps = True
         elif before != token:
             reason = self.reason(before, line.name)
             if reason is not None:
@@ -223,12 +251,15 @@ class Slot:
         self,
         commands: Sequence[tuple[Token | None, Line, Value | None]],
         rights: RequiredRights = (),
+        *,
+        is_strict: bool = False,
     ) -> Batch:
         """Take commands with accepted values, all or none, once they are authorised.
 
         Rights have to hold too, now and once more before the slot is put.
         """
-        authorise, take, batch = self._ledger.authorise, self.take, Batch(rights)
+        authorise, take = self._ledger.authorise, self.take
+        batch = Batch(rights, is_strict)
         for token, line, _ in commands:
             reason = authorise(token, line.name)
             if reason is not None:
@@ -271,7 +302,60 @@ class Slot:
                 refused = self._test_rights(batch)
                 if refused is not None:
                     rejected.append(refused)
+        if self._overlaps:
+            self._overlaps = False
+            holding = self._settle(queue, rejected)
         return holding, rejected
+
+    def _settle(self, queue: list[Line], rejected: list[Rejected]) -> list[Line]:
+        """Choose what is written where commands displaced each other; newest first.
+
+        A batch that is broken gives its lines back to what it displaced. A strict one
+        that has lost a line to a newer command is broken.
+
+        Args:
+            queue: lines of the slot; the command that waits is tested.
+            rejected: takes the displaced commands whose tokens are gone.
+
+        Returns:
+            The lines that have a command to be written.
+        """
+        parts: dict[Batch | int, list[tuple[Line, Displaced]]] = {}
+        for line in queue:
+            below = line.below
+            if line.token is not None:
+                top = Displaced(line.token, line.value, line.command, line.batch, None)
+                parts.setdefault(top.batch or top.command, []).append((line, top))
+            while below is not None:
+                reason = self.reason(below.token, line.name)
+                if reason is None:
+                    key = below.batch or below.command
+                    parts.setdefault(key, []).append((line, below))
+                elif below.batch is None or not below.batch.is_broken:
+                    told = self.trace.rejected(
+                        below.command, below.token, line.name, reason
+                    )
+                    rejected.append(told)
+                    if below.batch is not None:
+                        below.batch.break_by(told)
+                below = below.below
+            line.token, line.below = None, None
+        taken: list[Line] = []
+        newest_first = sorted(parts, key=lambda one: -parts[one][0][1].command)
+        for one in newest_first:
+            batch = one if isinstance(one, Batch) else None
+            lost = [line.name for line, _ in parts[one] if line.token is not None]
+            if batch is not None and lost and batch.is_strict:
+                batch.is_broken = True
+                batch.why = batch.why or f"{lost[0]}: replaced by a later command"
+            if batch is not None and batch.is_broken:
+                continue
+            for line, mine in parts[one]:
+                if line.token is None:
+                    line.token, line.value = mine.token, mine.value
+                    line.command, line.batch = mine.command, batch
+                    taken.append(line)
+        return taken
 
     def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
         """Put the values into the robot's command; return the tokens behind them."""

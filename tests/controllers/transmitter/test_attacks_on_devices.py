@@ -18,7 +18,7 @@ from tests.controllers.transmitter.attacks import RIGHTS, Attack
 from tests.controllers.transmitter.commands.command_world import Line
 
 SLOTS = 60
-HISTORIES = 4
+HISTORIES = 8
 
 
 @dataclass

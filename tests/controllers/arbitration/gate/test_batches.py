@@ -1,12 +1,16 @@
 """Commands that belong together are written together, or none of them is."""
 
+from dataclasses import dataclass, field
+from random import Random
+
 import numpy as np
 import pytest
 
 from controllers.arbitration.events import Commanded, Executed, Rejected
+from controllers.arbitration.gate.slot import Batch
 from controllers.arbitration.requests import Owner
-from controllers.arbitration.tokens import Loss, Refusal
-from models import BadInput, UnknownName
+from controllers.arbitration.tokens import Loss, Refusal, Token
+from models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.gate_setup import World
 
 HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
@@ -204,4 +208,127 @@ def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
     assert batch.why == ("" if lost == "not at all" else "Speech: RELEASED")
     told = [(event.resource, event.reason) for event in world.told(Rejected)]
     assert told == ([] if lost == "not at all" else [("Speech", Refusal.RELEASED)])
+    assert not world.checker.finish()
+
+
+# -- batches beside single commands: whole or not at all, nothing is swallowed ---------
+
+
+def test_a_later_command_breaks_a_batch_rather_than_tear_it(world: World) -> None:
+    look = world.take("look", "Head")
+    before = world.target_of("HeadYaw")
+    batch = world.gate.submit_together([(look, HEAD)])
+    world.gate.submit(look, "HeadPitch", 0.2)
+    assert world.flush() == ()
+    assert batch.is_broken
+    assert batch.why == "HeadPitch: replaced by a later command"
+    assert world.target_of("HeadPitch") == 0.2
+    assert world.target_of("HeadYaw") == before
+
+
+def test_a_later_batch_takes_the_place_of_an_earlier_one(world: World) -> None:
+    look = world.take("look", "Head")
+    first = world.gate.submit_together([(look, HEAD)])
+    second = world.gate.submit_together([(look, {"HeadYaw": 0.5})])
+    world.flush()
+    assert (first.is_broken, second.is_broken) == (True, False)
+    assert world.target_of("HeadYaw") == 0.5
+
+
+def test_what_a_broken_batch_displaced_is_written(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    world.gate.submit(look, "HeadYaw", 0.4)
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    world.ledger.drop("reach", 0)
+    world.flush()
+    assert batch.is_broken
+    assert world.target_of("HeadYaw") == 0.4
+
+
+def test_of_three_on_a_line_the_newest_that_stands_is_written(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    world.gate.submit(look, "HeadYaw", 0.1)
+    whole = world.gate.submit_together([(look, {"HeadYaw": 0.2, "HeadPitch": 0.1})])
+    torn = world.gate.submit_together(
+        [(look, {"HeadYaw": 0.3}), (reach, {"LElbowRoll": -0.5})]
+    )
+    world.ledger.drop("reach", 0)
+    world.flush()
+    assert (whole.is_broken, torn.is_broken) == (False, True)
+    assert (world.target_of("HeadYaw"), world.target_of("HeadPitch")) == (0.2, 0.1)
+
+
+LEAVES = ("HeadYaw", "HeadPitch", "LElbowRoll", "LElbowYaw")
+
+
+@dataclass
+class Sent:
+    """A command or a batch, as its sender knows it."""
+
+    values: dict[str, float]
+    tokens: dict[str, Token]
+    batch: Batch | None = None
+
+
+@dataclass
+class Model:
+    """What is written, from what was sent and who holds what: newest first."""
+
+    sent: list[Sent] = field(default_factory=list)
+
+    def written(self, world: World) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for one in reversed(self.sent):
+            stands = all(
+                world.ledger.authorise(one.tokens[leaf], leaf) is None
+                for leaf in one.values
+            )
+            if one.batch is not None:
+                stands = stands and not set(one.values) & set(found)
+            if stands:
+                found |= {x: v for x, v in one.values.items() if x not in found}
+        return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_drawn_slots_are_as_the_model_says(nao: Robot, seed: int) -> None:
+    random, world = Random(seed), World.of(nao)
+    tokens = {
+        leaf: world.take(f"owner {leaf}", leaf, loss=Loss.PARTIAL) for leaf in LEAVES
+    }
+    for tick in range(6):
+        model = Model()
+        target = {leaf: world.target_of(leaf) for leaf in LEAVES}
+        for _ in range(random.randint(1, 6)):
+            chosen = random.sample(LEAVES, random.randint(1, 3))
+            values = {leaf: round(random.uniform(-0.4, -0.1), 3) for leaf in chosen}
+            if any(world.ledger.authorise(tokens[x], x) is not None for x in chosen):
+                continue  # refused at once: other tests
+            sent = Sent(values, {leaf: tokens[leaf] for leaf in chosen})
+            if len(chosen) > 1:
+                parts = [(tokens[leaf], {leaf: values[leaf]}) for leaf in chosen]
+                sent.batch = world.gate.submit_together(parts)
+            else:
+                world.gate.submit(tokens[chosen[0]], chosen[0], values[chosen[0]])
+            model.sent.append(sent)
+            if random.random() < 0.15:
+                lost = random.choice(LEAVES)
+                if world.ledger.authorise(tokens[lost], lost) is None:
+                    world.ledger.release(tokens[lost], tick)
+        expected = {**target, **model.written(world)}
+        safe = {
+            leaf
+            for leaf in LEAVES
+            if world.ledger.authorise(tokens[leaf], leaf) is not None
+        }
+        world.ledger.advance(tick)
+        world.gate.flush(tick)
+        for leaf in LEAVES:
+            if leaf not in safe:
+                assert world.target_of(leaf) == expected[leaf], (tick, leaf)
+        for one in model.sent:
+            if one.batch is not None and not one.batch.is_broken:
+                assert all(expected[x] == value for x, value in one.values.items())
+        for leaf in safe:
+            tokens[leaf] = world.take(f"owner {leaf}", leaf, loss=Loss.PARTIAL)
     assert not world.checker.finish()
