@@ -19,6 +19,7 @@ from controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,
+    LossCause,
     Outcome,
     Refusal,
     Token,
@@ -331,6 +332,34 @@ class StaleToken(TestbedError):
         )
 
 
+class End(NamedTuple):
+    """How a reservation ended; its text is a sentence for people."""
+
+    refusal: Refusal
+    """With which the gate refuses its tokens now."""
+    why: LossCause | None = None
+    """Cause of the loss; PAUSED: it did not get its resources back."""
+    by: str = ""
+    """Owner, virtual owner or state behind the loss."""
+
+    def __str__(self) -> str:
+        """Return the reason."""
+        if self.why is LossCause.PAUSED:
+            return f"paused for {self.by!r}, and not given back in time"
+        if self.why is not None:
+            to = {LossCause.YIELDED: "to", LossCause.STATE_LEFT: "for"}
+            return f"{self.why} {to.get(self.why, 'by')} {self.by!r}"
+        return _ENDS.get(self.refusal, "unknown to the manager")
+
+
+_ENDS = {
+    Refusal.RELEASED: "released",
+    Refusal.EXPIRED: "expired: its owner was silent for too long, or left",
+    Refusal.REVOKED: "revoked",
+    Refusal.WRONG_EPOCH: "void: the manager was restarted",
+}
+
+
 class Present(NamedTuple):
     """What an owner has now in the place of a token that it was granted once."""
 
@@ -338,6 +367,8 @@ class Present(NamedTuple):
     """The valid one: the same, or after pauses the newest."""
     ticket: Ticket | None = None
     """With which it waits to resume; its token is void meanwhile."""
+    end: End | None = None
+    """How the reservation ended; None while it has one of the two."""
 
     @property
     def is_over(self) -> bool:

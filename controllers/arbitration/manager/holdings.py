@@ -31,7 +31,7 @@ from controllers.arbitration.manager.records import (
     end_watches,
     names_of,
 )
-from controllers.arbitration.manager.state import ReservationState
+from controllers.arbitration.manager.state import DeadToken, ReservationState
 from controllers.arbitration.requests import FULL
 from controllers.arbitration.tokens import (
     Loss,
@@ -371,7 +371,7 @@ def take_away(
             )
         )
     if is_whole:
-        _end(state, reservation, Refusal.REVOKED)
+        _end(state, reservation, Refusal.REVOKED, why, by)
 
 
 def _empty_inside(
@@ -423,7 +423,13 @@ def _suspect_waiters(state: ReservationState, leaf: Leaf) -> None:
         state.suspects[waiting.owner] = None
 
 
-def _end(state: ReservationState, reservation: Reservation, ended: Refusal) -> None:
+def _end(
+    state: ReservationState,
+    reservation: Reservation,
+    ended: Refusal,
+    why: LossCause | None = None,
+    by: str = "",
+) -> None:
     """Kill the token; its record stays for a while."""
     token = reservation.token
     reservation.ended = ended
@@ -432,7 +438,8 @@ def _end(state: ReservationState, reservation: Reservation, ended: Refusal) -> N
     if not owner.reservations:
         state.entangled.pop(owner, None)
     del state.reservations[token.sequence]
-    state.ended[token.sequence] = (token.secret, ended, reservation.first)
+    dead = DeadToken(token.secret, ended, reservation.first, why, by)
+    state.ended[token.sequence] = dead
     state.ended_order.append(token.sequence)
     if len(state.ended_order) > state.cfg.dead_tokens_kept:
         del state.ended[state.ended_order.popleft()]

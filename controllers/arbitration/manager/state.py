@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from math import ceil
+from typing import NamedTuple
 
 from controllers.arbitration.events import Event, Notified
 from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
@@ -24,9 +25,10 @@ from controllers.arbitration.manager.records import (
     names_of,
 )
 from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import Present, StaleToken, Ticket
+from controllers.arbitration.requests import End, Present, StaleToken, Ticket
 from controllers.arbitration.resource_tree import ResourceTree, find_name
 from controllers.arbitration.tokens import (
+    LossCause,
     NoticeKind,
     Preemption,
     Refusal,
@@ -113,7 +115,22 @@ class LedgerCfg:
 _Timer = tuple[int, "Due", int, int, Callable[[], None], Waiting | None]
 _FEW = 64
 """Ended requests that are not worth the work."""
-_NEVER = (None, Refusal.UNKNOWN, None)
+
+
+class DeadToken(NamedTuple):
+    """Record of a token that has ended."""
+
+    secret: int | None
+    refusal: Refusal
+    first: Token | None
+    """Its reservation's token before any pause."""
+    why: LossCause | None = None
+    """Cause of the loss, if it was revoked."""
+    by: str = ""
+    """Owner, virtual owner or state behind the loss."""
+
+
+_NEVER = DeadToken(None, Refusal.UNKNOWN, None)
 """Of a token that was never issued, or was forgotten."""
 
 
@@ -206,9 +223,8 @@ class ReservationState:
         self.owners: dict[str, OwnerRecord] = {}
         self.reservations: dict[int, Reservation] = {}
         """Live ones, by sequence number."""
-        self.ended: dict[int, tuple[int, Refusal, Token]] = {}
-        """Sequence number to secret, end and first token of tokens that died lately:
-        the first is that before any pause."""
+        self.ended: dict[int, DeadToken] = {}
+        """By sequence number, those that died lately."""
         self.ended_order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
@@ -352,8 +368,8 @@ class ReservationState:
             return reservation
         if token.epoch != self.mint.epoch:
             return Refusal.WRONG_EPOCH
-        secret, end, _ = self.ended.get(token.sequence, _NEVER)
-        return end if secret == token.secret else Refusal.UNKNOWN
+        dead = self.ended.get(token.sequence, _NEVER)
+        return dead.refusal if dead.secret == token.secret else Refusal.UNKNOWN
 
     def live(self, token: Token) -> Reservation:
         """Return the reservation of a token."""
@@ -372,7 +388,7 @@ class ReservationState:
         if self.find(token) in (Refusal.UNKNOWN, Refusal.WRONG_EPOCH):
             pass  # it may be a first one that was forgotten
         elif token.sequence in self.ended:
-            first = self.ended[token.sequence][2]
+            first = self.ended[token.sequence].first
         for reservation in owner.reservations:
             if reservation.first == first or reservation.token == token:
                 return Present(token=reservation.token)
@@ -382,7 +398,18 @@ class ReservationState:
                 waiting.resumes,
             ):
                 return Present(ticket=waiting.ticket)
-        return Present()
+        return Present(end=self._end_of(token, first))
+
+    def _end_of(self, token: Token, first: Token | None) -> End:
+        """Return how the reservation of a dead token ended: as its newest token did."""
+        found = self.find(token)
+        if not isinstance(found, Refusal):  # another owner's
+            return End(Refusal.UNKNOWN)
+        if found in (Refusal.UNKNOWN, Refusal.WRONG_EPOCH):
+            return End(found)
+        newest = max(n for n, dead in self.ended.items() if dead.first == first)
+        dead = self.ended[newest]
+        return End(dead.refusal, dead.why, dead.by)
 
     def ticket(self, number: int) -> Ticket:
         """Return the ticket of a request that waits."""
