@@ -146,19 +146,26 @@ class BehaviourList:
         """For whom behaviours act, in the order of being called."""
         return tuple(owner for owner, _ in self._behaviours)
 
-    def add(self, owner: str, behaviour: Behaviour) -> None:
+    def add(self, owner: str | Owner, behaviour: Behaviour) -> None:
         """Call a behaviour in every slot from the next one on.
 
         Args:
-            owner: for whom it acts. When it raises, all behaviours of that owner end.
+            owner: for whom it acts: the name of an owner that the ledger knows, or an
+                `Owner`, which is registered. When the behaviour raises, all behaviours
+                of that owner end and what it holds is free.
             behaviour: gets the tick and the newest observation.
 
         Raises:
-            UnknownName: the ledger knows no such owner.
+            UnknownName: the ledger knows no owner of this name.
+            BadInput: the owner cannot be registered (`Ledger.add_owner`).
         """
-        known = [row.name for row in take_snapshot(self._ledger).owners]
-        if owner not in known:
-            raise UnknownName("Owner", owner, known, "the ledger")
+        if isinstance(owner, Owner):
+            self._ledger.add_owner(owner, self._ledger.tick)
+            owner = owner.name
+        elif not self._ledger.knows(owner):
+            known = [row.name for row in take_snapshot(self._ledger).owners]
+            place = f"the ledger; give Owner(name={owner!r}) to register it"
+            raise UnknownName("Owner", owner, known, place)
         self._behaviours.append((owner, behaviour))
 
     def act(self, tick: int, observation: Observation) -> None:

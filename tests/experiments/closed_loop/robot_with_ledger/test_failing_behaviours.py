@@ -5,10 +5,11 @@ import pytest
 
 from controllers.arbitration.events import Crashed, Event, Executed, MadeSafe, Ticked
 from controllers.arbitration.invariants import check
+from controllers.arbitration.requests import Owner
 from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.behaviours import MOST_KEPT, SlotsFailed
 from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from models import UnknownName
+from models import BadInput, UnknownName
 from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
@@ -198,3 +199,15 @@ def test_a_behaviour_of_nobody_is_refused(body: RobotWithLedger) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'points'"):
         body.behaviours.add("point", lambda tick, seen: None)
     assert body.behaviours.owners == ()
+
+
+def test_a_behaviour_acts_for_an_owner(couple: Couple) -> None:
+    body = couple()
+    with pytest.raises(UnknownName, match=r"give Owner\(name='nod'\) to register it"):
+        body.behaviours.add("nod", lambda *_: None)
+    body.behaviours.add(Owner(name="nod", priority=2), lambda *_: None)
+    body.behaviours.add("nod", lambda *_: None)
+    assert body.behaviours.owners == ("nod", "nod")
+    assert body.ledger.knows("nod")
+    with pytest.raises(BadInput, match="an owner is 3"):
+        body.behaviours.add(3, lambda *_: None)  # type: ignore[arg-type]
