@@ -33,6 +33,12 @@ from controllers.arbitration.faults.virtual_owners import (
     freeze_absent,
 )
 from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.front import (
+    FrontLessor,
+    Leasing,
+    LedgerFront,
+    Lessor,
+)
 from controllers.arbitration.manager.ledger import Ledger, Listener
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.resource_tree import ResourceTree
@@ -43,7 +49,7 @@ from controllers.transmitter.commands.issuing import CommandControllerCfg
 from controllers.transmitter.streams import effector_leaves
 from controllers.transmitter.transmitter import Transmitter
 from experiments.closed_loop.behaviours import BehaviourList, SlotFailures
-from models import Robot
+from models import BadInput, Robot
 from models.library import Library, Unit
 from models.load.motions import false_end
 from models.resources import DeviceKind
@@ -77,10 +83,14 @@ class RobotWithLedgerCfg:
 FloatArray = NDArray[np.float64]
 
 
-class RobotWithLedger:
+class RobotWithLedger(Leasing):
     """One robot, its ledger and its gate; `slot` again and again, `close` at the end.
 
     Behaviours are added to `behaviours`, and called in every slot.
+
+        with robot.lease("Head", owner="look around", wait_s=2.0) as lease:
+            robot.gate.submit(lease.token, "HeadYaw", 0.3)
+            robot.slot()
     """
 
     def __init__(
@@ -148,6 +158,9 @@ class RobotWithLedger:
         self.behaviours = BehaviourList(self.ledger, self.failures)
         self.disturb: Callable[[SimulatedRobot], None] | None = None
         """Called before every physics step: somebody who pushes the robot."""
+        self.front = LedgerFront(self.ledger, self._wait_a_slot)
+        """Who waits at it lets the robot go on, slot by slot."""
+        self._is_in_slot = False
         self._decided = -1
 
     @property
@@ -257,6 +270,23 @@ class RobotWithLedger:
         """Release the engine."""
         self.sim.close()
 
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        return FrontLessor.of(owner, self.front)
+
+    def _wait_a_slot(self) -> None:
+        """Let the robot go on while somebody waits.
+
+        Raises:
+            BadInput: a behaviour waits inside its slot, which would never end.
+            SlotsFailed: something failed; the slot was run to its end.
+        """
+        if self._is_in_slot:
+            raise BadInput(
+                "a behaviour waits inside a slot, in which time stands still; call "
+                "`begin` of its lease, and look at `token` in each slot."
+            )
+        self.slot()
+
     def _slot(self) -> None:
         self._decide()
         left = self._slot_ticks - self.sim.tick % self._slot_ticks
@@ -276,6 +306,14 @@ class RobotWithLedger:
         tick = self.tick
         if tick == self._decided:
             return  # before time stopped passing for heat alone
+        self._is_in_slot = True
+        try:
+            self._act(tick)
+        finally:
+            self._is_in_slot = False
+        self._decided = tick
+
+    def _act(self, tick: int) -> None:
         now = max(tick, self.ledger.tick)  # later if a behaviour let time pass
         observation = self.sim.read()
         if tick % self._feel_ticks == 0:
@@ -293,7 +331,6 @@ class RobotWithLedger:
         attempt("ledger", now, partial(self.ledger.advance, now))
         self.gate.flush(now)
         attempt("transmitter", now, partial(self.transmitter.settle, now))
-        self._decided = tick
 
     def _follow_faults(self) -> None:
         """Let exactly the motors of broken leaves fail."""

@@ -1,10 +1,9 @@
 """An owner on another robot: registers, stays alive, asks, and knows what it holds.
 
 with Client("http://127.0.0.1:8640", "robot 1") as robot:
-    outcome = robot.take("ball", timeout_s=3.0)
-    if outcome.token and robot.holds(outcome.token):
-        ...  # kick
-        robot.release(outcome.token)
+    with robot.lease("ball", wait_s=3.0) as lease:
+        while lease.token is not None:
+            ...  # dribble
 
 The server frees what an owner holds when it has been silent for its time to live. The
 owner cannot know which of its signs of life arrived, so it counts from the moment at
@@ -20,15 +19,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import httpx
+from pydantic import BaseModel
 
+from controllers.arbitration.manager.front import Leasing, Lessor
+from controllers.arbitration.requests import End, Present, Request, Ticket
 from controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,
     LossCause,
     Outcome,
+    OutcomeKind,
+    Refusal,
     Token,
     TokenId,
+    Why,
 )
 from experiments.server.link import (
     CALL_S,
@@ -44,11 +49,15 @@ from experiments.server.messages import (
     Alive,
     NoticeData,
     OwnerData,
+    PolicyData,
+    PresentData,
     Registered,
+    ReleaseData,
     RequestData,
     TicketData,
 )
-from models import TestbedError
+from experiments.server.shared_ledger import SIGNS
+from models import BadInput, TestbedError
 
 TRUSTED = 0.9
 """Part of the time to live for which tokens are trusted: the rest is for the server's
@@ -141,6 +150,10 @@ def _read(text: str) -> TokenId:
     return TokenId(int(epoch), int(sequence))
 
 
+def _place(ticket: int) -> str:
+    return f"/owner/requests/{ticket}"
+
+
 AGAIN_S = 0.05
 """Pause before a call that found no server is made again."""
 
@@ -149,11 +162,7 @@ class ServerRestarted(TestbedError):
     """The server began a new epoch; all earlier tokens are refused."""
 
 
-SIGNS = 3
-"""Signs of life in one time to live: two may be lost."""
-
-
-class Client(ServerLink):
+class Client(ServerLink, Leasing):
     """One owner at one server; a context manager, safe for threads.
 
     A thread sends signs of life until `close`; another one reads notices. What the
@@ -212,6 +221,8 @@ class Client(ServerLink):
         """In which it registered."""
         self._registering = threading.Lock()
         self._renewer: threading.Thread | None = None
+        self._unreleased: deque[Token] = deque()
+        """Given back by leases while the server could not be reached."""
         self._reader = NoticeReader(self, self._trusted.learn, on_notice)
 
     @property
@@ -278,6 +289,8 @@ class Client(ServerLink):
         alive = self.read(Alive, self._own("POST", "/owner/alive"))
         self._trusted.answered(sent, alive.tokens)
         self.why_lost = None
+        for _ in range(len(self._unreleased)):
+            self._give_back(self._unreleased.popleft())
 
     # -- asking ------------------------------------------------------------------------
 
@@ -304,9 +317,6 @@ class Client(ServerLink):
             NotRegistered, ServerRestarted: the server knows this owner no more; the
                 next call registers it again.
         """
-        with self._registering:  # another thread may have done it meanwhile
-            if self.key is None:
-                self._register()
         data = checked(
             RequestData,
             resources=resources,
@@ -317,19 +327,15 @@ class Client(ServerLink):
             loss=loss,
             add_to=None if add_to is None else text_of(add_to),
             mark=secrets.token_hex(8),
-            wait_s=min(MAX_WAIT_S, self._data.time_to_live_s),
+            wait_s=self._wait_s,
         )
+        asked = self._post_request(data)
         try:
-            ticket = self._insist("POST", "/owner/requests", data)
-            while ticket.outcome is None:
-                place = f"/owner/requests/{ticket.ticket}"
-                ticket = self._insist("GET", place, wait_s=data.wait_s)
+            while (outcome := self._learn_outcome(asked)) is None:
+                asked = self._look(asked.ticket, self._wait_s)
         except BaseException:  # Ctrl-C, or the server is gone
             self._take_back(data)
             raise
-        outcome = ticket.outcome.as_outcome()
-        if outcome.token is not None:
-            self._trusted.add(outcome.token)
         return outcome
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
@@ -347,11 +353,148 @@ class Client(ServerLink):
         """
         return self._trusted.holds(token)
 
+    # -- what a lease needs (`Lessor`) -------------------------------------------------
+
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        if owner not in (None, self.name):
+            raise BadInput(
+                f"this client is the owner {self.name!r}, not {owner!r}; leave the "
+                "owner out, or open a client of that name."
+            )
+        return self.name, self
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting.
+
+        Raises:
+            BadInput: as `take`; or the policy has a function, which stays here.
+            ServerUnreachable, NotRegistered, ServerRestarted: as `take`.
+        """
+        policy = request.policy
+        data = checked(
+            RequestData,
+            resources=request.resources,
+            optional=request.optional,
+            rates=dict(request.rates),
+            priority=request.priority,
+            timeout_s=request.timeout_s,
+            policy=None if policy is None else PolicyData.of(policy),
+            mark=secrets.token_hex(8),
+        )
+        asked = self._post_request(data)
+        ticket = Ticket(asked.ticket, request)
+        ticket.outcome = self._learn_outcome(asked)
+        return ticket
+
+    def outcome(self, ticket: Ticket) -> Outcome | None:
+        """Return the outcome of a request; None while it waits, or nobody answers."""
+        if ticket.outcome is None:
+            try:
+                asked = self.read(TicketData, self._own("GET", _place(ticket.number)))
+                ticket.outcome = self._learn_outcome(asked)
+            except ServerUnreachable:
+                return None
+            except (NotRegistered, ServerRestarted):
+                ticket.outcome = Outcome(OutcomeKind.CANCELLED, 0, why=Why.OWNER_GONE)
+        return ticket.outcome
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Wait until a request has ended.
+
+        Raises:
+            ServerUnreachable, NotRegistered, ServerRestarted: as `take`.
+        """
+        while ticket.outcome is None:
+            asked = self._look(ticket.number, self._wait_s)
+            ticket.outcome = self._learn_outcome(asked)
+        return ticket.outcome
+
+    def present(self, owner: str, token: Token) -> Present:
+        """Return what stands for a token now.
+
+        While the server does not answer for so long that no token is trusted, it has
+        none of a token, a ticket and an end.
+        """
+        if self._trusted.holds(token):
+            return Present(token=token)
+        try:
+            data = checked(ReleaseData, token=text_of(token))
+            answer = self._own("POST", "/owner/follow", data)
+        except ServerUnreachable:
+            return Present()
+        except (NotRegistered, ServerRestarted):
+            return Present(end=self._why_gone())
+        now = self.read(PresentData, answer)
+        if now.token is not None:
+            newest = Token.from_text(now.token)
+            self._trusted.add(newest)
+            return Present(token=newest if self._trusted.holds(newest) else None)
+        if now.ticket is not None:
+            request = Request(owner=owner, resources=now.resources)
+            return Present(ticket=Ticket(now.ticket, request))
+        return Present(end=End(**dict(now.end)) if now.end else None)
+
+    def end(self, ticket: Ticket, token: Token | None) -> None:
+        """Give back what a request was granted, and wait for it no more.
+
+        What the server does not hear now it hears with the next sign of life.
+        """
+        if token is None:
+            with suppress(TestbedError):
+                answer = self._own("DELETE", _place(ticket.number))
+                outcome = self._learn_outcome(self.read(TicketData, answer))
+                token = None if outcome is None else outcome.token
+        if token is not None:
+            self._give_back(token)
+
+    def _give_back(self, token: Token) -> None:
+        """Give back what stands for a token now; later, if there is no answer."""
+        self._trusted.discard(token)
+        try:
+            data = checked(ReleaseData, token=text_of(token))
+            self._own("POST", "/owner/end", data)
+        except ServerUnreachable:
+            self._unreleased.append(token)
+        except (NotRegistered, ServerRestarted):
+            pass  # it has ended
+
+    def _why_gone(self) -> End:
+        is_restarted = isinstance(self.why_lost, ServerRestarted)
+        return End(Refusal.WRONG_EPOCH if is_restarted else Refusal.EXPIRED)
+
     def notices(self) -> Iterator[NoticeData]:
         """Yield notices as they come, until the client is closed."""
         return self._reader.all()
 
     # -- inside ------------------------------------------------------------------------
+
+    @property
+    def _wait_s(self) -> float:
+        """Longest time for which the server may keep a call, in s."""
+        return min(MAX_WAIT_S, self._data.time_to_live_s)
+
+    def _post_request(self, data: RequestData) -> TicketData:
+        """Send a request, once, however often it has to be sent."""
+        with self._registering:  # another thread may have done it meanwhile
+            if self.key is None:
+                self._register()
+        try:
+            return self._insist("POST", "/owner/requests", data)
+        except BaseException:  # Ctrl-C, or the server is gone
+            self._take_back(data)
+            raise
+
+    def _look(self, ticket: int, wait_s: float) -> TicketData:
+        return self._insist("GET", _place(ticket), wait_s=wait_s)
+
+    def _learn_outcome(self, asked: TicketData) -> Outcome | None:
+        """Return the outcome of a request; trust the token of a grant."""
+        if asked.outcome is None:
+            return None
+        outcome = asked.outcome.as_outcome()
+        if outcome.token is not None:
+            self._trusted.add(outcome.token)
+        return outcome
 
     def _register(self) -> None:
         sent = self._trusted.sending()
@@ -367,7 +510,7 @@ class Client(ServerLink):
         self,
         method: str,
         path: str,
-        data: RequestData | None = None,
+        data: BaseModel | None = None,
         wait_s: float = 0.0,
     ) -> httpx.Response:
         """Make a call of this owner; note when the server does not know it."""

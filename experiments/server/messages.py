@@ -28,8 +28,13 @@ from controllers.arbitration.manager.front import (
     ResourceRow,
     VirtualHold,
 )
-from controllers.arbitration.policies import ConflictPolicy, make_policy, policy_classes
-from controllers.arbitration.requests import HIGHEST, LOWEST, Owner, Request
+from controllers.arbitration.policies import (
+    CallbackOnDemand,
+    ConflictPolicy,
+    make_policy,
+    policy_classes,
+)
+from controllers.arbitration.requests import HIGHEST, LOWEST, Owner, Present, Request
 from controllers.arbitration.tokens import (
     AskerTie,
     Blocker,
@@ -45,7 +50,7 @@ from controllers.arbitration.tokens import (
     Why,
 )
 from experiments.server.shared_ledger import Notice
-from models import UnknownName
+from models import BadInput, UnknownName
 from models.resources import ResourceKind
 
 V = TypeVar("V", bound="_View")
@@ -126,6 +131,24 @@ class PolicyData(_Data):
     name: Name = "lock"
     settings: Annotated[dict[Name, Seconds], Field(max_length=10)] = {}
     """Times of the policy in s, such as `within_s` of stop, `limit_s` of callback."""
+
+    @classmethod
+    def of(cls, policy: ConflictPolicy) -> "PolicyData":
+        """Write a policy by its name and times.
+
+        Raises:
+            BadInput: it is a callback with a function, which cannot be sent.
+        """
+        if isinstance(policy, CallbackOnDemand) and policy.decides:
+            raise BadInput(
+                "a policy with a function stays in its program; give callback without "
+                "a function, and answer the notices."
+            )
+        times = {k: v for k, v in vars(policy).items() if k.endswith("_s")}
+        return cls(
+            name=policy.name,
+            settings={name: s for name, s in times.items() if s is not None},
+        )
 
     def make(self) -> ConflictPolicy:
         """Return the policy.
@@ -239,6 +262,38 @@ class TicketData(_Data):
     ticket: int
     outcome: OutcomeData | None
     """None: it waits."""
+
+
+class EndData(_Data):
+    """How a reservation ended."""
+
+    refusal: Refusal
+    why: LossCause | None = None
+    by: str = ""
+
+
+class PresentData(_Data):
+    """What stands for a token now: one of the three, for its owner alone."""
+
+    token: WholeToken = None
+    """The valid one."""
+    ticket: int | None = None
+    """Number of the request with which it waits to resume."""
+    resources: tuple[str, ...] = ()
+    """For which that waits."""
+    end: EndData | None = None
+
+    @classmethod
+    def of(cls, present: Present) -> "PresentData":
+        """Write what a ledger says."""
+        ticket = present.ticket
+        wanted = () if ticket is None else ticket.request
+        return cls(
+            token=present.token,  # type: ignore[arg-type]  # written as its text
+            ticket=None if ticket is None else ticket.number,
+            resources=(*wanted.resources, *wanted.rates) if wanted else (),
+            end=None if present.end is None else EndData(**present.end._asdict()),
+        )
 
 
 class ReleaseData(_Data):

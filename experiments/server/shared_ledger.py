@@ -34,10 +34,14 @@ from controllers.arbitration.events import (
     Ticked,
 )
 from controllers.arbitration.manager.front import (
+    FrontLessor,
+    Leasing,
     LedgerSnapshot,
+    Lessor,
     check_waits,
     give_up,
     take_snapshot,
+    time_to_live_s,
 )
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.requests import Owner, Request, Ticket
@@ -49,6 +53,8 @@ from models.values import short
 
 KEPT = 1000
 """Notices that an owner's queue keeps."""
+SIGNS = 3
+"""Signs of life in one time to live: two may be lost."""
 Told = Notified | Released | Expired
 """What an owner learns: notices, and that a token of its ended in another way."""
 
@@ -190,7 +196,7 @@ class LedgerClosed(TestbedError):
     """Time has ended for this shared ledger: nothing can be waited for any more."""
 
 
-class SharedLedger:
+class SharedLedger(Leasing):
     """A thread-safe front of one ledger; nobody else may call that ledger.
 
     Use it as a context manager, or call `close` at the end. A thread that dies keeps
@@ -348,8 +354,8 @@ class SharedLedger:
                     raise _closed(ticket.request)
                 self._takers.setdefault(ticket.number, []).append(done)
         try:
-            if ticket.outcome is None:
-                done.wait()
+            while ticket.outcome is None and not done.wait(self._life_s(ticket)):
+                self.renew(ticket.request.owner)  # who waits is alive
         except BaseException:  # such as Ctrl-C: this thread waits no more
             self._give_up(ticket)
             raise
@@ -398,6 +404,14 @@ class SharedLedger:
             return take_snapshot(ledger)
 
     # -- inside ------------------------------------------------------------------------
+
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        return FrontLessor.of(owner, self)
+
+    def _life_s(self, ticket: Ticket) -> float | None:
+        """Return how long an owner may wait without a sign of life, in s."""
+        live_s = time_to_live_s(ticket.request.owner, self._ledger)
+        return None if live_s is None else live_s / SIGNS
 
     def _check_outside_step(self, request: Request) -> None:
         if self._n_steps:

@@ -1,15 +1,19 @@
-"""What callers have of a ledger: a front to wait at, a snapshot to look at.
+"""What callers have of a ledger: a front to wait at, a lease, a snapshot to look at.
 
 The ledger's calls return at once. Who wants to wait needs somebody who lets time pass
 meanwhile: in a scenario the loop, on a robot a thread that sleeps. `Front` is what both
 are; `LedgerFront` is the one for a loop, which knows neither threads nor a clock.
+
+A `Lease` is a reservation for the length of a `with` block: it waits, shows signs of
+life, has the valid token over pauses, and says why it was lost. Fronts, robots and the
+client of a server have the same `lease` method (`Leasing`).
 
 A snapshot says what is held and waited for at one tick, as plain data for a page, a
 list and a client. It is taken between two calls of the ledger, so it never shows half
 of a change; tokens appear by their public part.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,9 +27,19 @@ from controllers.arbitration.manager.records import (
     Waiting,
 )
 from controllers.arbitration.manager.state import ReservationState
-from controllers.arbitration.requests import FULL, Owner, Request, Ticket
-from controllers.arbitration.tokens import Outcome, TokenId
-from models import BadInput
+from controllers.arbitration.policies import ConflictPolicy
+from controllers.arbitration.requests import (
+    FULL,
+    NO_RATES,
+    End,
+    NotGranted,
+    Owner,
+    Present,
+    Request,
+    Ticket,
+)
+from controllers.arbitration.tokens import Outcome, Refusal, Token, TokenId
+from models import BadInput, TestbedError
 from models.resources import ResourceKind
 from models.values import short
 
@@ -220,7 +234,292 @@ class Front(Protocol):
         """Return the ledger and the present tick, for a block that nobody disturbs."""
 
 
-class LedgerFront:
+class Lessor(Protocol):
+    """What a lease needs of a ledger, in this process or at a server."""
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting; an owner that is not known is registered."""
+
+    def outcome(self, ticket: Ticket) -> Outcome | None:
+        """Return the outcome of a request; None while it waits."""
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Wait until a request has ended, showing signs of life of its owner."""
+
+    def present(self, owner: str, token: Token) -> Present:
+        """Return what stands for a token now; a sign of life of its owner."""
+
+    def end(self, ticket: Ticket, token: Token | None) -> None:
+        """Give back what a request was granted, and wait for it no more.
+
+        Args:
+            ticket: of the request.
+            token: that it was granted, or any since; None: it waits, or nobody looked.
+        """
+
+
+class LeaseLost(TestbedError):
+    """A lease has no valid token now; `end` says why, None while it waits."""
+
+    def __init__(self, request: Request, end: End | None) -> None:
+        self.request = request
+        self.end = end
+        names = ", ".join((*request.resources, *request.rates, *request.optional))
+        why = "it waits for them" if end is None else str(end)
+        super().__init__(
+            f"{request.owner!r} does not hold {names}: {why}. Command nothing until "
+            "`token` of the lease is not None; if `lost` is set, begin a new one."
+        )
+
+
+class Lease(AbstractContextManager["Lease"]):
+    """Resources of one owner for the length of a block.
+
+        with robot.lease("Head", owner="look around", wait_s=2.0) as lease:
+            gate.submit(lease.token, "HeadYaw", 0.3)
+
+    Entering waits for the grant, leaving gives back. Ask for `token` before each
+    command: after a pause it is another one, and None says not to command. Each look is
+    a sign of life of an owner that has a time to live; a `Client` sends them by itself.
+
+    A behaviour that is called once a slot cannot wait: it calls `begin` once, looks at
+    `token` in each slot, and calls `close` at its end. A closed lease can be entered or
+    begun again.
+    """
+
+    def __init__(self, lessor: Lessor, request: Request) -> None:
+        """Hold nothing yet.
+
+        Args:
+            lessor: of the ledger.
+            request: what is wanted; its time limit is that of the wait.
+        """
+        self.request = request
+        self.outcome: Outcome | None = None
+        """How the request ended: what was obtained, what is missing."""
+        self._lessor = lessor
+        self._ticket: Ticket | None = None
+        """With which it waits, for the grant or to resume."""
+        self._token: Token | None = None
+        """The newest; it may be dead."""
+        self._end: End | None = None
+        self._asked: Ticket | None = None
+        """Of its request, from `begin` to `close`."""
+
+    def __enter__(self) -> "Lease":
+        """Ask, and wait for the grant.
+
+        Raises:
+            NotGranted: the time is over, or waiting would have no end.
+            BadInput: the lease has begun; or time stands still here, inside a slot.
+        """
+        self.begin()
+        try:
+            if not self.wait() and self.outcome is not None and not self._token:
+                raise NotGranted(self.request, self.outcome)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Ask without waiting.
+
+        Raises:
+            BadInput: the lease has begun, or the request makes no sense.
+        """
+        if self._asked is not None:
+            raise BadInput(
+                f"this lease of {self.request.owner!r} has begun; close it first, or "
+                "make another one."
+            )
+        self._asked = self._ticket = self._lessor.ask(self.request)
+        self._token = self._end = self.outcome = None
+
+    def close(self) -> None:
+        """Give back what is held, and wait for nothing; closed, nothing happens."""
+        asked, token = self._asked, self._token
+        self._asked = self._ticket = self._token = None
+        if asked is not None:
+            self._lessor.end(asked, token)
+
+    @property
+    def token(self) -> Token | None:
+        """The valid token; None while it waits or is paused, and once it is lost."""
+        if self._token is None and self._ticket is not None:
+            self.outcome = self._lessor.outcome(self._ticket)
+            if self.outcome is None:
+                return None
+            self._ticket, self._token = None, self.outcome.token
+        if self._token is None or self._end is not None:
+            return None
+        now = self._lessor.present(self.request.owner, self._token)
+        self._ticket, self._end = now.ticket, now.end
+        self._token = now.token or self._token
+        return now.token
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its owner may command now."""
+        return self.token is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for the grant, or is paused."""
+        return self.token is None and self._ticket is not None
+
+    @property
+    def lost(self) -> End | None:
+        """How it ended before `close`; None if it has not."""
+        return self._end if self.token is None else None
+
+    def check(self) -> Token:
+        """Return the valid token.
+
+        Raises:
+            LeaseLost: there is none now.
+        """
+        token = self.token
+        if token is None:
+            raise LeaseLost(self.request, self._end)
+        return token
+
+    def wait(self) -> bool:
+        """Wait while it waits or is paused; return whether it is held then.
+
+        The first wait ends with `wait_s`, a pause with the limit of its policy.
+        """
+        while self.is_waiting and self._ticket is not None:
+            self._lessor.wait(self._ticket)
+        return self.is_held
+
+
+class Leasing:
+    """Gives leases; inherited by whatever callers have of a ledger."""
+
+    def lease(
+        self,
+        *names: str,
+        owner: str | None = None,
+        wait_s: float = 0.0,
+        optional: tuple[str, ...] = (),
+        rates: Mapping[str, float] = NO_RATES,
+        priority: int | None = None,
+        policy: ConflictPolicy | str | None = None,
+    ) -> Lease:
+        """Return a lease of resources, for a `with` block.
+
+        Args:
+            names: leaves and composites, all or nothing.
+            owner: who commands them; a name that is not known is registered with the
+                defaults of `Owner`. A `Client` is an owner itself: None.
+            wait_s: longest wait for the grant in s; 0 tries once. It is time of the
+                ledger: of a simulated robot simulated time, of threads and a server
+                that of a clock.
+            optional: taken if they are free at the grant.
+            rates: cumulative resource to rate in percent.
+            priority: from 0 to 9; None: the owner's.
+            policy: answers when others ask, or its word: lock, stop, pause; None: the
+                owner's.
+
+        Raises:
+            BadInput: the request makes no sense, or nobody is named as the owner.
+            UnknownName: there is no such policy.
+        """
+        owner, lessor = self._lessor(owner)
+        request = Request(
+            owner=owner,
+            resources=names,
+            optional=optional,
+            rates=rates,
+            priority=priority,
+            timeout_s=wait_s,
+            policy=policy,  # type: ignore[arg-type]  # its word is taken as well
+        )
+        return Lease(lessor, request)
+
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        """Return the owner of a lease, and what grants it."""
+        raise NotImplementedError
+
+
+class FrontLessor:
+    """Leases of a front in this process."""
+
+    def __init__(self, front: "Front") -> None:
+        """Stand before a front."""
+        self._front = front
+        self.wait = front.wait
+
+    @classmethod
+    def of(cls, owner: str | None, front: "Front") -> tuple[str, Lessor]:
+        """Return who leases, and from whom.
+
+        Raises:
+            BadInput: nobody is named.
+        """
+        if owner is None:
+            raise BadInput(
+                "a lease has no owner; say who commands, such as owner='look around'."
+            )
+        return owner, cls(front)
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting; an owner that is not known is registered."""
+        with self._front.step() as (ledger, _):
+            if not ledger.knows(request.owner):
+                self._front.add_owner(Owner(name=request.owner))
+            return self._front.ask(request)
+
+    def outcome(self, ticket: Ticket) -> Outcome | None:
+        """Return the outcome of a request; a sign of life of its owner."""
+        with self._front.step() as (ledger, tick):
+            show_life(ticket.request.owner, ledger, tick)
+            return ticket.outcome
+
+    def present(self, owner: str, token: Token) -> Present:
+        """Return what stands for a token now; a sign of life of its owner."""
+        with self._front.step() as (ledger, tick):
+            if not ledger.knows(owner):
+                return Present(end=End(Refusal.EXPIRED))
+            show_life(owner, ledger, tick)
+            return ledger.follow(owner, token)
+
+    def end(self, ticket: Ticket, token: Token | None) -> None:
+        """Give back what a request was granted, and wait for it no more."""
+        owner = ticket.request.owner
+        with self._front.step() as (ledger, tick):
+            ledger.withdraw(ticket.number, tick)
+            token = token or (ticket.outcome.token if ticket.outcome else None)
+            if token is not None and ledger.knows(owner):
+                end_hold(owner, token, ledger, tick)
+
+
+def end_hold(owner: str, token: Token, ledger: Ledger, tick: int) -> None:
+    """Give back what stands for a token now; one that is paused does not resume."""
+    now = ledger.follow(owner, token)
+    if now.ticket is not None:
+        ledger.withdraw(now.ticket.number, tick)
+    if now.token is not None:
+        ledger.release(now.token, tick)
+
+
+def time_to_live_s(owner: str, ledger: Ledger) -> float | None:
+    """Return the time to live of an owner in s; None: it has none, or is unknown."""
+    record = ledger.state.owners.get(owner)
+    return None if record is None else record.defaults.time_to_live_s
+
+
+def show_life(owner: str, ledger: Ledger, tick: int) -> None:
+    """Renew an owner that has a time to live: its program looks or waits."""
+    if time_to_live_s(owner, ledger) is not None:
+        ledger.renew(owner, tick)
+
+
+class LedgerFront(Leasing):
     """A front for one thread, on the ledger's own time: now is its present tick."""
 
     def __init__(self, ledger: Ledger, go_on: Callable[[], None] | None = None) -> None:
@@ -260,6 +559,7 @@ class LedgerFront:
         check_waits(ticket, self._ledger)
         try:
             while ticket.outcome is None:
+                show_life(ticket.request.owner, self._ledger, self._ledger.tick)
                 self._go_on()
         except BaseException:  # nobody waits any more
             self._give_up(ticket)
@@ -270,6 +570,9 @@ class LedgerFront:
     def step(self) -> Iterator[tuple[Ledger, int]]:
         """Return the ledger and its present tick."""
         yield self._ledger, self._ledger.tick
+
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        return FrontLessor.of(owner, self)
 
     def _pass_a_tick(self) -> None:
         self._ledger.advance(self._ledger.tick + 1)

@@ -12,6 +12,7 @@ import hashlib
 import secrets
 
 from controllers.arbitration.events import Crashed, Event
+from controllers.arbitration.manager.front import end_hold
 from controllers.arbitration.requests import HIGHEST, Owner, Ticket
 from controllers.arbitration.tokens import Token
 from experiments.server.messages import (
@@ -19,6 +20,7 @@ from experiments.server.messages import (
     AuthoriseAnswer,
     CommandData,
     OwnerData,
+    PresentData,
     Registered,
     RequestData,
     ResourceData,
@@ -198,6 +200,23 @@ class Service:
         with self.front.step():
             self.front.drop(self._client(key).name)
             self._let_time_pass()
+
+    def follow(self, key: str | None, token: Token) -> PresentData:
+        """Return what stands for a token of an owner now; a sign of life of it."""
+        with self.front.step() as (ledger, _):
+            client = self._client(key)
+            self.front.renew(client.name)
+            present = ledger.follow(client.name, token)
+            if present.ticket is not None:
+                client.keep(present.ticket, None)
+        return PresentData.of(present)
+
+    def end(self, key: str | None, token: Token) -> None:
+        """Give back what stands for a token of an owner now, paused or not."""
+        with self.front.step():
+            owner = self._client(key).name
+            with self.front.step() as (ledger, tick):  # later: time has passed
+                end_hold(owner, token, ledger, tick)
 
     # -- requests ----------------------------------------------------------------------
 

@@ -5,6 +5,8 @@
     POST /resources              adds a resource, such as a ball
     POST /owners                 registers an owner; the answer holds its key
     POST /owner/alive            a sign of life        (these with header Owner-Key)
+    POST /owner/follow           what stands for a token now, after a pause
+    POST /owner/end              gives that back, paused or not
     GET  /owner/notices          what the owner is told, as a stream
     POST /owner/requests         asks; GET, DELETE /owner/requests/N look, withdraw
     DELETE /owner                the owner leaves
@@ -46,6 +48,7 @@ from experiments.server.messages import (
     NameData,
     NoticeData,
     OwnerData,
+    PresentData,
     Registered,
     ReleaseData,
     RequestData,
@@ -245,6 +248,14 @@ class Routes:
         @app.post("/owner/alive")
         async def alive(key: OwnerKey = None) -> Alive:
             return service.renew(key)
+
+        @app.post("/owner/follow")
+        async def follow(data: ReleaseData, key: OwnerKey = None) -> PresentData:
+            return service.follow(key, Token.from_text(data.token))
+
+        @app.post("/owner/end", status_code=204, response_class=Response)
+        async def end(data: ReleaseData, key: OwnerKey = None) -> None:
+            service.end(key, Token.from_text(data.token))
 
         @app.delete("/owner", status_code=204, response_class=Response)
         async def leave(key: OwnerKey = None) -> None:

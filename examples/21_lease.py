@@ -1,0 +1,39 @@
+"""A lease holds a part of the robot for a block: waits, follows a pause, says a loss.
+
+`look` has the head and pauses for whoever asks. `nod` waits for it, has it for half a
+second and gives it back: `look` goes on by a new token. Then the head is too hot, and
+the lease says so. The same block works in threads (`SharedLedger`) and on another
+machine (`Client`).
+"""
+
+from experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from models import load_robot
+
+
+def main() -> None:
+    robot = RobotWithLedger(load_robot())
+    nod = robot.lease("Head", owner="nod")
+
+    with robot.lease("Head", owner="look", wait_s=1.0, policy="pause") as look:
+        said = None
+        while look.lost is None:
+            token = look.token
+            if token is not None:
+                robot.gate.submit(token, "HeadYaw", 0.4)
+            now = f"by token {token.id}" if token else "waits"
+            if now != said:
+                print(f"{robot.time_s:4.2f} s  look {now}")
+                said = now
+            robot.slot()
+            if robot.tick == 50:
+                nod.begin()
+            if robot.tick == 100:
+                nod.close()
+            if robot.tick == 150:
+                robot.ledger.freeze(["HeadYaw"], "hotEngine", robot.ledger.tick)
+        print(f"{robot.time_s:4.2f} s  look lost the head: {look.lost}")
+    robot.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,356 @@
+"""One suite for leases, whatever grants them: a loop, threads, a server.
+
+Each harness brings the same tree; an owner leases by `of(name)`.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+import pytest
+
+from controllers.arbitration.manager.front import (
+    LeaseLost,
+    Leasing,
+    LedgerFront,
+    take_snapshot,
+)
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.policies import PauseOnDemand
+from controllers.arbitration.requests import NotGranted, Owner
+from controllers.arbitration.tokens import LossCause, Preemption, Refusal
+from experiments.server.client import Client
+from experiments.server.server import ReservationServer, ServerCfg
+from experiments.server.shared_ledger import SharedLedger
+from models import BadInput
+from tests.experiments.server.helpers import eventually, small_tree
+
+LIVE_S = 1.0
+"""Time to live of an owner that falls silent."""
+
+
+class Harness(Protocol):
+    """What a test needs of a way to lease."""
+
+    def of(self, name: str, **habits: Any) -> Leasing:
+        """Return what an owner leases by; it is registered with these habits."""
+
+    def holders(self, leaf: str) -> list[str]:
+        """Return who has a leaf."""
+
+    def step(self) -> Any:
+        """Return the ledger and the present tick, as a front does."""
+
+    def after(self, seconds: float, call: Callable[[], object]) -> None:
+        """Call a function a while later, as time passes."""
+
+    def fall_silent(self, name: str) -> None:
+        """Let an owner show no life for longer than its time to live."""
+
+
+class LoopHarness:
+    """A ledger in one thread; whoever waits lets ticks pass."""
+
+    def __init__(self, cfg: LedgerCfg) -> None:
+        self.ledger = Ledger(small_tree(), cfg)
+        self.front = LedgerFront(self.ledger, self._go_on)
+        self.later: list[tuple[int, Callable[[], object]]] = []
+
+    def of(self, name: str, **habits: Any) -> Leasing:
+        if habits:
+            self.front.add_owner(Owner(name=name, **habits))
+        return self.front
+
+    def holders(self, leaf: str) -> list[str]:
+        rows = {row.name: row for row in take_snapshot(self.ledger).resources}
+        return [holding.owner for holding in rows[leaf].holders]
+
+    def step(self) -> Any:
+        return self.front.step()
+
+    def after(self, seconds: float, call: Callable[[], object]) -> None:
+        due = self.ledger.tick + self.ledger.cfg.ticks(seconds)
+        self.later.append((due, call))
+
+    def fall_silent(self, name: str) -> None:
+        self.ledger.advance(self.ledger.tick + self.ledger.cfg.ticks(2 * LIVE_S))
+
+    def _go_on(self) -> None:
+        now = self.ledger.tick + 1
+        self.ledger.advance(now)
+        due = [call for tick, call in self.later if tick <= now]
+        self.later = [one for one in self.later if one[0] > now]
+        for call in due:
+            call()
+
+    def close(self) -> None:
+        pass
+
+
+class ThreadHarness:
+    """A shared ledger, on a clock."""
+
+    def __init__(self, cfg: LedgerCfg) -> None:
+        self.front = SharedLedger(Ledger(small_tree(), cfg))
+        self.timers: list[threading.Timer] = []
+
+    def of(self, name: str, **habits: Any) -> Leasing:
+        if habits:
+            self.front.add_owner(Owner(name=name, **habits))
+        return self.front
+
+    def holders(self, leaf: str) -> list[str]:
+        rows = {row.name: row for row in self.front.snapshot().resources}
+        return [holding.owner for holding in rows[leaf].holders]
+
+    def step(self) -> Any:
+        return self.front.step()
+
+    def after(self, seconds: float, call: Callable[[], object]) -> None:
+        self.timers.append(threading.Timer(seconds, call))
+        self.timers[-1].start()
+
+    def fall_silent(self, name: str) -> None:
+        eventually(lambda: not self.holders("HeadYaw"))
+
+    def close(self) -> None:
+        for timer in self.timers:
+            timer.join()
+        self.front.close()
+
+
+class ServerHarness(ThreadHarness):
+    """Clients of a server of such a ledger."""
+
+    def __init__(self, cfg: LedgerCfg) -> None:
+        super().__init__(cfg)
+        self.stack = ExitStack()
+        server = ReservationServer(self.front, ServerCfg(port=0))
+        self.url = self.stack.enter_context(server).url
+        self.clients: dict[str, Client] = {}
+
+    def of(self, name: str, **habits: Any) -> Leasing:
+        if name not in self.clients:
+            client = Client(self.url, name, **habits)
+            self.clients[name] = self.stack.enter_context(client)
+        return self.clients[name]
+
+    def fall_silent(self, name: str) -> None:
+        self.clients[name]._closing.set()  # its thread sends no sign of life any more
+        super().fall_silent(name)
+
+    def close(self) -> None:
+        for timer in self.timers:
+            timer.join()
+        self.stack.close()
+        super().close()
+
+
+@pytest.fixture(params=[LoopHarness, ThreadHarness, ServerHarness])
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Harness]]:
+    made: list[Any] = []
+
+    def bring(**rules: Any) -> Harness:
+        made.append(request.param(LedgerCfg(**rules)))
+        harness: Harness = made[-1]
+        return harness
+
+    yield bring
+    for harness in made:
+        harness.close()
+
+
+@pytest.fixture
+def harness(make: Callable[..., Harness]) -> Harness:
+    return make()
+
+
+def test_a_lease_holds_in_its_block_and_gives_back(harness: Harness) -> None:
+    with harness.of("one").lease("Head", owner="one") as lease:
+        assert lease.is_held
+        assert lease.token == lease.check()
+        assert lease.outcome is not None
+        assert lease.outcome.obtained == ("HeadPitch", "HeadYaw")
+        assert harness.holders("HeadYaw") == ["one"]
+        assert lease.lost is None
+    assert harness.holders("HeadYaw") == []
+    assert [lease.is_held, lease.lost] == [False, None]
+    with lease:  # again
+        assert harness.holders("HeadYaw") == ["one"]
+
+
+def test_it_waits_until_it_is_granted(harness: Harness) -> None:
+    first = harness.of("one").lease("ball", owner="one")
+    first.begin()
+    assert first.is_held
+    harness.after(0.1, first.close)
+    with harness.of("two").lease("ball", owner="two", wait_s=60.0) as lease:
+        assert lease.is_held
+        assert harness.holders("ball") == ["two"]
+
+
+def test_who_is_not_granted_holds_nothing_and_learns_who_is_in_the_way(
+    harness: Harness,
+) -> None:
+    with harness.of("one").lease("HeadYaw", owner="one"):
+        two = harness.of("two").lease("Head", owner="two", wait_s=0.1)
+        with pytest.raises(NotGranted, match="HeadYaw: one"), two:
+            pass
+        assert harness.holders("HeadPitch") == []
+        assert not two.is_waiting
+
+
+def test_an_error_in_the_block_gives_back_and_goes_on(harness: Harness) -> None:
+    with (
+        pytest.raises(ZeroDivisionError),
+        harness.of("one").lease("ball", owner="one"),
+    ):
+        raise ZeroDivisionError
+    assert harness.holders("ball") == []
+
+
+def test_it_follows_pauses_and_gives_back_what_it_has_then(harness: Harness) -> None:
+    one = harness.of("one").lease("ball", owner="one", policy="pause")
+    tokens = set()
+    with one:
+        for _ in range(3):
+            tokens.add(one.check())
+            with harness.of("two").lease("ball", owner="two") as two:
+                eventually(lambda: not one.is_held)
+                assert one.is_waiting
+                assert one.lost is None
+                with pytest.raises(LeaseLost, match="waits"):
+                    one.check()
+                assert two.is_held
+            assert one.wait()
+        tokens.add(one.check())
+        assert harness.holders("ball") == ["one"]
+    assert len(tokens) == 4
+    assert harness.holders("ball") == []
+
+
+def test_a_lease_that_nobody_looked_at_follows_several_pauses(
+    harness: Harness,
+) -> None:
+    with harness.of("one").lease("ball", owner="one", policy="pause") as one:
+        for _ in range(3):
+            with harness.of("two").lease("ball", owner="two"):
+                pass
+        assert one.wait()
+        assert harness.holders("ball") == ["one"]
+    assert harness.holders("ball") == []
+
+
+def test_a_lease_closed_while_it_is_paused_does_not_come_back(
+    harness: Harness,
+) -> None:
+    with harness.of("one").lease("ball", owner="one", policy="pause"):
+        two = harness.of("two").lease("ball", owner="two")
+        two.begin()
+        assert two.is_held
+    two.close()
+    assert harness.holders("ball") == []
+
+
+def test_a_pause_that_does_not_end_in_time_is_a_loss(harness: Harness) -> None:
+    policy = PauseOnDemand(resume_timeout_s=0.1)
+    with harness.of("one").lease("ball", owner="one", policy=policy) as one:
+        with harness.of("two").lease("ball", owner="two"):
+            eventually(lambda: not one.is_held)
+            assert not one.wait()
+        assert one.lost is not None
+        assert (one.lost.why, one.lost.by) == (LossCause.PAUSED, "two")
+        assert str(one.lost) == "paused for 'two', and not given back in time"
+
+
+def test_who_is_overridden_learns_by_whom(make: Callable[..., Harness]) -> None:
+    harness = make(preemption=Preemption.BY_PRIORITY)
+    with harness.of("one").lease("ball", owner="one") as one:
+        with harness.of("two").lease("ball", owner="two", priority=3):
+            eventually(lambda: not one.is_held)
+            assert one.lost is not None
+            assert one.lost.why is LossCause.OVERRIDDEN
+            assert str(one.lost) == "overridden by 'two'"
+            with pytest.raises(LeaseLost, match="overridden by 'two'"):
+                one.check()
+        assert not one.is_held  # what is lost stays lost
+    assert not one.wait()
+
+
+def test_a_part_that_gets_hot_ends_a_lease(harness: Harness) -> None:
+    with harness.of("one").lease("Head", owner="one") as one:
+        with harness.step() as (ledger, tick):
+            ledger.freeze(["HeadYaw"], "hotEngine", tick)
+        eventually(lambda: not one.is_held)
+        assert str(one.lost) == "frozen by 'hotEngine'"
+        assert harness.holders("HeadPitch") == []
+
+
+def test_leases_of_one_owner_nest_and_the_same_name_twice_is_refused(
+    harness: Harness,
+) -> None:
+    one = harness.of("one", policy="stop")
+    with one.lease("HeadYaw", owner="one") as outer:
+        token = outer.token
+        with one.lease("ball", owner="one") as inner:
+            assert inner.is_held
+        with pytest.raises(NotGranted, match="HeadYaw: one"):
+            one.lease("HeadYaw", owner="one").__enter__()
+        assert outer.token == token
+        assert harness.holders("ball") == []
+
+
+def test_who_falls_silent_loses_its_lease(harness: Harness) -> None:
+    one = harness.of("one", time_to_live_s=LIVE_S).lease("HeadYaw", owner="one")
+    one.begin()
+    assert one.is_held
+    harness.fall_silent("one")
+    assert harness.holders("HeadYaw") == []
+    eventually(lambda: one.lost is not None)
+    assert one.lost is not None
+    assert one.lost.refusal in {Refusal.EXPIRED, Refusal.UNKNOWN}
+    one.close()
+
+
+def test_who_waits_is_alive(harness: Harness) -> None:
+    first = harness.of("one").lease("ball", owner="one")
+    first.begin()
+    assert first.is_held
+    two = harness.of("two", time_to_live_s=LIVE_S)
+    harness.after(3.0 * LIVE_S, first.close)
+    with two.lease("ball", owner="two", wait_s=60.0) as lease:
+        assert lease.is_held
+
+
+def test_a_lease_begins_once_at_a_time(harness: Harness) -> None:
+    lease = harness.of("one").lease("ball", owner="one")
+    assert not lease.wait()
+    with lease, pytest.raises(BadInput, match="has begun; close it first"):
+        lease.begin()
+    lease.close()
+    lease.close()
+
+
+def test_a_lease_says_what_is_wrong_with_it(harness: Harness) -> None:
+    one = harness.of("one")
+    with pytest.raises(BadInput, match=r"'bal' is not in .*Did you mean 'ball'"):
+        one.lease("bal", owner="one").begin()
+    with pytest.raises(BadInput, match="asks for nothing"):
+        one.lease(owner="one")
+    with pytest.raises(BadInput, match="Conflict policy 'paus'"):
+        one.lease("ball", owner="one", policy="paus")
+
+
+def test_a_lease_needs_an_owner_where_there_are_several() -> None:
+    front = LedgerFront(Ledger(small_tree()))
+    with pytest.raises(BadInput, match="say who commands, such as owner="):
+        front.lease("ball")
+
+
+def test_a_client_is_one_owner() -> None:
+    client = Client("http://127.0.0.1:1", "one")
+    with pytest.raises(BadInput, match="is the owner 'one', not 'two'"):
+        client.lease("ball", owner="two")
+    client.close()
