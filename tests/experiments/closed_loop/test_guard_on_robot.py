@@ -75,3 +75,11 @@ def test_a_hand_that_leans_for_six_seconds_fells_nobody(
     result = stand(controller, hand, seconds=14.5, engine=engine)
     assert not result.fell
     assert result.flags["CATCHING"] >= 50 * (6 + 2)
+
+
+def test_a_try_to_lower_limits_under_a_hand_fells_nobody() -> None:
+    """After 20 s: the robot yields, has its limits back, and keeps them."""
+    hand = Push(at_s=4.0, duration_s=30.0, force_n=(7.0, 0.0, 0.0))
+    result = stand("smart", hand, seconds=35.0)
+    assert not result.fell
+    assert result.flags["CATCHING"] >= 50 * 30
