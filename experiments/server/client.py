@@ -409,14 +409,14 @@ class Client(ServerLink, Leasing):
             ticket.outcome = self._learn_outcome(asked)
         return ticket.outcome
 
-    def present(self, owner: str, token: Token) -> Present:
+    def present(self, owner: str, token: Token, newest: Token) -> Present:
         """Return what stands for a token now.
 
         While the server does not answer for so long that no token is trusted, it has
         none of a token, a ticket and an end.
         """
-        if self._trusted.holds(token):
-            return Present(token=token)
+        if self._trusted.holds(newest):
+            return Present(token=newest)
         try:
             data = checked(ReleaseData, token=text_of(token))
             answer = self._own("POST", "/owner/follow", data)

@@ -246,15 +246,21 @@ class Lessor(Protocol):
     def wait(self, ticket: Ticket) -> Outcome:
         """Wait until a request has ended, showing signs of life of its owner."""
 
-    def present(self, owner: str, token: Token) -> Present:
-        """Return what stands for a token now; a sign of life of its owner."""
+    def present(self, owner: str, token: Token, newest: Token) -> Present:
+        """Return what stands for a token now; a sign of life of its owner.
+
+        Args:
+            owner: whose it is.
+            token: that was granted first: it is known for as long as any since is.
+            newest: the answer of the last look.
+        """
 
     def end(self, ticket: Ticket, token: Token | None) -> None:
         """Give back what a request was granted, and wait for it no more.
 
         Args:
             ticket: of the request.
-            token: that it was granted, or any since; None: it waits, or nobody looked.
+            token: that was granted first; None: it waits, or nobody looked.
         """
 
 
@@ -301,7 +307,8 @@ class Lease(AbstractContextManager["Lease"]):
         self._ticket: Ticket | None = None
         """With which it waits, for the grant or to resume."""
         self._token: Token | None = None
-        """The newest; it may be dead."""
+        """That was granted first, before any pause."""
+        self._newest: Token | None = None
         self._end: End | None = None
         self._asked: Ticket | None = None
         """Of its request, from `begin` to `close`."""
@@ -353,12 +360,14 @@ class Lease(AbstractContextManager["Lease"]):
             self.outcome = self._lessor.outcome(self._ticket)
             if self.outcome is None:
                 return None
-            self._ticket, self._token = None, self.outcome.token
-        if self._token is None or self._end is not None:
+            self._ticket = None
+            self._token = self._newest = self.outcome.token
+        token, newest = self._token, self._newest
+        if token is None or newest is None or self._end is not None:
             return None
-        now = self._lessor.present(self.request.owner, self._token)
+        now = self._lessor.present(self.request.owner, token, newest)
         self._ticket, self._end = now.ticket, now.end
-        self._token = now.token or self._token
+        self._newest = now.token or newest
         return now.token
 
     @property
@@ -480,8 +489,9 @@ class FrontLessor:
             show_life(ticket.request.owner, ledger, tick)
             return ticket.outcome
 
-    def present(self, owner: str, token: Token) -> Present:
+    def present(self, owner: str, token: Token, newest: Token) -> Present:
         """Return what stands for a token now; a sign of life of its owner."""
+        del newest  # the ledger knows
         with self._front.step() as (ledger, tick):
             if not ledger.knows(owner):
                 return Present(end=End(Refusal.EXPIRED))

@@ -354,3 +354,24 @@ def test_a_client_is_one_owner() -> None:
     with pytest.raises(BadInput, match="is the owner 'one', not 'two'"):
         client.lease("ball", owner="two")
     client.close()
+
+
+def test_pauses_are_followed_though_no_dead_token_is_remembered(
+    make: Callable[..., Harness],
+) -> None:
+    """By the first token, which is known for as long as any since."""
+    harness = make(dead_tokens_kept=0)
+
+    def interrupt() -> None:
+        with harness.of("two").lease("ball", owner="two"):
+            pass
+
+    with harness.of("one").lease("ball", owner="one", policy="pause") as one:
+        first = one.check()
+        interrupt()
+        eventually(lambda: one.token not in {None, first})
+        for _ in range(3):
+            interrupt()
+        assert one.wait()
+        assert one.lost is None
+    assert harness.holders("ball") == []
