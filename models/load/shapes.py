@@ -87,9 +87,9 @@ def mesh_path(urdf: Path, filename: str) -> Path | None:
 
     Args:
         urdf: file that names it.
-        filename: a path, relative to the URDF's folder or absolute; `file://` and a
-            path; or `package://NAME/PATH` of ROS, where NAME is a folder beside the
-            URDF or beside one of the folders above it, or such a folder itself.
+        filename: a path, relative to the URDF's folder or absolute; a file URL; or
+            `package://NAME/PATH` of ROS, where NAME is a folder beside the URDF or
+            beside one of the folders above it, or such a folder itself.
     """
     folder = urdf.resolve().parent
     package = _package(filename)
@@ -98,7 +98,7 @@ def mesh_path(urdf: Path, filename: str) -> Path | None:
         above = (folder, *folder.parents)
         tries = [one / name / path for one in above]
         tries += [one / path for one in above if one.name == name]
-    elif filename.startswith("file://"):
+    elif urlsplit(filename).scheme == "file":
         tries = [Path(unquote(urlsplit(filename).path))]
     else:
         tries = [folder / filename]

@@ -76,7 +76,7 @@ def test_a_number_below_its_range_is_refused(
 @pytest.mark.parametrize(
     ("cls", "fields", "words"),
     [
-        (ContactForceCfg, {"tolerance_m": 0}, "0.0 m; give a finite number above 0"),
+        (ContactForceCfg, {"tolerance_m": 0}, "= 0 m; give a finite number above 0"),
         (PostureTuning, {"maximum": "1"}, "maximum = '1'; give 0 to 1"),
         (FootOffset, {"airborne": 1.5}, "airborne = 1.5; give 0 to 1"),
         (ConstantOffset, {"value": 0, "by_joint": {"HeadYaw": 2}}, "of HeadYaw = 2"),

@@ -151,8 +151,8 @@ def test_what_is_for_files_is_refused_for_a_run(short_run: Path, nao: Robot) -> 
     [
         ("nowhere.csv", "nowhere.csv cannot be read: No such file"),
         (f"{SHIPPED} --joint LKneePich", "Did you mean 'LKneePitch'"),
-        (f"{SHIPPED} --ambient 300", "ambient temperature is 300.0 °C; give one from"),
-        (f"{SHIPPED} --gap 0", "gap = 0.0 s; give a finite number above 0"),
+        (f"{SHIPPED} --ambient 300", "--ambient = 300.0; give "),
+        (f"{SHIPPED} --gap 0", "--gap = 0.0; give a finite number above 0 up to 86400"),
     ],
 )
 def test_bad_input_is_one_message_and_status_2(
