@@ -33,7 +33,7 @@ from controllers.stiffness import (
     read_offset,
 )
 from models import BadInput, Robot, TestbedError, UnknownName
-from models.values import number_of
+from models.values import number_of, short
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
@@ -159,7 +159,7 @@ def make_controller(spec: str) -> Controller:
     Raises:
         UnknownName: no controller has this name.
         BadInput: the argument does not fit, or another package's controller fails to
-            load.
+            load, or is none.
     """
     name, colon, text = spec.strip().partition(":")
     argument = text if colon else None
@@ -177,11 +177,17 @@ def make_controller(spec: str) -> Controller:
             "Reinstall the package that brings it."
         ) from error
     try:
-        return factory(argument)
+        made = factory(argument)
     except TestbedError:
         raise
     except Exception as error:  # whatever a foreign factory raises
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
+    if not all(callable(getattr(made, word, None)) for word in ("reset", "step")):
+        raise BadInput(
+            f"controller {spec!r} ({point.value}) makes {short(made)}; it has to "
+            "return an object with `name`, `reset` and `step`."
+        )
+    return made
 
 
 def check_controller(spec: str, robot: Robot | None = None) -> None:

@@ -83,6 +83,7 @@ def short(value: object) -> str:
         said = repr(value)
     except Exception:  # noqa: BLE001  its own, or that of a number too long to say
         said = f"an object of type {type(value).__name__}"
+    said = " ".join(line.strip() for line in said.splitlines())
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 

@@ -15,11 +15,12 @@ defaults, so that its name alone makes one. Ours stand in `_OWN`; another packag
 registers its own as an entry point.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from typing import ClassVar, Protocol
 
@@ -240,10 +241,38 @@ def policy_classes() -> dict[str, type[ConflictPolicy]]:
     """Return every conflict policy by its name, in alphabetical order.
 
     Ours, and those that other packages register under the entry-point group
-    `nao_testbed.conflict_policies`; of one name, ours is kept.
+    `nao_testbed.conflict_policies`; of one name, ours is kept. Left out are those that
+    `make_policy` refuses.
     """
-    others = {entry.name: entry.load() for entry in entry_points(group=POLICIES)}
-    return dict(sorted({**others, **{kind.name: kind for kind in _OWN}}.items()))
+    found: dict[str, type[ConflictPolicy]] = {kind.name: kind for kind in _OWN}
+    for entry in entry_points(group=POLICIES):
+        if entry.name not in found:
+            with contextlib.suppress(BadInput):
+                found[entry.name] = _load(entry)
+    return dict(sorted(found.items()))
+
+
+def _load(entry: EntryPoint) -> type[ConflictPolicy]:
+    try:
+        kind = entry.load()
+    except Exception as error:  # whatever a foreign module raises when imported
+        raise BadInput(
+            f"conflict policy {entry.name!r} ({entry.value}) cannot be loaded: "
+            f"{type(error).__name__}: {error}. Mend or remove the package that brings "
+            "it."
+        ) from error
+    if not (isinstance(kind, type) and callable(getattr(kind, "answer", None))):
+        raise BadInput(
+            f"conflict policy {entry.name!r} ({entry.value}) is {short(kind)}; it has "
+            "to be a class with `name` and `answer`."
+        )
+    if getattr(kind, "name", None) != entry.name:
+        raise BadInput(
+            f"conflict policy {entry.name!r} ({entry.value}) has the `name` "
+            f"{short(getattr(kind, 'name', None))}; register it under that name, or "
+            "change it."
+        )
+    return kind
 
 
 def make_policy(name: str, **settings: object) -> ConflictPolicy:
@@ -255,10 +284,13 @@ def make_policy(name: str, **settings: object) -> ConflictPolicy:
 
     Raises:
         UnknownName: no policy has this name, or this one has no such setting.
+        BadInput: a package registers this name for what is no policy of that name.
     """
     classes = policy_classes()
     if not isinstance(name, str) or name not in classes:
         said = name if isinstance(name, str) else short(name)
+        for entry in entry_points(group=POLICIES, name=said):
+            _load(entry)
         raise UnknownName("Conflict policy", said, classes, "this manager")
     known = signature(classes[name]).parameters
     for setting in settings:

@@ -13,8 +13,10 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
+from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from models import BadInput, UnknownName
+from models.values import short
 
 ENTRY_POINT_GROUP = "nao_testbed.schemas"
 
@@ -148,13 +150,18 @@ def _checked(name: str, item: object, where: str) -> SchemaClass:
     )
     if not is_schema:
         raise BadInput(
-            f"schema {name!r} ({where}) is {item!r}; it has to be a class derived from "
-            "ActuationSchema or PerceptiveSchema."
+            f"schema {name!r} ({where}) is {short(item)}; it has to be a class derived "
+            "from ActuationSchema or PerceptiveSchema."
         )
     info = getattr(item, "info", None)
-    if getattr(info, "name", None) != name:
+    if not isinstance(info, SchemaInfo):
         raise BadInput(
-            f"schema {name!r} ({where}) has the info {info!r}; set `info` to a "
-            f"SchemaInfo of that name."
+            f"schema {name!r} ({where}) has the `info` {short(info)}; set it to a "
+            "SchemaInfo of that name."
+        )
+    if info.name != name:
+        raise BadInput(
+            f"schema {name!r} ({where}) has the name {short(info.name)} in its `info`; "
+            "register it under that name, or change `info`."
         )
     return item  # type: ignore[return-value]  # tested above

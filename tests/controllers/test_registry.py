@@ -300,3 +300,23 @@ def test_a_broken_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     third_party(monkeypatch, "no_such_package:make")
     with pytest.raises(BadInput, match=r"'half' \(no_such_package:make\) cannot be"):
         make_controller("half")
+
+
+@pytest.mark.parametrize("made", ["nothing", "array"])
+def test_a_package_that_makes_no_controller_is_named(
+    monkeypatch: pytest.MonkeyPatch, made: str
+) -> None:
+    third_party(monkeypatch, f"{__name__}:{made}")
+    with pytest.raises(BadInput, match="`name`, `reset` and `step`") as refused:
+        make_controller("half")
+    assert len(str(refused.value)) < 200
+    assert "\n" not in str(refused.value)
+
+
+def nothing(argument: str | None) -> None:
+    """Make what is no controller."""
+
+
+def array(argument: str | None) -> FloatArray:
+    """Make what is none, and says much of itself."""
+    return np.zeros((30, 30))

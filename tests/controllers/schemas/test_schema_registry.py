@@ -4,6 +4,7 @@ import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
+import numpy as np
 import pytest
 
 from controllers.schemas import ActuationSchema, SchemaInfo, registry
@@ -23,10 +24,15 @@ HERE = __name__
 class Foreign(ActuationSchema[Any]):
     """As another package would bring it."""
 
-    info = SchemaInfo(name="foreign", about="Of another package.")
+    info = SchemaInfo(name="foreign", about="Of another package. " * 20)
+
+
+class Nameless(ActuationSchema[Any]):
+    info = "x" * 1000  # type: ignore[assignment]
 
 
 NOT_ONE = 7
+ARRAY = np.arange(900.0)
 
 
 @pytest.fixture
@@ -77,15 +83,19 @@ def test_a_schema_of_another_package_joins_without_a_change_here(
         ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
         ("a_foreign_package:NoSuch", "cannot be loaded: AttributeError"),
         ("a_foreign_package:NOT_ONE", "has to be a class derived from"),
-        ("a_foreign_package:Foreign", "set `info` to a SchemaInfo of that name"),
+        ("a_foreign_package:ARRAY", "has to be a class derived from"),
+        ("a_foreign_package:Nameless", "set it to a SchemaInfo of that name"),
+        ("a_foreign_package:Foreign", "has the name 'foreign' in its `info`"),
     ],
 )
 def test_a_broken_package_fails_alone(
     nao: Robot, installed: list[EntryPoint], value: str, says: str
 ) -> None:
     installed.append(point("broken", value))
-    with pytest.raises(BadInput, match=says):
+    with pytest.raises(BadInput, match=says) as refused:
         schema_class("broken")
+    assert len(str(refused.value)) < 250, "a sentence, not a page"
+    assert "\n" not in str(refused.value)
     stage = SchemaWorld.of(nao).begin("example").slot()
     assert stage.runtime.winners == ("example",)
 

@@ -1,7 +1,10 @@
 """The holder decides: lock, stop, callback, pause."""
 
+from importlib.metadata import EntryPoint, EntryPoints
+
 import pytest
 
+from controllers.arbitration import policies
 from controllers.arbitration.events import Answered
 from controllers.arbitration.policies import (
     Answer,
@@ -16,7 +19,7 @@ from controllers.arbitration.policies import (
     policy_classes,
 )
 from controllers.arbitration.tokens import LossCause, NoticeKind, Refusal, Why
-from models import UnknownName
+from models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,
@@ -211,6 +214,32 @@ def test_a_reader_can_list_the_answers_by_name() -> None:
     assert make_policy("stop", within_s=0.5) == StopOnDemand(within_s=0.5)
     with pytest.raises(UnknownName, match="Did you mean 'pause'"):
         make_policy("pauze")
+
+
+class Polite(StopOnDemand):
+    name = "polite"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
+        (f"{__name__}:DENIED", "has to be a class with `name` and `answer`"),
+        (f"{__name__}:Polite", "has the `name` 'polite'; register it under that name"),
+    ],
+)
+def test_a_broken_package_of_policies_fails_alone(
+    monkeypatch: pytest.MonkeyPatch, value: str, says: str
+) -> None:
+    points = EntryPoints((EntryPoint("rude", value, policies.POLICIES),))
+    monkeypatch.setattr(policies, "entry_points", points.select)
+    policy_classes.cache_clear()
+    try:
+        with pytest.raises(BadInput, match=says):
+            make_policy("rude")
+        assert make_policy("stop") == StopOnDemand()
+    finally:
+        policy_classes.cache_clear()
 
 
 def test_all_holders_give_way_or_none() -> None:
