@@ -173,6 +173,14 @@ def test_every_dependency_has_its_reason(wanted: dict[str, Requirement]) -> None
 def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
     assert project["requires-python"] == ">=3.11"
     assert "!= (3, 11)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    copied = [path for path in tracked(".toml") if path.parent != ROOT]
+    needs = [tomllib.loads(path.read_text("utf-8")).get("project") for path in copied]
+    packages = [
+        need for need in needs if need and "nao-testbed" in need["dependencies"]
+    ]
+    assert len(packages) == 2
+    for package in packages:
+        assert package["requires-python"] == project["requires-python"], package["name"]
 
 
 def test_every_cited_source_is_in_the_references() -> None:
