@@ -483,6 +483,15 @@ class Robot:
         self._need("Posture", name, self.postures)
         return self.postures[name]
 
+    def posture_name(self, asked: str | None, usual: str) -> str:
+        """Return the posture asked for, else the usual one if there is, else the first.
+
+        Names that are asked for are not checked: `posture` does so.
+        """
+        if asked is not None:
+            return asked
+        return usual if usual in self.postures else next(iter(self.postures))
+
     def with_body(self, name: str) -> "Robot":
         """Return the same robot with a body that lacks some parts.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-SIMULATOR = "simulator"
+SIMULATOR, START_POSTURE = "simulator", "Stand"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,8 @@ class SimulatorSource:
     """A robot in PyBullet that holds a posture."""
 
     robot_folder: Path = field(default_factory=default_robot_folder)
-    posture: str = "Stand"
+    posture: str | None = None
+    """None: Stand, or the robot's first one."""
     simulation: "SimulationCfg | None" = None
     """None: a healthy robot on level ground."""
 
@@ -54,11 +55,12 @@ class SimulatorSource:
         )
 
         robot = load_robot(self.robot_folder)
-        return SimulatedRobot(robot, self.simulation or SimulationCfg(), self.posture)
+        posture = robot.posture_name(self.posture, START_POSTURE)
+        return SimulatedRobot(robot, self.simulation or SimulationCfg(), posture)
 
     def goal(self, robot: Robot) -> FloatArray | None:
         """Return the set-points of the posture, (n_joints,) in rad."""
-        return robot.posture(self.posture).angles
+        return robot.posture(robot.posture_name(self.posture, START_POSTURE)).angles
 
 
 @dataclass(frozen=True, kw_only=True)

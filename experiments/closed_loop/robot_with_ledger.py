@@ -61,7 +61,8 @@ from sim.robot import SimulatedRobot, SimulationCfg
 class RobotWithLedgerCfg:
     """The robot, its reservations, and what couples them."""
 
-    posture: str = "Stand"
+    posture: str | None = None
+    """None: Stand, or the robot's first one."""
     simulation: SimulationCfg = field(default_factory=SimulationCfg)
     ledger: LedgerCfg = field(default_factory=LedgerCfg)
     hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
@@ -117,6 +118,7 @@ class RobotWithLedger(Leasing):
         """
         self.cfg = cfg = cfg or RobotWithLedgerCfg()
         tick_s = cfg.ledger.tick_s
+        posture = robot.posture_name(cfg.posture, "Stand")
         self._look_ticks = ticks_of("posture monitor's period", cfg.look_s, tick_s)
         self._feel_ticks = ticks_of("hotEngine's period", cfg.feel_s, tick_s)
         dt = cfg.simulation.world.physics_dt
@@ -131,9 +133,9 @@ class RobotWithLedger(Leasing):
         """Such as saving energy: enter and leave them at any slot."""
         self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
         """None: the robot's resources have no states."""
-        if self.posture is not None and (name := robot.posture(cfg.posture).state):
+        if self.posture is not None and (name := robot.posture(posture).state):
             self.ledger.set_state(self.posture.cfg.group, name, 0)
-        self.sim = sim or SimulatedRobot(robot, cfg.simulation, cfg.posture)
+        self.sim = sim or SimulatedRobot(robot, cfg.simulation, posture)
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
         """Puts the streams of motions, lights and sounds."""
@@ -145,7 +147,7 @@ class RobotWithLedger(Leasing):
             ledger=self.ledger,
             cfg=cfg.commands,
             delays=cfg.delays,
-            posture=cfg.posture,
+            posture=posture,
             states={name: p.state for name, p in robot.postures.items()},
             seen_state=lambda: self.state,
             false_end=lambda motion, here: false_end(

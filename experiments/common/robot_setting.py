@@ -255,10 +255,7 @@ class RobotSetting:
 
     def posture_of(self, robot: Robot) -> str:
         """Return the posture that is held; whether there is one, `check` tells."""
-        if self.posture is not None:
-            return self.posture
-        known = DEFAULT_POSTURE in robot.postures
-        return DEFAULT_POSTURE if known else next(iter(robot.postures))
+        return robot.posture_name(self.posture, DEFAULT_POSTURE)
 
     def check(self, robot: Robot) -> None:
         """Look whether a robot can be in this setting.

@@ -91,7 +91,11 @@ def hand_guiding_command(
     ] = None,
     link: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Pulled; repeatable; default: both wrists."),
+        typer.Option(
+            metavar="NAME",
+            help="Pulled; repeatable; default: a NAO's wrists, the ends of another "
+            "robot's arms, or its base.",
+        ),
     ] = None,
     distance: Annotated[
         float, typer.Option(help="How far it shall move, in m.")
@@ -114,7 +118,6 @@ def hand_guiding_command(
     from experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
     from experiments.heat.hand_guiding import (  # noqa: PLC0415  # heavy
         CONTROLLERS,
-        WRISTS,
         GuidingCfg,
         run_hand_guiding_command,
     )
@@ -124,7 +127,7 @@ def hand_guiding_command(
     cfg = GuidingCfg(
         controllers=names_in(controllers) or CONTROLLERS,
         setting=RobotSetting(**setting),
-        links=tuple(link or WRISTS),
+        links=tuple(link or ()),
         distance_m=distance,
         rate=rate,
         most_n=most,

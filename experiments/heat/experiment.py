@@ -19,7 +19,7 @@ from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import TrialCfg
 from experiments.common.ranges import LONGEST_MINUTES
 from experiments.common.robot_setting import RobotSetting
-from experiments.heat.published import HeatResult, load_preset
+from experiments.heat.published import PRESET, HeatResult, load_preset
 from experiments.heat.side_by_side import TrialProgress, outcomes_side_by_side
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from sim.engine.world import check_display
@@ -104,6 +104,16 @@ def _check_minutes(minutes: float, control_period: float) -> None:
             f"minutes is {minutes:g}, which is shorter than one control period of "
             f"{control_period:g} s; give at least {control_period / 60.0:.2g}."
         )
+
+
+def default_preset(robot: Robot) -> str | None:
+    """Return the preset of commands that take one unasked, if a robot fits it."""
+    setting = load_preset(PRESET).setting
+    try:
+        setting.check(robot)
+    except BadInput:
+        return None
+    return PRESET
 
 
 def _check_preset(preset: str, setting: HeatCfg, robot: Robot) -> None:

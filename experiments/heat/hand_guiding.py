@@ -1,4 +1,4 @@
-"""Hand guiding: the force at a wrist that moves it by 5 cm.
+"""Hand guiding: the force at a wrist, or another link, that moves it by 5 cm.
 
 A robot that gives way is one that people may touch: less stiffness is *ergonomics*
 [ES2659053T3, ¶2]. Somebody takes a robot, which holds its posture, by a link and pulls,
@@ -85,7 +85,8 @@ class GuidingCfg(Checked):
 
     controllers: tuple[str, ...]
     setting: RobotSetting
-    links: tuple[str, ...] = WRISTS
+    links: tuple[str, ...] = ()
+    """None: those of `usual_links`."""
     distance_m: PullDistance = 0.05
     rate: PullRate = 2.0
     """How fast the force grows, in N/s."""
@@ -144,8 +145,25 @@ class PullResult:
     """It failed."""
 
 
-def check_guiding(cfg: GuidingCfg) -> Robot:
-    """Return the robot of a configuration whose names are all known.
+def usual_links(robot: Robot) -> tuple[str, ...]:
+    """Return the links that are pulled where nobody names any.
+
+    They are the wrists of a NAO; of another robot the last links of what is no leg, or
+    its base.
+    """
+    if {link.name for link in robot.links}.issuperset(WRISTS):
+        return WRISTS
+    inner = {joint.parent for joint in robot.joints}
+    ends = (
+        joint.link
+        for joint in robot.joints
+        if joint.link not in inner and joint.name not in robot.leg_joints
+    )
+    return tuple(ends) or (robot.base_link,)
+
+
+def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
+    """Return the robot of a configuration whose names are all known, and its links.
 
     Raises:
         BadInput: a controller, link or value cannot be used.
@@ -154,12 +172,13 @@ def check_guiding(cfg: GuidingCfg) -> Robot:
     cfg.setting.check(robot)
     check_controllers(cfg.controllers, robot)
     known = [link.name for link in robot.links]
-    for link in cfg.links:
+    links = cfg.links or usual_links(robot)
+    for link in links:
         if link not in known:
             raise UnknownName("Link", link, known, f"robot {robot.name!r}")
-    if len(set(cfg.links)) != len(cfg.links) or not cfg.links:
-        raise BadInput(f"links are {', '.join(cfg.links)}; give each once.")
-    return robot
+    if len(set(links)) != len(links):
+        raise BadInput(f"links are {', '.join(links)}; give each once.")
+    return robot, dataclasses.replace(cfg, links=links)
 
 
 def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
@@ -333,7 +352,7 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     Raises:
         BadInput: a value cannot be used, or a file not be written.
     """
-    robot = check_guiding(cfg)
+    robot, cfg = check_guiding(cfg)
     check_json_file(json_file)
     say_if_it_compiles()
     found: list[PullResult] = []

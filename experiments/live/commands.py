@@ -56,8 +56,12 @@ def live_command(
         str | None, controllers_option("fixed,smart, or the scenario's; one robot each")
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="Named setting that lies below the rest.")
-    ] = "document",
+        str | None,
+        typer.Option(
+            help="Named setting that lies below the rest, or empty; default: document, "
+            "where the robot has its joints."
+        ),
+    ] = None,
     robot: RobotOption = None,
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
@@ -91,7 +95,7 @@ def live_command(
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")
     usual = {one.name: one.default for one in dataclasses.fields(RobotSetting)}
     asked = [name for name, value in setting.items() if value != usual[name]]
-    is_plain = not robot and preset == "document"
+    is_plain = not robot and preset is None
     if preemption is not None and scenario is None:
         raise BadInput("--preemption is that of a scenario; name one.")
     if replay is not None:
@@ -104,7 +108,7 @@ def live_command(
 
         heed_stop_signals()
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
-    from experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
     from experiments.live.page.server import Address  # noqa: PLC0415  # heavy
     from experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
     from experiments.live.run_live import (  # noqa: PLC0415  # heavy
@@ -112,6 +116,7 @@ def live_command(
         plan_standing,
         run_live_command,
     )
+    from models import load_robot  # noqa: PLC0415  # heavy
 
     names = names_in(controllers)
     if scenario is not None:
@@ -133,6 +138,8 @@ def live_command(
     else:
         if robot is not None:
             setting["robot"] = robot
+        if preset is None:
+            preset = default_preset(load_robot(robot))
         plan = plan_standing(
             HeatCfg(
                 controllers=names or ("fixed", "smart"),

@@ -44,6 +44,7 @@ from experiments.scenarios.reading.contradictions import (
 from experiments.scenarios.reading.scenario_file import (
     ScenarioFile,
     check_reservations,
+    posture_of,
     read_ledger,
     read_robot,
     read_setting,
@@ -195,7 +196,8 @@ class _Loader:
         form, lookup, notes = self._form, self._lookup, self._notes
         lookup.ticks(("duration_s",), form.duration_s)
         check_reservations(form, lookup)
-        notes.attempt(("posture",), self._robot.posture, form.posture)
+        posture = posture_of(form, self._robot)
+        notes.attempt(("posture",), self._robot.posture, posture)
         lookup.controller(("controller",), form.controller)
         notes.attempt(("voice",), make_voice, form.voice)
         setting = read_setting(form, self._robot, notes)
@@ -207,7 +209,7 @@ class _Loader:
         library = self._robot.library
         behaviours = self._behaviours()
         if not self._file.left_out:
-            check_ways(behaviours, form.posture, lookup)
+            check_ways(behaviours, posture, lookup)
         check_activation(behaviours, lookup)
         groups = (*form.commands, *group_ids(library, behaviours, lookup))
         lookup.groups = frozenset(groups)
@@ -232,7 +234,7 @@ class _Loader:
             text=read_text_of(self._file.path),
             robot=self._robot,
             body=form.body,
-            posture=form.posture,
+            posture=posture,
             duration_ticks=lookup.duration_ticks,
             seed=form.seed,
             controller=form.controller,

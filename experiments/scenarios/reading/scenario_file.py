@@ -122,8 +122,8 @@ class ScenarioFile(LibraryForm):
     """`nao`, or the folder of another robot, seen from this file."""
     body: Name | None = None
     """Body of the robot, such as H25; absent: with all parts."""
-    posture: Name = "Stand"
-    """Stored posture in which it begins, at rest."""
+    posture: Name | None = None
+    """Stored posture in which it begins, at rest; absent: Stand, or the first one."""
     duration_s: Annotated[PositiveSeconds, Strict()]
     """Simulated time in s."""
     seed: Annotated[int, Strict(), Field(ge=0)] = 0
@@ -156,7 +156,7 @@ def scenario_schema() -> dict[str, Any]:
     }
 
 
-BUILT_IN_ROBOT = "nao"
+BUILT_IN_ROBOT, DEFAULT_POSTURE = "nao", "Stand"
 
 
 def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
@@ -172,9 +172,15 @@ def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
     return notes.attempt(("body",), robot.with_body, form.body) or robot
 
 
+def posture_of(form: ScenarioFile, robot: Robot) -> str:
+    """Return the posture in which it begins; the robot may lack it."""
+    return robot.posture_name(form.posture, DEFAULT_POSTURE)
+
+
 def read_setting(form: ScenarioFile, robot: Robot, notes: Notes) -> RobotSetting:
     """Return the setting; of what is wrong, each value is noted and left out."""
-    posture = form.posture if form.posture in robot.postures else None
+    name = posture_of(form, robot)
+    posture = name if name in robot.postures else None
     right: dict[str, Any] = {"seed": form.seed, "posture": posture}
     for section in ("world", "simulation"):
         for key, given in getattr(form, section):

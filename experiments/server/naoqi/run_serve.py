@@ -124,8 +124,8 @@ def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
         rows = np.searchsorted(time_s, recorded.time_s + 1e-9, side="right") - 1
         rows = np.maximum(rows, 0)
         base = base[0][rows], base[1][rows]
-    known = posture in robot.postures
-    return LogRobot(recorded, posture if known else DEFAULT_POSTURE, base)
+    known = posture if posture in robot.postures else None
+    return LogRobot(recorded, robot.posture_name(known, DEFAULT_POSTURE), base)
 
 
 def run_serve(

@@ -1,5 +1,6 @@
 """`nao-testbed robot`: what a robot is, and a robot of one's own."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from experiments.closed_loop.robot_source import SimulatorSource, robot_source
 from experiments.scenarios.reading.load import load_scenario
 from models import load_robot
+from models.files.yaml_forms import FileErrors
 from tests.experiments.command.helpers import Run
+
+TWO_LEG = Path(__file__).resolve().parents[2] / "data" / "two_leg"
 
 SCENARIO = """
 name: a moment
@@ -67,3 +71,56 @@ def test_what_cannot_be_done_is_said(nao_testbed: Run, line: str, says: str) -> 
     refused = nao_testbed(line)
     assert refused.status == 2
     assert says in refused.err
+
+
+def make_other(folder: Path) -> None:
+    """Write a robot whose links, joints and postures are named unlike the NAO's."""
+    shutil.copytree(TWO_LEG, folder)
+    for name in ("postures.csv", "robot.yaml"):
+        path = folder / name
+        path.write_text(path.read_text().replace("Stand", "Home"))
+
+
+LINES = {
+    "heat": "heat --minutes 0.005 --controllers fixed",
+    "hand-guiding": "hand-guiding --controllers fixed",
+    "live": "live --no-browser",
+    "run": "run --robot simulator --minutes 0.0005",
+}
+"""Each is right for the NAO as it stands; no engine is needed to tell that it is."""
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_another_robot_needs_no_option_that_the_nao_does_not(
+    nao_testbed: Run,
+    here: Path,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    """Nothing that a command takes by itself is for the NAO alone."""
+    make_other(here / "other")
+    monkeypatch.setattr("experiments.heat.hand_guiding.pulls", lambda *_: ())
+    monkeypatch.setattr(
+        "experiments.live.run_live.run_live_command", lambda *_, **__: 0
+    )
+    option = "model" if command == "run" else "robot"
+    ran = nao_testbed(f"{LINES[command]} --{option} other")
+    assert ran.status == 0, ran.err
+
+
+def test_a_preset_that_does_not_fit_is_refused_where_it_is_asked_for(
+    nao_testbed: Run,
+) -> None:
+    refused = nao_testbed(f"live --no-browser --preset document --robot {TWO_LEG}")
+    assert refused.status == 2
+    assert "preset 'document' is made for another robot" in refused.err
+
+
+def test_a_scenario_begins_in_a_posture_that_its_robot_has(here: Path) -> None:
+    make_other(here / "mine")
+    (here / "own.yaml").write_text(SCENARIO)
+    assert load_scenario(here / "own.yaml").posture == "Home"
+    (here / "own.yaml").write_text(SCENARIO + "posture: Stand\n")
+    with pytest.raises(FileErrors, match="Posture 'Stand' is not in robot 'two_leg'"):
+        load_scenario(here / "own.yaml")

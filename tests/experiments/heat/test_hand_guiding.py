@@ -16,8 +16,9 @@ from experiments.heat.hand_guiding import (
     PullResult,
     guiding_table,
     run_pull,
+    usual_links,
 )
-from models import Robot, default_robot_folder, load_robot
+from models import Joint, Robot, default_robot_folder, load_robot
 
 
 def guiding(**fields: Any) -> GuidingCfg:
@@ -98,6 +99,23 @@ def test_a_limited_arm_gives_way_and_comes_back() -> None:
 
 
 # -- who is pulled, and how it is told ----------------------------------------------
+
+
+def test_the_wrists_are_pulled_or_else_the_ends_of_arms_or_the_base(
+    nao: Robot, two_leg: Robot
+) -> None:
+    def arm(name: str, parent: str) -> Joint:
+        (hip,) = (joint for joint in two_leg.joints if joint.name == "left_hip")
+        return dataclasses.replace(hip, name=name, parent=parent, link=f"{name}_link")
+
+    arms = (
+        *(arm("shoulder", "trunk"), arm("elbow", "shoulder_link")),
+        arm("other_shoulder", "trunk"),
+    )
+    with_arms = dataclasses.replace(two_leg, joints=(*two_leg.joints, *arms))
+    assert usual_links(nao) == ("l_wrist", "r_wrist")
+    assert usual_links(two_leg) == ("trunk",)
+    assert usual_links(with_arms) == ("elbow_link", "other_shoulder_link")
 
 
 def test_the_first_robot_is_the_one_that_is_set_and_others_have_joints_off() -> None:

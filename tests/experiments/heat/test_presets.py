@@ -1,5 +1,6 @@
 """Presets are data: they load, are checked, and lie under what a person asks for."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,15 @@ import pytest
 from experiments.closed_loop.trial import run_trial
 from experiments.common.builtin_files import BuiltinFiles
 from experiments.heat import published
-from experiments.heat.experiment import HeatCfg, plan_trials, with_preset
+from experiments.heat.experiment import (
+    HeatCfg,
+    default_preset,
+    plan_trials,
+    with_preset,
+)
 from experiments.heat.presets.search import JOINTS, START_RANGE, opposed
 from experiments.heat.published import load_preset, preset_names
-from models import RobotDataError, UnknownName, default_robot_folder, load_robot
+from models import Robot, RobotDataError, UnknownName, default_robot_folder, load_robot
 from models.values import EngineName
 
 LARGEST_MISALIGNMENT_DEG = 4.0
@@ -43,6 +49,16 @@ def with_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_document_preset_is_there() -> None:
     assert "document" in preset_names()
     assert load_preset("document").posture == "PoseInit"
+
+
+def test_the_default_preset_is_for_a_robot_that_has_its_joints(two_leg: Robot) -> None:
+    nao = load_robot(default_robot_folder())
+    without_posture = dataclasses.replace(
+        nao, postures={"Stand": nao.postures["Stand"]}
+    )
+    assert default_preset(nao) == "document"
+    assert default_preset(two_leg) is None
+    assert default_preset(without_posture) is None
 
 
 @pytest.mark.requirement("ST-24", "ST-25")

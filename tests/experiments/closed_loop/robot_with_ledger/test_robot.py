@@ -1,5 +1,7 @@
 """Body and reservations of a simulated robot, coupled slot by slot."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -185,8 +187,10 @@ def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
 def test_a_robot_without_states_has_no_posture_monitor(
     couple: Couple, two_leg: Robot
 ) -> None:
-    """Another humanoid, whose resources follow from its joints."""
-    body = couple(two_leg, posture=next(iter(two_leg.postures)))
+    """Another humanoid, whose resources follow from its joints; it begins as it can."""
+    alone = {"Straight": two_leg.postures["Straight"]}
+    body = couple(dataclasses.replace(two_leg, postures=alone))
     body.run(0.1)
+    np.testing.assert_allclose(body.sim.truth().q, 0.0, atol=0.01)
     assert (body.posture, body.state) == (None, None)
     assert body.time_s == pytest.approx(0.1)
