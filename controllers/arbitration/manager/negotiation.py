@@ -50,6 +50,8 @@ def repeat(state: ReservationState, waiting: Waiting) -> None:
 def demand(state: ReservationState, waiting: Waiting, *, arrives: bool) -> None:
     """Ask all who are in the way, once; grant the request if they let it.
 
+    An owner is not asked for what it holds itself: its own request waits or is denied.
+    What another token of it lent and recalls, it gives back.
     Policies may call the ledger meanwhile: all is looked at afresh after each.
     """
     answers: dict[Reservation, Answer] = {}
@@ -57,7 +59,8 @@ def demand(state: ReservationState, waiting: Waiting, *, arrives: bool) -> None:
         if not _may_be_asked_for(waiting):
             return
         still = [leaf for leaf in leaves if leaf in holder.shares]
-        if still:
+        is_due = waiting.recalls and granting.may_recall(state, waiting, holder)
+        if still and (is_due or holder.owner is not waiting.owner):
             answers[holder] = _ask(
                 state,
                 holder,
@@ -65,7 +68,7 @@ def demand(state: ReservationState, waiting: Waiting, *, arrives: bool) -> None:
                 waiting.owner.name,
                 waiting.priority,
                 waiting.ticket.number,
-                is_due=waiting.recalls and granting.may_recall(state, waiting, holder),
+                is_due=is_due,
             )
     if not _may_be_asked_for(waiting):
         return
@@ -124,16 +127,11 @@ def ask_holders(
 
 
 def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
-    """Return holder to its leaves that are in the way, in the order of asking.
-
-    An owner is not asked for what it holds itself: its own request waits or is denied.
-    """
+    """Return holder to its leaves that are in the way, in the order of asking."""
     found: dict[Reservation, list[Leaf]] = {}
     for leaf, share in waiting.shares.items():
         here = _held_instead(leaf)
         for holder in leaf.blockers(waiting.owner, share):
-            if holder.owner is waiting.owner:
-                continue
             asked = found.setdefault(holder, [])
             if here not in asked:  # two inactive states stand for the active one
                 asked.append(here)
@@ -152,12 +150,14 @@ def _ask(
 ) -> Answer:
     """Tell a holder and return what its policy says.
 
-    Where the leaves were lent and are due, it gives way now whatever that is.
+    Where the leaves were lent and are due, it gives way now whatever that is. The
+    policy is not asked if another token of the same owner wants them.
     """
     asked = names_of(leaves)
     state.notify(holder, NoticeKind.DEMANDED, leaves, by=asker, request=request)
     answer, error, end = KEEP, "", None
-    if not holder.is_being_asked:
+    is_itself = request is not None and holder.owner.name == asker
+    if not (holder.is_being_asked or is_itself):
         holder.is_being_asked = True
         try:
             said = state.ask(

@@ -46,6 +46,43 @@ def test_what_is_lent_is_free_and_comes_back(policy: object) -> None:
 
 
 @pytest.mark.requirement("SY-27", "I-27")
+@pytest.mark.parametrize(
+    "policy", [Lock(), StopOnDemand(within_s=3.0), PauseOnDemand()]
+)
+@pytest.mark.parametrize("rules", [{}, {"preemption": BY_PRIORITY}])
+def test_a_lender_that_borrows_from_itself_gives_back(
+    policy: object, rules: dict[str, Any]
+) -> None:
+    """Its second token loses the loan to the first, which is not asked for it."""
+    stage = LedgerSetup(**rules)
+    token = lender(stage, policy=policy)
+    borrowed = stage.take("greeting", "TTS")
+    stage.at(1.0)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.token == token
+    assert stage.may(token, "TTS") is None
+    assert stage.may(borrowed, "TTS") is Refusal.REVOKED
+    assert not stage.ledger.waiting
+    stage.until(20.0)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("SY-27", "I-27")
+def test_a_lender_waits_for_itself_only_with_a_higher_priority() -> None:
+    """By authority it keeps what it borrowed more urgently, until it gives it back."""
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    token = lender(stage)
+    urgent = stage.take("greeting", "TTS", priority=5)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert stage.may(urgent, "TTS") is None
+    stage.release(urgent)
+    stage.ledger.recall(token, stage.tick)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("SY-27", "I-27")
 def test_a_lender_comes_before_all_that_wait() -> None:
     """Also before who waited longer, and had no turn since it wants more."""
     stage = LedgerSetup()
