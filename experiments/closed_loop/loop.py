@@ -158,7 +158,8 @@ class SoleOwner:
         """Take the whole robot.
 
         Raises:
-            BadInput: the robot's resources are at odds with its devices.
+            BadInput: the robot's resources are at odds with its devices, or it is
+                somebody else's.
         """
         root = robot.robot.resources
         devices = map_devices(root, robot.robot)
@@ -198,6 +199,10 @@ class SoleOwner:
         self._tick += 1
         self._ledger.advance(self._tick)
         _expect_none(*gate.flush(self._tick))
+
+    def close(self) -> None:
+        """Give the robot back, so that somebody else may take it."""
+        self._gate.close()
 
 
 def _expect_none(*refused: Rejected | None) -> None:
@@ -285,6 +290,10 @@ class Loop(Generic[AnyRobot]):
         self._n = 0
         with blamed_on(controller, "reset"):
             controller.reset(sim.robot)
+
+    def close(self) -> None:
+        """Give the robot back as it is, so that another loop may take it."""
+        self._owner.close()
 
     @property
     def limits(self) -> FloatArray:

@@ -269,7 +269,8 @@ class RobotWithLedger(Leasing):
         self._model = changed
 
     def close(self) -> None:
-        """Release the engine."""
+        """Release the robot and its engine."""
+        self.gate.close()
         self.sim.close()
 
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:

@@ -14,6 +14,7 @@ between actuates nothing.
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,10 @@ from models.values import short
 FloatArray = NDArray[np.float64]
 
 
+_GATES: "WeakValueDictionary[int, Gate]" = WeakValueDictionary()
+"""Id of a robot to its open gate, which keeps the robot, and so its id."""
+
+
 class Gate:
     """The only one who writes to a robot.
 
@@ -60,8 +65,9 @@ class Gate:
     gate writes on its own: a safe set-point where authority was lost, the encoder's
     angle where a motor is limp, and a stiffness where an effort cap came or went.
 
-    Single-threaded, as the ledger is: with real threads hold the ledger's lock around
-    every call.
+    A robot has one gate at a time, whatever the ledger; a wrapper counts as a robot of
+    its own. Single-threaded, as the ledger is: with real threads hold the ledger's lock
+    around every call.
     """
 
     def __init__(
@@ -71,15 +77,14 @@ class Gate:
 
         Args:
             ledger: says who may command what.
-            robot: nobody else writes to it from now on.
+            robot: nobody else writes to it from now on, until `close`.
             devices: what the leaves command; None takes it from the robot's data.
 
         Raises:
-            BadInput: the robot's data are at odds with themselves, or it has a gate of
-                this ledger already.
+            BadInput: the robot's data are at odds with themselves, or it has a gate
+                already.
             UnknownName: a leaf with a device is not in the ledger.
         """
-        ledger.claim(robot)
         self._ledger = ledger
         self._robot = robot
         self._authorise = ledger.authorise
@@ -109,6 +114,16 @@ class Gate:
         self._safety = Safety(
             ledger, robot, self._outputs, self._slot, self._shifts, with_joints
         )
+        if _GATES.setdefault(id(robot), self) is not self:
+            raise BadInput(
+                "this robot has a gate already; use that one, or close it first "
+                "(Gate.close, Loop.close), since two would undo each other's commands."
+            )
+
+    def close(self) -> None:
+        """Write nothing any more, so that another gate may; may be called twice."""
+        if _GATES.get(id(self._robot)) is self:
+            del _GATES[id(self._robot)]
 
     @property
     def shift(self) -> FloatArray:
@@ -298,9 +313,11 @@ class Gate:
 
         Raises:
             BadInput: the ledger stands at another tick, so that it does not know yet
-                which tokens have expired.
+                which tokens have expired; or the gate is closed.
         """
         check_tick(tick)
+        if _GATES.get(id(self._robot)) is not self:
+            raise BadInput("this gate is closed; make another one for its robot.")
         if tick != self._ledger.tick:
             raise BadInput(
                 f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "

@@ -115,7 +115,6 @@ class Ledger:
         state.listeners.extend(listeners)
         self._calls = Calls(state)
         self._hear_for_hooks: Listener = self._call_hooks
-        self._claimed: list[object] = []
         self._commands = 0
         state.emit(
             Opened(
@@ -351,19 +350,6 @@ class Ledger:
                 )
 
     # -- gates ------------------------------------------------------------------------
-
-    def claim(self, robot: object) -> None:
-        """Let a gate be the only one that writes to a robot.
-
-        Raises:
-            BadInput: another gate is.
-        """
-        if any(robot is claimed for claimed in self._claimed):
-            raise BadInput(
-                "this robot has a gate of this ledger; use that one, since two would "
-                "undo each other's commands."
-            )
-        self._claimed.append(robot)
 
     def tell(self, event: Event) -> None:
         """Tell all listeners what happened elsewhere, such as at a gate.

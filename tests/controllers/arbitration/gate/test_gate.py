@@ -16,10 +16,18 @@ from controllers.arbitration.events import (
     Rejected,
 )
 from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.requests import Owner, Request, StaleToken
 from controllers.arbitration.tokens import Refusal, Token
 from models import BadInput, Robot, UnknownName
-from tests.controllers.arbitration.gate_setup import World, ramp, reason_of
+from tests.controllers.arbitration.gate_setup import (
+    KeepingRobot,
+    World,
+    ramp,
+    reason_of,
+    whole_tree,
+)
 
 
 def ending(world: World, how: str) -> Token | None:
@@ -358,9 +366,30 @@ def test_what_commands_a_part_of_the_robot_is_never_removed(world: World) -> Non
     assert "HeadYaw" in world.ledger.tree
 
 
-def test_a_robot_has_one_gate_of_a_ledger(world: World) -> None:
-    with pytest.raises(BadInput, match="has a gate"):
-        Gate(world.ledger, world.robot)
+@pytest.mark.requirement("AR-10")
+@pytest.mark.parametrize("is_other", [False, True])
+def test_a_robot_has_one_gate_whatever_its_ledger(world: World, is_other: bool) -> None:
+    robot = world.robot.robot
+    ledger = Ledger(world.ledger.tree) if is_other else world.ledger
+    devices = map_devices(whole_tree(robot), robot)
+    for _ in range(2):
+        with pytest.raises(BadInput, match=r"has a gate already.*Gate\.close"):
+            Gate(ledger, world.robot, devices)
+    token = world.take("play", "HeadYaw")
+    world.gate.submit(token, "HeadYaw", 0.1)
+    world.gate.close()
+    world.gate.close()
+    with pytest.raises(BadInput, match="gate is closed"):
+        world.flush()
+    assert not world.robot.commands
+    Gate(ledger, world.robot, devices)
+
+
+def test_a_gate_that_nobody_has_any_more_is_closed(world: World) -> None:
+    robot = KeepingRobot(world.robot.robot)
+    devices = map_devices(whole_tree(robot.robot), robot.robot)
+    Gate(Ledger(world.ledger.tree), robot, devices)
+    Gate(world.ledger, robot, devices)
 
 
 @pytest.mark.requirement("AR-10")
