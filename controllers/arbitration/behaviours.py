@@ -1,7 +1,7 @@
 """Behaviours as data: what each needs; start one, stop it, play its timeline.
 
     running = start_behaviour(GREETING, LedgerFront(ledger))
-    running.runs  # False: it lacks something essential
+    running.runs  # whether it runs now; of one that lacks something essential False
     running.missing  # ("Left leg", "Right leg") of a robot that is walking
     running.present_token(ledger)  # for its commands
     stop_behaviour(running, front)
@@ -162,7 +162,10 @@ class RunningBehaviour:
     """What came of starting a behaviour."""
 
     behaviour: Behaviour
-    runs: bool
+    front: Front = field(repr=False, compare=False)
+    """Of the ledger that knows of it."""
+    started: bool
+    """Whether it got what it needs to run."""
     number: int = 0
     """Of this start, at its ledger."""
     token: Token | None = None
@@ -201,10 +204,16 @@ class RunningBehaviour:
             return None
         return ledger.follow(self.behaviour.name, self.token).token
 
+    @property
+    def runs(self) -> bool:
+        """Whether it started and is not over; a pause is not the end."""
+        with self.front.step() as (ledger, _):
+            return not self.is_over(ledger)
+
     def is_over(self, ledger: Ledger) -> bool:
         """Tell whether it was stopped, or lost for good what its token covered."""
         name = self.behaviour.name
-        if not self.runs or not ledger.has_started(name, self.number):
+        if not self.started or not ledger.has_started(name, self.number):
             return True
         return self.token is not None and ledger.follow(name, self.token).is_over
 
@@ -300,7 +309,7 @@ def _start(
         front.add_owner(habits)
         number = starts[behaviour.name] = ledger.start(behaviour.name)
     running = _run(behaviour, number, front, habits, starts)
-    if running.runs:
+    if running.started:
         with front.step() as (ledger, _):
             ledger.end_start(behaviour.name, number)
     else:
@@ -312,15 +321,19 @@ def _run(
     behaviour: Behaviour, number: int, front: Front, habits: Owner, starts: _Starts
 ) -> RunningBehaviour:
     idle = RunningBehaviour(
-        behaviour=behaviour, runs=False, number=number, missing=_needs(behaviour)
+        behaviour=behaviour,
+        front=front,
+        started=False,
+        number=number,
+        missing=_needs(behaviour),
     )
     own = _take_own(idle, front)
-    if not own.runs:
+    if not own.started:
         return idle
     parts = tuple(
         _start(one, front, behaviour.name, habits, starts) for one in behaviour.parts
     )
-    if behaviour.needs_all_parts and not all(part.runs for part in parts):
+    if behaviour.needs_all_parts and not all(part.started for part in parts):
         return idle
     return replace(own, parts=parts)
 
@@ -329,7 +342,7 @@ def _take_own(idle: RunningBehaviour, front: Front) -> RunningBehaviour:
     """Return how it runs, without its parts; if it does not, as it was given."""
     behaviour, needs = idle.behaviour, idle.missing
     essential, rates = behaviour.essential, behaviour.rates
-    running = replace(idle, runs=True, missing=())
+    running = replace(idle, started=True, missing=())
     request = _request(behaviour, essential, rates, behaviour.optional)
     if request is None:
         return running
@@ -421,9 +434,10 @@ class TimelinePlayer:
                 f"behaviour {name!r} has no timeline with angles; give it one."
             )
         if not running.runs:
+            lacks = f"lacks {', '.join(running.missing) or 'a part'}"
+            why = "has ended" if running.started else lacks
             raise BadInput(
-                f"behaviour {name!r} does not run, it lacks "
-                f"{', '.join(running.missing) or 'a part'}; start it again."
+                f"behaviour {name!r} does not run, it {why}; start it again."
             )
         self._running = running
         self._ledger = ledger

@@ -184,7 +184,7 @@ class Station:
         try:
             running = start_behaviour(behaviour, self._front)
             with self._front.step():
-                if running.runs:
+                if running.started:
                     self._running[name] = running
         finally:
             with self._front.step():

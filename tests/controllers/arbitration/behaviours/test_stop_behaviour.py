@@ -16,7 +16,13 @@ from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from controllers.arbitration.requests import Ticket
 from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Refusal, Token, Why
 from models import BadInput, UnknownName
-from tests.controllers.arbitration.ledger_setup import LEGS, LedgerSetup, end_of, why
+from tests.controllers.arbitration.ledger_setup import (
+    BY_PRIORITY,
+    LEGS,
+    LedgerSetup,
+    end_of,
+    why,
+)
 
 DANCE = Behaviour(name="dance", essential=("LArm", "TTS"), policy=PauseOnDemand())
 GREET = Behaviour(
@@ -282,6 +288,40 @@ def test_a_name_is_taken_while_its_behaviour_waits_to_start(stage: LedgerSetup) 
     assert (running.runs, running.part("say").runs) == (True, False)
     assert refused == ["say", "hello"] * 2
     assert start_behaviour(replace(whole, parts=()), LedgerFront(stage.ledger)).runs
+
+
+@pytest.mark.requirement("RM-37", "RM-40")
+@pytest.mark.parametrize("how", ["stop", "freeze", "override", "drop", "pause"])
+def test_a_behaviour_says_whether_it_runs_now(how: str) -> None:
+    """A pause is not the end until what it waits for is lost too."""
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    running, front = dancing(stage)
+    seen = [running.runs]
+    if how == "stop":
+        stop_behaviour(running, front)
+    elif how == "freeze":
+        stage.ledger.freeze(["LHand"], "brokenArm", stage.tick)
+    elif how == "drop":
+        stage.ledger.drop("dance", stage.tick)
+    else:
+        priority = 1 if how == "override" else 0
+        stage.owner("guest")
+        stage.take("guest", "TTS", priority=priority)
+    seen.append(running.runs)
+    stop_behaviour(running, front)
+    again = start_behaviour(DANCE, front)  # another one, of the same name
+    seen.append(running.runs)
+    assert seen == [True, how == "pause", False]
+    assert again.started == (how in ("stop", "drop"))
+
+
+def test_a_part_that_is_lost_runs_no_more_and_the_whole_does(
+    stage: LedgerSetup,
+) -> None:
+    running = start_behaviour(GREET, LedgerFront(stage.ledger))
+    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
+    runs = {one.behaviour.name: one.runs for one in running.walk()}
+    assert runs == {"Greet": True, "Say": True, "Wave": False}
 
 
 @pytest.mark.requirement("RM-35", "RM-33")
