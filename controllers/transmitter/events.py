@@ -215,7 +215,10 @@ class PrepSent(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransmitEnabled(Event):
-    """The transmitter told the motion converter: so much of the motion is left."""
+    """The transmitter told the motion converter: so much of the motion is left.
+
+    Told in the first slot at whose beginning no more items are left than `signal_at`.
+    """
 
     order: int
     stream: int
@@ -256,7 +259,7 @@ class Converted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderEnded(Event):
-    """An order is over; told in the slot after its last item, or in which it failed."""
+    """An order is over; told in the slot of its last item, or in which it failed."""
 
     order: int
     name: str

@@ -15,7 +15,7 @@ S10).
     transmitter.settle(tick)
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger
@@ -72,6 +72,8 @@ class Transmitter:
         self.cfg = cfg or TransmitterCfg()
         self.groups = Groups(self.cfg, ledger)
         """For pages and tests; nobody else changes them."""
+        self.on_settled: list[Callable[[int], None]] = []
+        """Called with the tick at the end of every `settle`."""
         self._ledger = ledger
         self._slots = Slots(gate, ledger, self.groups, permits)
         self._count = 0
@@ -195,6 +197,8 @@ class Transmitter:
         """
         check_tick(tick)
         self._slots.settle(tick)
+        for hear in self.on_settled:
+            hear(tick)
 
     # -- inside -----------------------------------------------------------------------
 

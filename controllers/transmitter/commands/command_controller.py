@@ -10,6 +10,8 @@ and nothing of them is on a bus before.
 
     order = controller.submit("say hello and wave", token, tick)
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
+
+Orders end when the transmitter has settled their last slot.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -105,6 +107,7 @@ class CommandController:
             belief=self._belief,
             lending=self._lending,
         )
+        transmitter.on_settled.append(self._end_orders)
 
     # -- what senders call ------------------------------------------------------------
 
@@ -217,16 +220,18 @@ class CommandController:
         """
         check_tick(tick)
         self._belief.update()
-        if not self._orders:
-            return
-        self._issuing.step(self._orders, tick)
+        if self._orders:
+            self._issuing.step(self._orders, tick)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _end_orders(self, tick: int) -> None:
+        """End what has failed in a slot, and forget what is over."""
         for order in tuple(self._orders):
             self._end_failed(order, tick)
             if order.is_over:
                 self._lending.end(order, tick)
                 self._orders.remove(order)
-
-    # -- inside -----------------------------------------------------------------------
 
     def _outputs_of(self, command: str | Order | OutputSet) -> OutputSet:
         """Return what a command puts out, if its motion ends where it says."""

@@ -168,7 +168,7 @@ class Issuing:
                 self._join(order, order.joins, tick)
         for order in self._enabled:
             if not order.is_over:
-                self._tell(SyncReceiveEnabled(tick=tick, order=order.number))
+                self._tell_enabled(order, tick)
                 self._lending.end(order, tick)
                 self.plan(order, order.later_units, tick)
         self._enabled.clear()
@@ -291,10 +291,14 @@ class Issuing:
         self._at_work.append(OutputCommand(ready_tick, order, unit, is_initial))
 
     def _enable(self, order: PlacedOrder, tick: int) -> None:
-        """Hear the transmitter: of the initial motion so much is left."""
+        """Hear the transmitter at a slot's end: from the next on so much is left."""
+        del tick
+        self._enabled.append(order)
+
+    def _tell_enabled(self, order: PlacedOrder, tick: int) -> None:
         stream = order.initial.number if order.initial else 0
         self._tell(TransmitEnabled(tick=tick, order=order.number, stream=stream))
-        self._enabled.append(order)
+        self._tell(SyncReceiveEnabled(tick=tick, order=order.number))
 
     def _hand_over(self, tick: int) -> None:
         """Hand over what is converted, unit by unit."""
