@@ -16,15 +16,17 @@ have a rule of its own. `keep_winner` and `highest_order` are there for all.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from math import isfinite
+from math import isfinite, ulp
 from types import MappingProxyType, UnionType
 from typing import Any
 
 import numpy as np
 
-from controllers.arbitration.requests import rate_of
-from controllers.arbitration.resource_tree import check_names
+from controllers.arbitration.events import ReadOnly
+from controllers.arbitration.requests import checked_rates
+from controllers.arbitration.resource_tree import check_name, check_names
 from models import BadInput, UnknownName
+from models.values import check_seconds, short
 
 
 class Kind(StrEnum):
@@ -67,16 +69,27 @@ class Variable:
     """Its value before the first one is written; need not be of the type."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that could not be written in Python.
+        """Refuse a name that could not be written in Python, and what is no type.
 
         Raises:
-            BadInput: it is no identifier.
+            BadInput: the name is no identifier, the type is none that a value can be
+                tested for, or a text is none.
         """
-        if not self.name.isidentifier():
+        if not (isinstance(self.name, str) and self.name.isidentifier()):
             raise BadInput(
-                f"variable {self.name!r} needs a name of letters, digits and '_', as "
-                "'distance_m'."
+                f"variable {short(self.name)} needs a name of letters, digits and '_', "
+                "as 'distance_m'."
             )
+        who = f"variable {self.name!r}"
+        for what in ("about", "unit"):
+            _check_text(who, what, getattr(self, what))
+        try:
+            isinstance(None, self.type)
+        except TypeError:
+            raise BadInput(
+                f"type of {who} is {short(self.type)}; give a class, or several of "
+                "them as in `float | None`."
+            ) from None
 
 
 class Cell:
@@ -221,26 +234,30 @@ class SchemaInfo:
     """Cumulative resource to rate in percent, without which it does not act."""
 
     def __post_init__(self) -> None:
-        """Refuse what the runtime could not run.
+        """Refuse what the runtime could not run; keep what nobody changes.
 
         Raises:
-            BadInput: a name is empty or twice there, the period is not positive, the
-                parameters are no frozen dataclass with defaults, or what it reads is
-                not of the form `schema.variable`.
+            BadInput: a field is of the wrong shape, a name is empty or twice there, the
+                period is not positive, the parameters are no frozen dataclass with
+                defaults, or what it reads is not of the form `schema.variable`.
         """
+        self._keep("name", check_name(self.name, "a schema"))
         who = f"schema {self.name!r}"
-        if not self.name.strip() or "/" in self.name or "." in self.name:
+        if "/" in self.name or "." in self.name:
             raise BadInput(
-                f"{who} needs another name: one that is not empty and has neither '/' "
-                "nor '.', which paths and variables are written with."
+                f"{who} needs another name: one that has neither '/' nor '.', which "
+                "paths and variables are written with."
             )
-        if not (isfinite(self.period_s) and self.period_s > 0.0):
-            raise BadInput(
-                f"period of {who} is {self.period_s} s; give a positive number."
-            )
+        _check_text(who, "about", self.about)
+        accepted = "give a positive number"
+        least = ulp(0.0)
+        period_s = check_seconds(self.period_s, f"period of {who}", accepted, least)
+        self._keep("period_s", period_s)
         _check_parameters(who, self.parameters)
-        _check_once(who, "output", [one.name for one in self.outputs])
-        check_names(self.reads, f"reads of {who}")
+        self._keep("outputs", _checked_outputs(who, self.outputs))
+        for what, said in (("reads", ""), ("needs", ""), ("optional", " needs")):
+            names = check_names(getattr(self, what), f"{what}{said} of {who}")
+            self._keep(what, names)
         for name in self.reads:
             source, dot, variable = name.partition(".")
             if not (dot and source and variable) or "." in variable:
@@ -248,11 +265,28 @@ class SchemaInfo:
                     f"{who} reads {name!r}; write `schema.variable`, as in "
                     "'obstacles.distance'."
                 )
-        check_names(self.needs, f"needs of {who}")
-        check_names(self.optional, f"optional needs of {who}")
-        for name, percent in self.rates.items():
-            rate_of(name, percent)
+        self._keep("rates", ReadOnly(checked_rates(self.rates)))
         _check_once(who, "resource", [*self.needs, *self.optional, *self.rates])
+
+    def _keep(self, what: str, value: object) -> None:
+        object.__setattr__(self, what, value)
+
+
+def _check_text(who: str, what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise BadInput(f"{what} of {who} is {short(text)}; give a sentence, as a text.")
+
+
+def _checked_outputs(who: str, outputs: Any) -> tuple[Variable, ...]:
+    """Return outputs that are told apart by their names."""
+    is_list = isinstance(outputs, list | tuple)
+    if not is_list or not all(isinstance(one, Variable) for one in outputs):
+        raise BadInput(
+            f"outputs of {who} are {short(outputs)}; give a tuple of Variables, as in "
+            "(Variable(name='distance', type=float, about='To the wall.'),)."
+        )
+    _check_once(who, "output", [one.name for one in outputs])
+    return tuple(outputs)
 
 
 def _check_parameters(who: str, kind: type) -> None:
@@ -269,7 +303,9 @@ def _check_parameters(who: str, kind: type) -> None:
             )
     try:
         kind()
-    except TypeError as error:
+    except BadInput:
+        raise
+    except Exception as error:  # whatever a foreign class raises
         raise BadInput(
             f"parameters of {who} cannot be made without values: {error}. Give each "
             "field a default."

@@ -1,6 +1,8 @@
 """One schema alone: what it is, its states, its iterations (JD-1 to 4, 16, 19, 20)."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -212,6 +214,14 @@ def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> Non
         ({"reads": "a.b"}, "give a tuple"),
         ({"needs": ("Head", "Head")}, "declares the resource 'Head' twice"),
         ({"parameters": int}, "give a dataclass with frozen=True"),
+        ({"outputs": {"v": 0.0}}, "outputs of schema 'x' are {'v': 0.0}; give a tuple"),
+        ({"outputs": "v"}, "outputs of schema 'x' are 'v'; give a tuple of Variables"),
+        ({"outputs": ("v",)}, "outputs of schema 'x' are .*; give a tuple of Var"),
+        ({"rates": (("Processor", 1),)}, "give a dictionary"),
+        ({"period_s": "0.1"}, "period of schema 'x' is '0.1' s"),
+        ({"name": None}, "the name of a schema is None; give a text"),
+        ({"about": 3}, "about of schema 'x' is 3; give a sentence"),
+        ({"reads": {"a.b"}}, "give a tuple of names"),
     ],
 )
 def test_a_declaration_that_cannot_hold_is_refused(
@@ -220,6 +230,45 @@ def test_a_declaration_that_cannot_hold_is_refused(
     given: dict[str, Any] = {"name": "x", "about": "Of a test."} | wrong
     with pytest.raises(BadInput, match=says):
         SchemaInfo(**given)
+
+
+ODD: tuple[object, ...] = (
+    None,
+    True,
+    7,
+    -1.0,
+    nan,
+    "",
+    "Head",
+    b"Head",
+    ["Head"],
+    (1,),
+    {"Head"},
+    [[]],
+)
+ODD += ({"v": 0.0}, {1: 2}, {"Head": "all"}, int, int | None, list[int], object(), len)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[type(odd).__name__ for odd in ODD])
+@pytest.mark.parametrize("kind", [SchemaInfo, Variable])
+def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
+    kind: type, odd: object
+) -> None:
+    """Each field is given each value; nothing but `BadInput` is raised."""
+    good: dict[str, Any] = {"name": "x", "about": "Of a test."}
+    if kind is Variable:
+        good["type"] = float
+    for one in fields(kind):
+        with suppress(BadInput):
+            kind(**{**good, one.name: odd})
+
+
+def test_what_a_declaration_keeps_nobody_changes() -> None:
+    rates, reads = {"Processor": 10.0}, ["a.b"]
+    info = SchemaInfo(name="x", about="Of a test.", rates=rates, reads=reads)  # type: ignore[arg-type]
+    rates["Processor"] = 100.0
+    reads.clear()
+    assert (info.rates, info.reads) == ({"Processor": 10.0}, ("a.b",))
 
 
 def test_a_parameter_may_not_have_a_word_of_wake_for_its_name() -> None:
