@@ -39,7 +39,7 @@ from controllers.schemas.registry import Registry
 from controllers.schemas.runtime.activation import Activation
 from controllers.schemas.runtime.deactivation import Agenda
 from controllers.schemas.runtime.instance import Instance
-from controllers.schemas.runtime.instances import Instances
+from controllers.schemas.runtime.instances import Instances, SchemaLimits
 from controllers.schemas.waking import (
     Waking,
     changed_parameters,
@@ -64,6 +64,7 @@ class SchemaRuntime:
         registry: Registry | None = None,
         seed: int = 0,
         posture: PostureKeeper | None = None,
+        limits: SchemaLimits | None = None,
     ) -> None:
         """Begin without schemas.
 
@@ -75,6 +76,7 @@ class SchemaRuntime:
             seed: of the randomness of schemas.
             posture: is asked before a schema leaves a state of the robot; None:
                 nobody needs to be asked.
+            limits: how far hierarchies may grow; None: the defaults.
         """
         self.robot = robot
         self.ledger = ledger
@@ -82,7 +84,9 @@ class SchemaRuntime:
         self.seed = seed
         self.posture = posture
         self.observation: Observation | None = None
-        self.instances = Instances(ledger, registry or Registry(), robot)
+        self.instances = Instances(
+            ledger, registry or Registry(), robot, limits or SchemaLimits()
+        )
         self.agenda = Agenda()
         self.activation = Activation(ledger, self.agenda, self.instances.instances)
         self._newborn: list[Instance] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from math import isclose
 from typing import Any
 
@@ -14,22 +14,46 @@ from controllers.schemas.runtime.instance import Instance, make_reservation
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking, make_parameters
 from models import BadInput, Robot, TestbedError, UnknownName
+from models.values import short
 
-DEEPEST = 20
-"""Levels of a hierarchy, at most: a schema that wakes itself ends somewhere."""
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaLimits:
+    """How far a hierarchy may grow: one that wakes schemas without end fails."""
+
+    depth: int = 20
+    """Levels below each other, the root among them."""
+    children: int = 100
+    """Instances that one schema may wake besides those that it was given. They count
+    asleep too, as they remember."""
+    instances: int = 1000
+    """Instances up to which schemas may wake new ones; who adds roots may add more."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if type(value) is not int or value < 1:
+                raise BadInput(
+                    f"{one.name} of schemas is {short(value)}; give a whole number "
+                    "from 1."
+                )
 
 
 class Instances:
     """The instances, by number, by path, and from each other's sight."""
 
-    def __init__(self, ledger: Ledger, registry: Registry, robot: Robot) -> None:
+    def __init__(
+        self, ledger: Ledger, registry: Registry, robot: Robot, limits: SchemaLimits
+    ) -> None:
         """Begin with none.
 
         Args:
             ledger: gets to know them as owners.
             registry: knows their schemas.
             robot: theirs.
+            limits: how far they may grow.
         """
+        self._limits = limits
         self._ledger = ledger
         self._robot = robot
         self._registry = registry
@@ -73,8 +97,8 @@ class Instances:
         Raises:
             UnknownName: there is no such schema, parameter, resource or owner.
             BadInput: the name has another schema, or is another owner's; the period
-                is no multiple of the slot; the hierarchy is too deep; the schema
-                cannot be woken so. Nothing has changed.
+                is no multiple of the slot; the hierarchy would grow beyond its
+                limits; the schema cannot be woken so. Nothing has changed.
         """
         kind = self._registry.find(waking.schema)
         parameters = make_parameters(kind.info, waking.parameters)
@@ -132,11 +156,8 @@ class Instances:
     ) -> Instance:
         info = kind.info
         path = waking.name if parent is None else f"{parent.path}/{waking.name}"
-        if parent is not None and parent.depth + 1 >= DEEPEST:
-            raise BadInput(
-                f"{path!r} would be {parent.depth + 2} levels deep; at most {DEEPEST} "
-                "are. Does a schema wake itself?"
-            )
+        if parent is not None:
+            self._check_growth(path, parent)
         if any(row.name == path for row in take_snapshot(self._ledger).owners):
             raise BadInput(
                 f"{path!r} is the name of an owner already; give this behaviour "
@@ -159,6 +180,29 @@ class Instances:
             ),
             cells=cells_of(info.outputs, path),
         )
+
+    def _check_growth(self, path: str, parent: Instance) -> None:
+        """Refuse one more child where that is too deep or too many."""
+        limits, depth = self._limits, parent.depth + 2
+        if depth > limits.depth:
+            raise BadInput(
+                f"{path!r} would be {depth} levels deep; at most {limits.depth} are. "
+                "Does a schema wake itself?"
+            )
+        given = {waking.name for waking in parent.waking.children}
+        n = len(parent.children.keys() - given)
+        if n >= limits.children and path.rpartition("/")[2] not in given:
+            raise BadInput(
+                f"{path!r} would be child {n + 1} of {parent.path!r}; at most "
+                f"{limits.children} besides those that it was given are. Wake one of "
+                "a name that was there again."
+            )
+        if len(self.instances) >= limits.instances:
+            raise BadInput(
+                f"{path!r} cannot be woken: there are {len(self.instances)} instances "
+                f"already, at most {limits.instances} are. Which schema wakes others "
+                "of ever new names?"
+            )
 
     def _reserve(self, one: Instance, waking: Waking) -> None:
         """Set up what an instance asks for, as a waking says."""

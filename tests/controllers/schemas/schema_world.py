@@ -188,11 +188,12 @@ class SchemaWorld(Stage):
     events: list[Event] = field(default_factory=list)
 
     @classmethod
-    def of(cls, robot: Robot, *kinds: type, seed: int = 0) -> "SchemaWorld":
+    def of(cls, robot: Robot, *kinds: type, seed: int = 0, **how: Any) -> "SchemaWorld":
         world = World.of(robot)
         acts = Acts(world)
         registry = Registry({kind.info.name: kind for kind in kinds})  # type: ignore[attr-defined]
-        runtime = SchemaRuntime(robot, world.ledger, acts, registry=registry, seed=seed)
+        how = {"registry": registry, "seed": seed, **how}
+        runtime = SchemaRuntime(robot, world.ledger, acts, **how)
         return cls(world, acts, runtime, world.ledger, events=world.events)
 
     def slot(self, count: int = 1) -> Self:

@@ -1,0 +1,86 @@
+"""A hierarchy grows only so far: levels, children of one schema, instances in all."""
+
+from typing import Any
+
+import pytest
+
+from controllers.schemas import ActuationSchema, State, Waking
+from controllers.schemas.runtime.instances import SchemaLimits
+from models import BadInput, Robot
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
+
+FEW = SchemaLimits(depth=5, children=3, instances=12)
+
+
+def numbered(schema: Any, count: int = 1) -> None:
+    """Wake so many children of names that there never were."""
+    for _ in range(count):
+        schema.n = getattr(schema, "n", 0) + 1
+        schema.wake("leaf", called=f"leaf {schema.n}")
+
+
+def grown(
+    nao: Robot, grows: type[ActuationSchema[Any]], slots: int, **given: Any
+) -> SchemaWorld:
+    leaf = actuation("leaf", iterate=lambda s: s.submit("HeadYaw", 0.1))
+    stage = SchemaWorld.of(nao, grows, leaf, limits=FEW).begin("leaf")
+    return stage.begin(grows.info.name, **given).slot(slots)
+
+
+def test_a_schema_that_wakes_others_without_end_fails_alone(nao: Robot) -> None:
+    """It woke a new one in each slot: 913 were there after 9 s."""
+    stage = grown(nao, actuation("many", iterate=numbered), 20)
+    assert sum(path.startswith("many/") for path in stage.runtime.paths) == 3
+    error = stage.runtime.view("many").error
+    assert "'many/leaf 4' would be child 4 of 'many'" in error
+    assert "at most 3 besides those that it was given" in error
+    assert stage.state("many") is State.SLEPT
+    assert stage.runtime.winners == ("leaf",)
+
+
+def test_what_a_schema_was_given_does_not_count(nao: Robot) -> None:
+    def start(schema: Any) -> None:
+        for waking in schema.children_given:
+            schema.wake_child(waking)
+        numbered(schema, 3)
+
+    given = tuple(Waking(schema="leaf", name=f"given {k}") for k in range(5))
+    stage = grown(nao, actuation("many", start=start), 5, children=given)
+    assert not stage.runtime.view("many").error
+    assert len(stage.runtime.paths) == 1 + 1 + 5 + 3
+
+
+def test_a_schema_that_wakes_itself_ends_somewhere(nao: Robot) -> None:
+    stage = grown(nao, actuation("deep", start=lambda s: s.wake("deep")), 10)
+    deepest = max(stage.runtime.paths, key=len)
+    assert deepest.count("/") == FEW.depth - 1
+    assert "would be 6 levels deep; at most 5 are" in stage.runtime.view(deepest).error
+
+
+def test_all_there_is_does_not_grow_beyond_its_limit(nao: Robot) -> None:
+    """Within depth and children of each: 3 wake 3 wake 3, in one slot."""
+
+    def start(schema: Any) -> None:
+        for k in range(3):
+            schema.wake("bush", called=f"b{k}")
+
+    bush = actuation("bush", start=start, period_s=0.01)
+    stage = grown(nao, bush, 30)
+    assert len(stage.runtime.paths) <= FEW.instances
+    errors = [stage.runtime.view(path).error for path in stage.runtime.paths]
+    assert any("12 instances already" in error for error in errors)
+    assert "leaf" in stage.runtime.winners
+
+
+def test_roots_that_somebody_adds_are_not_counted(nao: Robot) -> None:
+    stage = SchemaWorld.of(nao, actuation("leaf"), limits=FEW)
+    for k in range(FEW.instances + 5):
+        stage.begin("leaf", name=f"root {k}")
+    assert len(stage.runtime.paths) == FEW.instances + 5
+
+
+@pytest.mark.parametrize("what", ["depth", "children", "instances"])
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, "3", True, None])
+def test_limits_are_whole_numbers(what: str, wrong: Any) -> None:
+    with pytest.raises(BadInput, match=f"{what} of schemas is .*give a whole number"):
+        SchemaLimits(**{what: wrong})
