@@ -48,6 +48,7 @@ RANGES: Mapping[str, Any] = {
     "--speed": Annotated[float, Field(gt=0.0, le=100.0)],
     "--robots": Robots,
     "--video-speed": VideoSpeed,
+    "--trial-limit": LiveSeconds,
     "--jobs": Annotated[int, Field(ge=1, le=1024)],
     "--priority": Priority,
     "--max-priority": Priority,

@@ -43,6 +43,14 @@ def sweep_command(
         str | None,
         typer.Option(metavar="tcp://HOST:PORT", help="Use the workers of a cluster."),
     ] = None,
+    trial_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="A trial that takes longer has failed, and its process is killed. "
+            "Default: 20 times the longest that has ended, at least 600.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Start however many trials there are.")
     ] = False,
@@ -66,6 +74,7 @@ def sweep_command(
         out=out,
         jobs=jobs,
         scheduler=scheduler,
+        trial_limit_s=trial_limit,
         is_sure=yes,
         is_dry=dry_run,
         json_file=json_file,

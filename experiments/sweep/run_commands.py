@@ -24,22 +24,22 @@ from experiments.common.drawing.page import DataTable
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for
 from experiments.common.signals import exit_status
-from experiments.sweep.engines import SweepEngine
+from experiments.sweep.engines import SweepEngine, Work
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.runner import (
     NothingWorks,
     OnTally,
     Tally,
+    run_anew,
     run_sweep,
     run_sweep_trial,
 )
-from experiments.sweep.settled import drop_settled
 from experiments.sweep.spec import SweepSpec, value_text
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from experiments.sweep.summary.section import parameter_table
 from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
-from experiments.sweep.sweep_trial import SIZE, SweepTrial
+from experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
 from experiments.sweep.trial_store import TrialStore, identity
 from models import BadInput
 
@@ -162,6 +162,7 @@ class SweepCfg:
     out: Path | None = None
     jobs: int | None = None
     scheduler: str | None = None
+    trial_limit_s: float | None = None
     is_sure: bool = False
     is_dry: bool = False
     json_file: str | None = None
@@ -181,7 +182,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
     if asked.is_dry:
         console.print(Text(f"\nSweep {spec.name}", "bold"))
         console.print(parameter_table(identity(spec)), trial_table(spec))
-        console.print(_size(spec, asked.jobs), highlight=False)
+        console.print(_size(spec, asked), highlight=False)
         return 0
     out = asked.out or Path("runs", "sweeps", path.stem)
     TrialStore(out, spec).check()
@@ -230,13 +231,18 @@ def _stopped(out: Path) -> str:
 @contextlib.contextmanager
 def _engine(asked: SweepCfg) -> Iterator[SweepEngine]:
     if asked.scheduler is None:
-        with JoblibEngine(asked.jobs) as here:
+        with JoblibEngine(asked.jobs, asked.trial_limit_s) as here:
             yield here
         return
     if asked.jobs is not None:
         raise BadInput(
             "--jobs is for this machine alone; with --scheduler, the workers that "
             "have joined it are used."
+        )
+    if asked.trial_limit_s is not None:
+        raise BadInput(
+            "--trial-limit is for this machine alone: a scheduler cannot end one trial "
+            "of a worker; leave it out, and end a worker whose trial hangs."
         )
     from experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
 
@@ -255,7 +261,7 @@ def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
     """
     if asked.is_sure or spec.n_trials <= MOST_UNASKED:
         return
-    size = _size(spec, asked.jobs)
+    size = _size(spec, asked)
     if not sys.stdin.isatty():
         raise BadInput(
             f"{size} Give --yes to start so many, or make the sweep smaller."
@@ -264,11 +270,12 @@ def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
         raise BadInput("nothing was started.")
 
 
-def _size(spec: SweepSpec, jobs: int | None) -> str:
+def _size(spec: SweepSpec, asked: SweepCfg) -> str:
     """Say how many trials there are, and how long they take."""
-    with JoblibEngine(jobs) as engine:
+    with JoblibEngine(asked.jobs) as engine:
         workers = engine.workers
-    wall_s = spec.n_trials * measured_trial_s(spec, workers) / workers
+    with JoblibEngine(1, asked.trial_limit_s) as engine:
+        wall_s = spec.n_trials * measured_trial_s(spec, engine, workers) / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
     points = "1 point" if spec.points == 1 else f"{spec.points} points"
@@ -282,8 +289,10 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     )
 
 
-def measured_trial_s(spec: SweepSpec, workers: int = 1) -> float:
+def measured_trial_s(spec: SweepSpec, engine: SweepEngine, workers: int = 1) -> float:
     """Return how long a trial takes on average, in s, by one of each controller.
+
+    They run in another process, which may be ended: a controller may hang or crash.
 
     The first one runs twice: before it, code is loaded that later ones find. With a
     push that is drawn, each of the workers settles once for n pushes of a robot: then
@@ -302,16 +311,19 @@ def measured_trial_s(spec: SweepSpec, workers: int = 1) -> float:
     with messages.status(f"measuring a trial of {', '.join(first)}"):
         for i, (name, trial) in enumerate(first.items()):
             for _ in range(1 if i else 2):
-                drop_settled()
-                whole_s = _measured_s(trial)
-            pushed_s = _measured_s(trial) if SIZE in trial.parameters else whole_s
+                whole_s = _measured_s(trial, engine, run_anew)
+            pushed_s = whole_s
+            if SIZE in trial.parameters:
+                pushed_s = _measured_s(trial, engine, run_sweep_trial)
             settling_s = workers * (whole_s - pushed_s) / spec.pushes_of_one
             total_s += counts[name] * (pushed_s + max(0.0, settling_s))
     return total_s / counts.total()
 
 
-def _measured_s(trial: SweepTrial) -> float:
-    outcome = run_sweep_trial(trial)
+def _measured_s(trial: SweepTrial, engine: SweepEngine, work: Work) -> float:
+    found: list[TrialOutcome] = []
+    engine.run([trial], work, lambda _, outcome: found.append(outcome))
+    (outcome,) = found
     if outcome.result is None:
         raise NothingWorks(f"{trial.key}: {outcome.error}")
     return outcome.wall_s or 0.0

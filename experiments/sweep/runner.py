@@ -17,7 +17,7 @@ from typing import Any
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.sweep.engines import Engine, SerialEngine, Work
-from experiments.sweep.settled import run_from_settled
+from experiments.sweep.settled import drop_settled, run_from_settled
 from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
 from experiments.sweep.sweep_table import (
     Sweep,
@@ -45,6 +45,12 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
         return TrialOutcome.lost(str(error))
     except Exception as error:  # noqa: BLE001  # a sweep goes on whatever one trial does
         return TrialOutcome.lost(f"{type(error).__name__}: {error}")
+
+
+def run_anew(trial: SweepTrial) -> TrialOutcome:
+    """Run a trial whose robot settles as that of a first push does."""
+    drop_settled()
+    return run_sweep_trial(trial)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,12 @@ Every engine keeps the same laws, under one shared suite of tests:
 - trials are drawn from the iterable as they are needed, never all at once;
 - a worker that dies costs only its trial, which is run again; after `MOST_DEATHS`
   deaths under the same trial its outcome says so;
-- Ctrl-C ends the workers and is passed on; what `on_result` was told is kept.
+- whatever a trial raises is its outcome, be it a KeyboardInterrupt: signals come to
+  this process;
+- a signal ends the workers and is passed on; what `on_result` was told is kept.
 
-`SerialEngine`, without processes, is for debuggers, notebooks and tests.
+`SerialEngine`, without processes, is for debuggers, notebooks and tests: a trial that
+hangs or crashes there takes this process with it.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
+from experiments.common.signals import PATIENCE_S, noted_signals
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 MOST_DEATHS = 3
@@ -57,22 +61,25 @@ class SweepEngine(ABC):
             KeyboardInterrupt: after the workers were told to end.
         """
         at_work: dict[Any, Task] = {}
-        left = (Task(trial=trial) for trial in trials)
         try:
-            self._give(left, work, at_work)
-            while at_work:
-                for future in self._ended(at_work):
-                    if self._runs_again(future):
-                        continue
-                    outcome = self._outcome(future, at_work[future])
-                    task = at_work.pop(future)
-                    if outcome is None:
-                        at_work[self._submit(task, work)] = task
-                        continue
-                    # The worker goes on before the disc is waited for.
-                    self._give(left, work, at_work)
-                    on_result(task.trial, outcome)
-                self._give(left, work, at_work)  # to workers that came
+            with noted_signals(PATIENCE_S) as check:
+                left = (Task(trial=trial) for trial in trials)
+                self._give(left, work, at_work)
+                while at_work:
+                    check()
+                    for future in self._ended(at_work):
+                        if self._runs_again(future):
+                            continue
+                        outcome = self._outcome(future, at_work[future])
+                        task = at_work.pop(future)
+                        if outcome is None:
+                            at_work[self._submit(task, work)] = task
+                            continue
+                        # The worker goes on before the disc is waited for.
+                        self._give(left, work, at_work)
+                        on_result(task.trial, outcome)
+                        check()
+                    self._give(left, work, at_work)  # to workers that came
         except BaseException:
             self._stop(at_work)
             raise
@@ -114,12 +121,42 @@ class SweepEngine(ABC):
         """End the workers."""
 
 
-def lost_worker(deaths: int) -> TrialOutcome:
-    """Return the outcome of a trial under which workers died."""
+def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
+    """Return the outcome of a trial under which workers died.
+
+    Args:
+        task: the trial.
+        how: the last one ended, such as `SIGSEGV`; None: not known.
+    """
+    if how in (None, "SIGKILL"):
+        died = f"was killed {task.deaths} times, perhaps for want of memory"
+    else:
+        died = f"ended {task.deaths} times ({how})"
     return TrialOutcome.lost(
-        f"its process was killed {deaths} times, perhaps for want of memory; run the "
-        "sweep again to try once more"
+        f"the process of its controller {task.trial.controller!r} {died}; run the "
+        "sweep again to try once more."
     )
+
+
+def guarded(
+    work: Work, trial: SweepTrial, passed: type[BaseException] | tuple[()] = ()
+) -> TrialOutcome:
+    """Run a trial; whatever it raises is its outcome.
+
+    Args:
+        work: runs it.
+        trial: what it runs.
+        passed: what is raised all the same. Nothing in workers, which get no signals:
+            even a KeyboardInterrupt was raised by a controller there.
+    """
+    try:
+        return work(trial)
+    except passed:
+        raise
+    except BaseException as error:  # noqa: BLE001  # one trial must not end the others
+        raised = type(error).__name__
+        text = f"{raised}: {error}".rstrip(": .")
+        return TrialOutcome.lost(f"controller {trial.controller!r} raised {text}.")
 
 
 class SerialEngine:
@@ -132,7 +169,7 @@ class SerialEngine:
     ) -> None:
         """Run all trials, each told before the next one begins."""
         for trial in trials:
-            on_result(trial, work(trial))
+            on_result(trial, guarded(work, trial, passed=KeyboardInterrupt))
 
 
 Engine = SweepEngine | SerialEngine

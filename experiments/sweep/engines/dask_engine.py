@@ -16,6 +16,7 @@ from experiments.sweep.engines import (
     SweepEngine,
     Task,
     Work,
+    guarded,
     lost_worker,
 )
 from experiments.sweep.engines.dask_cluster import (
@@ -55,7 +56,7 @@ def run_there(work: Work, trial: SweepTrial, wanted: Installation) -> TrialOutco
     wrong = differing(own_installation(), wanted) + thread_fault(worker.state.nthreads)
     if wrong:
         raise UnfitWorker(unfit(worker.address, wrong))
-    return work(trial)
+    return guarded(work, trial)
 
 
 def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
@@ -75,7 +76,7 @@ def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
         raise CancelledError("it forgot a trial")
     if isinstance(error, KilledWorker):
         task.deaths += error.allowed_failures + 1
-        return lost_worker(task.deaths) if task.deaths >= MOST_DEATHS else None
+        return lost_worker(task) if task.deaths >= MOST_DEATHS else None
     if isinstance(error, UnfitWorker):
         raise error
     return TrialOutcome.lost(f"{type(error).__name__}: {error}")

@@ -1,10 +1,13 @@
 """The engine of one machine: processes of joblib's loky, one pool a worker.
 
 loky ends all processes of a pool when one of them dies. Each worker therefore is a pool
-of its own: its death costs the trial that it was at, and says which one that was.
+of its own: its death costs the trial that it was at, and says which one that was. A
+trial that takes longer than its limit is ended with its process and all that this one
+started.
 """
 
 import os
+import re
 import signal
 import threading
 import time
@@ -23,15 +26,23 @@ from experiments.sweep.engines import (
     SweepEngine,
     Task,
     Work,
+    guarded,
     lost_worker,
 )
+from experiments.sweep.engines.trial_limit import TrialLimit, took_too_long
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
 
 ORPHAN_PERIOD_S = 1.0
 """How often a worker looks whether its parent is still there, in s."""
 SENDING_S = 1.0
-"""What is waited for a trial to reach its worker's queue at most, in s."""
+"""What is waited for trials to reach their workers' queues at most, in s."""
+LOOK_S = 0.2
+"""How often it looks for signals, and for trials beyond their limit, in s."""
+FAULTS = "PYTHONFAULTHANDLER"
+"""Where nobody sets it, loky prints a page for each process that crashes."""
+_ENDING = re.compile(r"\b(SIG\w+|EXIT)\((-?\d+)\)")
+"""How loky says by what a process ended."""
 
 
 class JoblibEngine(SweepEngine):
@@ -40,11 +51,14 @@ class JoblibEngine(SweepEngine):
     workers = 0
     """How many processes."""
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(
+        self, workers: int | None = None, limit_s: float | None = None
+    ) -> None:
         """Choose how many.
 
         Args:
             workers: processes; None: as many as there are cores for this process.
+            limit_s: how long a trial may take in s; None: see `TrialLimit`.
 
         Raises:
             BadInput: it is not above 0.
@@ -54,6 +68,7 @@ class JoblibEngine(SweepEngine):
         self.workers = workers or len(os.sched_getaffinity(0))
         self._free = [_Slot() for _ in range(self.workers)]
         self._busy: dict[Future[TrialOutcome], _Slot] = {}
+        self._limit = TrialLimit(limit_s)
 
     def _submit(self, task: Task, work: Work) -> "Future[TrialOutcome]":
         slot = self._free.pop()
@@ -64,83 +79,133 @@ class JoblibEngine(SweepEngine):
     def _ended(
         self, at_work: "Collection[Future[TrialOutcome]]"
     ) -> "Iterable[Future[TrialOutcome]]":
-        return wait(at_work, return_when=FIRST_COMPLETED).done
+        done = wait(at_work, LOOK_S, return_when=FIRST_COMPLETED).done
+        return done or [f for f in at_work if self._busy[f].ran_s() > self._limit_s(f)]
+
+    def _limit_s(self, future: "Future[TrialOutcome]") -> float:
+        return self._limit.of(self._busy[future].trial)
 
     def _outcome(
         self, future: "Future[TrialOutcome]", task: Task
     ) -> TrialOutcome | None:
+        limit_s = self._limit_s(future)
         slot = self._busy.pop(future)
         self._free.append(slot)
+        if not future.done():
+            _close([slot], at_once=True)
+            return took_too_long(limit_s)
         try:
-            return future.result()
-        except BrokenProcessPool:
-            slot.close(at_once=True)
+            outcome = future.result()
+        except BrokenProcessPool as error:
+            _close([slot], at_once=True)
             task.deaths += 1
-            return lost_worker(task.deaths) if task.deaths >= MOST_DEATHS else None
+            is_last = task.deaths >= MOST_DEATHS
+            return lost_worker(task, _ending_in(str(error))) if is_last else None
+        self._limit.note(outcome)
+        return outcome
 
     def _stop(self, at_work: "Collection[Future[TrialOutcome]]") -> None:
         del at_work  # all processes end
-        self._close(at_once=True)
+        self._end_all(at_once=True)
 
     def __exit__(self, *error: object) -> None:
         """End the processes, at once if something was raised."""
-        self._close(at_once=error != (None, None, None))
+        self._end_all(at_once=error != (None, None, None))
 
-    def _close(self, *, at_once: bool) -> None:
+    def _end_all(self, *, at_once: bool) -> None:
         self._free += self._busy.values()
         self._busy = {}
-        for slot in self._free:
-            slot.close(at_once=at_once)
+        _close(self._free, at_once=at_once)
+
+
+def _ending_in(text: str) -> str | None:
+    """Return by what a process ended, from loky's words; None: they do not say."""
+    found = _ENDING.search(text)
+    if found is None:
+        return None
+    return f"exit status {found[2]}" if found[1] == "EXIT" else found[1]
 
 
 class _Slot:
     """One worker: a pool with one process, made anew when that died."""
 
+    trial: SweepTrial
+    """The last one that it was given."""
+
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._future: Future[TrialOutcome] | None = None
+        self._begin_s: float | None = None
 
     def start(self, trial: SweepTrial, work: Work) -> "Future[TrialOutcome]":
         """Give the worker a trial."""
+        self.trial = trial
         if self._pool is not None:
             try:
+                self._begin_s = time.monotonic()
                 return self._submit(self._pool, trial, work)
             except BrokenProcessPool:  # it died while it had nothing to do
-                self.close(at_once=True)
+                _close([self], at_once=True)
+        self._begin_s = None
         self._pool = ProcessPoolExecutor(
             1,
             initializer=_start_worker,
             initargs=(os.getpid(),),
-            env={"OMP_NUM_THREADS": "1"},
+            env={"OMP_NUM_THREADS": "1", FAULTS: os.environ.get(FAULTS, "")},
         )
-        return start_workers(partial(self._submit, self._pool, trial, work))
+        return start_workers(partial(self._begin, self._pool, trial, work))
+
+    def ran_s(self) -> float:
+        """Return how long its trial has run, without the start of the process, in s."""
+        return 0.0 if self._begin_s is None else time.monotonic() - self._begin_s
+
+    def _begin(
+        self, pool: ProcessPoolExecutor, trial: SweepTrial, work: Work
+    ) -> "Future[TrialOutcome]":
+        """Give a process that starts its first trial."""
+        pool.submit(_load, work).add_done_callback(self._has_started)
+        return self._submit(pool, trial, work)
+
+    def _has_started(self, _: "Future[None]") -> None:
+        self._begin_s = time.monotonic()
 
     def _submit(
         self, pool: ProcessPoolExecutor, trial: SweepTrial, work: Work
     ) -> "Future[TrialOutcome]":
-        future: Future[TrialOutcome] = pool.submit(work, trial)
+        future: Future[TrialOutcome] = pool.submit(guarded, work, trial)
         self._future = future
         return future
 
+    def is_sent(self) -> bool:
+        """Return whether its last trial has left for the worker."""
+        future = self._future
+        return future is None or future.running() or future.done()
+
     def close(self, *, at_once: bool) -> None:
-        """End the process."""
+        """End the process, and at once all that it started."""
         if self._pool is not None:
-            if at_once:
-                self._wait_until_sent()
             self._pool.shutdown(wait=not at_once, kill_workers=at_once)
         self._pool = self._future = None
 
-    def _wait_until_sent(self) -> None:
-        """Wait until the last trial has left for the worker, which takes milliseconds.
 
-        A pool that is ended before loses it, and its thread dies of that: loky 3.6
-        takes the trial out of its list and then looks it up there.
-        """
-        future, end = self._future, time.monotonic() + SENDING_S
-        while future is not None and not (future.running() or future.done()):
-            if time.monotonic() > end:
-                return
-            time.sleep(0.001)
+def _close(slots: Collection[_Slot], *, at_once: bool) -> None:
+    """End workers; at once: when their trials were sent, which takes milliseconds.
+
+    A pool that is ended before loses its trial, and its thread dies of that: loky 3.6
+    takes the trial out of its list and then looks it up there.
+    """
+    end = time.monotonic() + SENDING_S
+    while at_once and time.monotonic() < end:
+        if all(slot.is_sent() for slot in slots):
+            break
+        time.sleep(0.001)
+    for slot in slots:
+        slot.close(at_once=at_once)
+
+
+def _load(work: Work) -> None:
+    """Import what a trial needs, which takes seconds in a process that is new."""
+    del work
 
 
 def _start_worker(parent: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.engines import SerialEngine
+from experiments.sweep.engines import SerialEngine, Work
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.run_commands import duration_words, progress_words
 from experiments.sweep.runner import Tally
@@ -37,6 +37,12 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
             return TrialOutcome.lost("it was told to fail")
         return TrialOutcome(result={"failure": "fell at 0.50 s", "fell": True})
 
+    work_here(monkeypatch, work)
+
+
+def work_here(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
+    """Let trials run in this process, by another work."""
+
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
         SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
 
@@ -44,7 +50,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_dry_run_shows_and_starts_nothing(
-    file: Path, here: Path, nao_testbed: Run
+    file: Path, here: Path, nao_testbed: Run, timed: dict[str, float]
 ) -> None:
     ran = nao_testbed("sweep short.yaml --dry-run")
     assert (ran.status, ran.err) == (0, "")
@@ -62,7 +68,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         wall_s = takes[trial.controller] + (loads.pop() if loads else 0.0)
         return TrialOutcome(result={"failure": None, "fell": False}, wall_s=wall_s)
 
-    monkeypatch.setattr("experiments.sweep.run_commands.run_sweep_trial", work)
+    work_here(monkeypatch, work)
     return takes
 
 
@@ -90,10 +96,7 @@ def test_a_dry_run_foretells_the_time_from_a_trial_of_each_controller(
 def test_a_dry_run_whose_trials_have_no_result_says_why(
     file: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "experiments.sweep.run_commands.run_sweep_trial",
-        lambda _: TrialOutcome.lost("no"),
-    )
+    work_here(monkeypatch, lambda _: TrialOutcome.lost("no"))
     ran = nao_testbed("sweep short.yaml --dry-run")
     assert ran.status == 1
     assert ran.err.startswith("failed: ")
@@ -150,7 +153,7 @@ def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
 
 @pytest.mark.parametrize("robots", [5_000, 1_000_000_000])
 def test_very_many_trials_are_asked_about_before_anything_starts(
-    here: Path, nao_testbed: Run, robots: int
+    here: Path, nao_testbed: Run, timed: dict[str, float], robots: int
 ) -> None:
     (here / "many.yaml").write_text(f"{SHORT}robots: {robots}\n")
     begin = time.monotonic()
@@ -169,6 +172,10 @@ def test_very_many_trials_are_asked_about_before_anything_starts(
         ("sweep nothing.yaml", "there is no file nothing.yaml"),
         ("sweep .", ". is a folder"),
         ("sweep short.yaml --scheduler tcp://localhost:1 --jobs 2", "--jobs is for"),
+        (
+            "sweep short.yaml --scheduler tcp://localhost:1 --trial-limit 9",
+            "--trial-limit is for this machine alone",
+        ),
         ("sweep short.yaml --out short.yaml", "short.yaml is a file; give a folder"),
     ],
 )

@@ -1,11 +1,16 @@
 """Work that stands for a trial, importable by workers.
 
 What shall happen is said by a trial's controller: `echo`; `die:N` kills its process
-until N deaths have been counted in the file that the robot folder names; `slow`.
+until N deaths have been counted in the file that the robot folder names; `slow`;
+`hang:` and one of `HANGS`; `raise:` and a class of `builtins`; `exit:N`; `crash`.
 """
 
+import builtins
+import contextlib
+import ctypes
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -42,8 +47,54 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
             os.kill(os.getpid(), signal.SIGKILL)
     if word == "slow":
         time.sleep(SLOW_S)
+    if word == "hang":
+        HANGS[argument](trial.robot_folder or Path("/nonexistent"))
+    if word == "raise":
+        raise getattr(builtins, argument)("theirs")
+    if word == "exit":
+        os._exit(int(argument))
+    if word == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
     if word == "fail":
         return TrialOutcome.lost("it was told to fail")
     threads = float(os.environ.get("OMP_NUM_THREADS", "0"))
     result = {"number": trial.number, "pid": os.getpid(), "threads": threads}
     return TrialOutcome(result=result)
+
+
+def _spin(_: Path) -> None:
+    while True:
+        pass
+
+
+def _sleep(_: Path) -> None:
+    time.sleep(10 * SLOW_S)
+
+
+def _swallow(_: Path) -> None:
+    """Go on whatever is raised, and whatever signal comes."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    while True:
+        with contextlib.suppress(BaseException):  # as careless code does
+            time.sleep(1.0)
+
+
+def _hold_the_interpreter(_: Path) -> None:
+    """Sleep in C as a loop there computes: no other thread of the process runs."""
+    ctypes.PyDLL(None).sleep(int(10 * SLOW_S))
+
+
+def _start_another(folder: Path) -> None:
+    """Wait for a process of its own that does not end either."""
+    with subprocess.Popen(["sleep", str(10 * SLOW_S)]) as started:
+        (folder / "started").write_text(str(started.pid))
+
+
+HANGS = {
+    "spin": _spin,
+    "sleep": _sleep,
+    "swallow": _swallow,
+    "c": _hold_the_interpreter,
+    "process": _start_another,
+}

@@ -26,6 +26,7 @@ from models import BadInput, TestbedError
 from tests.experiments.sweep.engines.cluster import MOST_FAILURES, Cluster
 from tests.experiments.sweep.engines.test_engines import (  # the laws of every engine
     test_a_failed_trial_is_an_outcome,
+    test_a_trial_that_would_end_the_process_is_a_failed_one,
     test_every_trial_is_told_once,
     test_nothing_to_do_is_done,
     test_results_are_told_in_the_thread_that_called,
@@ -37,6 +38,7 @@ from tests.experiments.sweep.files import SHORT, spec_of
 
 __all__ = [
     "test_a_failed_trial_is_an_outcome",
+    "test_a_trial_that_would_end_the_process_is_a_failed_one",
     "test_every_trial_is_told_once",
     "test_nothing_to_do_is_done",
     "test_results_are_told_in_the_thread_that_called",
@@ -136,7 +138,7 @@ def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> N
 def test_work_that_raises_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
     with DaskEngine(cluster.address) as engine:
         found = run_all(engine, trials(2), raise_something)
-    assert found[1].error == "ValueError: trial 1 is odd"
+    assert found[1].error == "controller 'x' raised ValueError: trial 1 is odd."
 
 
 def test_ctrl_c_is_passed_on_and_leaves_no_trial_behind(cluster: Cluster) -> None:

@@ -93,6 +93,19 @@ def test_a_failed_trial_is_an_outcome(engine: Engine) -> None:
     assert {outcome.error for _, outcome in told} == {"it was told to fail", None}
 
 
+def test_a_trial_that_would_end_the_process_is_a_failed_one(engine: Engine) -> None:
+    names = ("SystemExit", "GeneratorExit", "BaseException")
+    trials = [trial(n, f"raise:{name}") for n, name in enumerate(names)]
+    told = run(engine, iter([*trials, trial(3)]))
+    assert {ran.number: outcome.error for ran, outcome in told} == {
+        **{
+            n: f"controller 'raise:{name}' raised {name}: theirs."
+            for n, name in enumerate(names)
+        },
+        3: None,
+    }
+
+
 # -- processes ----------------------------------------------------------------------
 
 

@@ -1,0 +1,45 @@
+"""How long a trial may take before its process is killed.
+
+A controller that never returns would hold its worker for good, and the sweep with it.
+"""
+
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+
+LEAST_S = 600.0
+"""The shortest limit that is chosen here, in s."""
+TIMES = 20.0
+"""The limit over the longest trial that has ended."""
+FIRST_TIMES = 10.0
+"""While none has ended: wall time over simulated time that no robot needs."""
+
+
+class TrialLimit:
+    """The limit of each trial: the one that was given, or one that follows the sweep.
+
+    Without a given one it is `TIMES` the longest trial so far, at least `LEAST_S`.
+    """
+
+    def __init__(self, given_s: float | None = None) -> None:
+        """Take the limit in s; None: choose it."""
+        self._given_s = given_s
+        self._longest_s = 0.0
+
+    def of(self, trial: SweepTrial) -> float:
+        """Return the limit of a trial, in s."""
+        if self._given_s is not None:
+            return self._given_s
+        if self._longest_s > 0.0:
+            return max(LEAST_S, TIMES * self._longest_s)
+        simulated_s = 60.0 * float(trial.parameters.get("minutes", 0.0))
+        return LEAST_S + FIRST_TIMES * simulated_s
+
+    def note(self, outcome: TrialOutcome) -> None:
+        """Take account of a trial that has ended by itself."""
+        self._longest_s = max(self._longest_s, outcome.wall_s or 0.0)
+
+
+def took_too_long(limit_s: float) -> TrialOutcome:
+    """Return the outcome of a trial that was ended at its limit."""
+    return TrialOutcome.lost(
+        f"it took longer than its limit of {limit_s:g} s (--trial-limit)."
+    )

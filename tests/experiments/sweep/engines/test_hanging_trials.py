@@ -1,0 +1,137 @@
+"""A trial that hangs, crashes or ends its process costs itself alone, and says so."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.engines import MOST_DEATHS
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.trial_limit import LEAST_S, TIMES, TrialLimit
+from experiments.sweep.sweep_trial import TrialOutcome
+from tests.experiments.sweep.engines.fake_work import HANGS, trial
+from tests.experiments.sweep.engines.test_engines import (
+    ROOT,
+    begun,
+    is_gone,
+    run,
+    wait_until,
+)
+
+LIMIT_S = 3.0
+"""Above what an `echo` takes, on a machine that is busy too."""
+SOON_S = 10.0
+"""Within which a sweep ends after a signal."""
+
+
+@pytest.mark.slow(covers=True)
+def test_a_trial_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> None:
+    """Each second trial hangs in its own way, on two workers."""
+    how = dict(zip(range(1, 99, 2), HANGS, strict=False))
+    trials = (
+        trial(n, f"hang:{how[n]}" if n in how else "echo", tmp_path) for n in range(11)
+    )
+    with JoblibEngine(2, limit_s=LIMIT_S) as engine:
+        told = {ran.number: outcome for ran, outcome in run(engine, trials)}
+    assert sorted(told) == list(range(11))
+    too_long = "it took longer than its limit of 3 s (--trial-limit)."
+    for number, outcome in told.items():
+        assert outcome.error == (too_long if number in how else None)
+    started = int((tmp_path / "started").read_text())
+    wait_until(lambda: is_gone(started))
+
+
+@pytest.mark.slow(covers=True)
+def test_what_a_trial_does_to_its_process_is_its_failure(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A KeyboardInterrupt of a controller stops no sweep."""
+    trials = [
+        trial(0, "raise:KeyboardInterrupt"),
+        trial(1, "exit:7"),
+        trial(2, "crash"),
+        trial(3),
+    ]
+    with JoblibEngine(1) as engine:
+        told = {ran.number: outcome.error for ran, outcome in run(engine, iter(trials))}
+    again = "run the sweep again to try once more."
+    its = "the process of its controller"
+    assert told == {
+        0: "controller 'raise:KeyboardInterrupt' raised KeyboardInterrupt: theirs.",
+        1: f"{its} 'exit:7' ended {MOST_DEATHS} times (exit status 7); {again}",
+        2: f"{its} 'crash' ended {MOST_DEATHS} times (SIGSEGV); {again}",
+        3: None,
+    }
+    assert capfd.readouterr().err == ""
+
+
+PARENT = """
+from pathlib import Path
+from experiments.common.signals import heed_stop_signals
+from experiments.sweep.engines import MOST_DEATHS
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from tests.experiments.sweep.engines.fake_work import fake_work, trial
+heed_stop_signals()
+folder = Path({folder!r})
+trials = (trial(n, "echo" if n < 2 else "hang:{how}", folder) for n in range(9))
+try:
+    with JoblibEngine(2) as engine:
+        engine.run(trials, fake_work, lambda trial, _: print(trial.number, flush=True))
+except KeyboardInterrupt as stop:
+    print(type(stop).__name__)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "number", "said"),
+    [
+        ("swallow", signal.SIGINT, "KeyboardInterrupt"),
+        ("c", signal.SIGTERM, "StoppedBySignal"),
+    ],
+)
+def test_one_signal_ends_a_sweep_whose_trials_hang(
+    tmp_path: Path, how: str, number: signal.Signals, said: str
+) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(folder=str(tmp_path), how=how)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 4)
+        lines = (tmp_path / "begun").read_text().splitlines()
+        workers = [int(line.split()[1]) for line in lines]
+        sent = time.monotonic()
+        parent.send_signal(number)
+        out, err = parent.communicate(timeout=6 * SOON_S)
+        assert time.monotonic() - sent < SOON_S
+        assert (sorted(out.split()), err) == (["0", "1", said], "")
+        wait_until(lambda: all(is_gone(pid) for pid in workers))
+    finally:
+        if parent.poll() is None:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
+def test_a_limit_that_nobody_gave_follows_the_trials_that_have_ended() -> None:
+    limit = TrialLimit()
+    first = trial(0)
+    parameters = {**first.parameters, "minutes": 15.0}
+    first = dataclasses.replace(first, parameters=parameters)
+    assert limit.of(first) == LEAST_S + 10.0 * 900.0
+    limit.note(TrialOutcome(result={}, wall_s=1.0))
+    assert limit.of(first) == LEAST_S
+    limit.note(TrialOutcome(result={}, wall_s=LEAST_S))
+    limit.note(TrialOutcome(result={}, wall_s=2.0))
+    assert limit.of(first) == TIMES * LEAST_S
+    given = TrialLimit(given_s=5.0)
+    given.note(TrialOutcome(result={}, wall_s=1000.0))
+    assert given.of(first) == 5.0
