@@ -37,6 +37,8 @@ from models.values import number_of, short
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
+FOREIGN = (Exception, SystemExit, GeneratorExit)
+"""What foreign code may raise of itself; a KeyboardInterrupt may be the user's."""
 
 
 def _plain(name: str, make: Callable[[], Controller]) -> ControllerFactory:
@@ -171,7 +173,7 @@ def make_controller(spec: str) -> Controller:
     (point, *_) = found
     try:
         factory = cast(ControllerFactory, point.load())
-    except Exception as error:  # whatever a foreign module raises
+    except FOREIGN as error:  # whatever a foreign module raises
         raise BadInput(
             f"controller {name!r} ({point.value}) cannot be loaded: {error}. "
             "Reinstall the package that brings it."
@@ -180,7 +182,7 @@ def make_controller(spec: str) -> Controller:
         made = factory(argument)
     except TestbedError:
         raise
-    except Exception as error:  # whatever a foreign factory raises
+    except FOREIGN as error:  # whatever a foreign factory raises
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
     if not all(callable(getattr(made, word, None)) for word in ("reset", "step")):
         raise BadInput(

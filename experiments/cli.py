@@ -25,7 +25,12 @@ from experiments.common.options import (
     names_in,
     write_json,
 )
-from experiments.common.signals import INTERRUPTED, heed_interrupts, was_interrupted
+from experiments.common.signals import (
+    INTERRUPTED,
+    end_despite_threads,
+    heed_interrupts,
+    was_interrupted,
+)
 from experiments.common.streams import prepare_standard_streams
 from experiments.heat.commands import (
     hand_guiding_command,
@@ -167,6 +172,11 @@ def main() -> None:
     heed_interrupts()
     try:
         app()
+    except SystemExit as end:
+        end_despite_threads(
+            end.code if isinstance(end.code, int) else int(bool(end.code))
+        )
+        raise
     except TestbedError as error:
         _end(error)
     except OSError as error:
@@ -180,6 +190,7 @@ def main() -> None:
 def _end(error: TestbedError) -> NoReturn:
     """Say what ended the command, with its exit status."""
     is_input = isinstance(error, BadInput)
+    end_despite_threads(2 if is_input else 1)
     print(f"{'error' if is_input else 'failed'}: {error}", file=sys.stderr)
     sys.exit(2 if is_input else 1)
 

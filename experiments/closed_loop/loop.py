@@ -11,6 +11,7 @@ A controller is foreign code. If it raises, one sentence says whose it is, in wh
 step, at which line; the traceback stands in the run folder (`ControllerFailed`).
 """
 
+import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ from controllers.interface.robot_interface import (
     check_shift,
 )
 from experiments.common.robot_setting import CONTROL_PERIOD
+from experiments.common.signals import is_order
 from models import TestbedError
 from models.files import write_text
 from sim.engine.world import ticks_of
@@ -51,7 +53,7 @@ _OUR_FOLDER = str(Path(__file__).resolve().parents[1])
 class ControllerFailed(TestbedError):
     """A controller raised something that is not meant for its caller."""
 
-    def __init__(self, name: str, doing: str, error: Exception) -> None:
+    def __init__(self, name: str, doing: str, error: BaseException) -> None:
         """Say what it did.
 
         Args:
@@ -77,18 +79,33 @@ class ControllerFailed(TestbedError):
 def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
     """Let what a controller raises meanwhile be its own fault.
 
-    Errors of the testbed, such as a sensor's NaN, pass as they are.
+    Errors of the testbed, such as a sensor's NaN, and those of signals pass as they
+    are. It may change the working folder for itself; ours are relative to it.
 
     Raises:
-        ControllerFailed: it raised anything else.
+        ControllerFailed: it raised anything else, `sys.exit` included.
     """
+    folder = _working_folder()
     try:
         yield
     except TestbedError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if is_order(error):
+            raise
         name = getattr(controller, "name", type(controller).__name__)
         raise ControllerFailed(str(name), doing, error) from error
+    finally:
+        if folder is not None and _working_folder() != folder:
+            os.chdir(folder)
+
+
+def _working_folder() -> str | None:
+    """Return it; None where somebody removed it."""
+    try:
+        return os.getcwd()  # noqa: PTH109  each cycle, as text
+    except OSError:
+        return None
 
 
 def traceback_of(error: BaseException) -> str:
@@ -102,14 +119,14 @@ def traceback_of(error: BaseException) -> str:
         return words_of(error)
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}".rstrip(": .")
     except BaseException:  # noqa: BLE001  as above
         return words_of(error)
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """Return the controller's own line: the last one in the folder that we called."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(

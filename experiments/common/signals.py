@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -13,6 +15,12 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 PATIENCE_S = 5.0
 """What a loop has until its next cycle, once a signal came."""
+GRACE_S = 3.0
+"""What is left, after a signal raised in code that did not return, before the end."""
+ORDER = signal.SIGUSR1
+"""By which a process tells one that it started to end; see `obey`."""
+ORPHANED = -1
+"""In the place of a signal: the process that started this one was killed."""
 
 
 class StoppedBySignal(KeyboardInterrupt):
@@ -56,16 +64,42 @@ def was_interrupted() -> bool:
 
 
 _interrupts: list[int] = []
+_seen: list[int] = []
+"""Signals that came while ours were in force."""
+
+
+def is_order(error: BaseException) -> bool:
+    """Return whether an error comes from a signal; foreign code may raise the same.
+
+    Where Python's own handler is in force, nobody knows: it is taken for one.
+    """
+    is_ours = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    return isinstance(error, KeyboardInterrupt) and (bool(_seen) or not is_ours)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _interrupts.append(number)
+    _seen.append(number)
     signal.default_int_handler(number, frame)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     del number, frame
     os._exit(INTERRUPTED)
+
+
+def obey(order: "Synchronized[int]") -> None:
+    """Let `ORDER` raise in the main thread what the number in `order` stands for.
+
+    Args:
+        order: shared with the process that gives orders: a signal, or `ORPHANED`.
+    """
+    global _order  # noqa: PLW0603  # one a process
+    _order = order
+    signal.signal(ORDER, _stop)
+
+
+_order: "Synchronized[int] | None" = None
 
 
 def heed_stop_signals() -> None:
@@ -92,7 +126,8 @@ def heeded_stop_signals() -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
-    raise StoppedBySignal(number)
+    _seen.append(number)
+    raise order_to_stop(number)
 
 
 @contextmanager
@@ -123,14 +158,15 @@ def noted_signals(
     def note(number: int, frame: FrameType | None) -> None:
         del frame
         noted.append(number)
+        _seen.append(number)
         if patience_s is None:
             return
         if len(noted) > 1:
             raise order_to_stop(noted[0])
-        reminder = threading.Timer(patience_s, os.kill, (os.getpid(), number))
-        reminder.daemon = True
-        reminder.start()
-        reminders.append(reminder)
+        reminders.append(
+            _later(patience_s, lambda: os.kill(os.getpid(), number)),
+        )
+        reminders.append(_later(patience_s + GRACE_S, lambda: _give_up(number)))
 
     def check() -> None:
         if noted:
@@ -138,7 +174,7 @@ def noted_signals(
 
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, *ENDING):
+        for number in (signal.SIGINT, *ENDING, ORDER):
             if callable(handler := signal.getsignal(number)):
                 before[number] = handler
                 signal.signal(number, note)
@@ -152,8 +188,56 @@ def noted_signals(
     check()
 
 
+def _later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(wait_s, do)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _give_up(number: int) -> None:
+    """End a process whose code swallows what a signal raises."""
+    stop = order_to_stop(number)
+    os.write(
+        2,
+        f"{why_stopped(stop)}; code that did not return was ended with this "
+        "process; run folders hold what was recorded.\n".encode(),
+    )
+    os._exit(exit_status(stop))
+
+
+def end_despite_threads(status: int) -> None:
+    """Let this process end within `GRACE_S`, whatever threads foreign code left.
+
+    Python waits for threads that are no daemons, for ever if need be, and a signal
+    meanwhile ends it in a traceback.
+
+    Args:
+        status: with which it ends.
+    """
+
+    def end(*_: object) -> None:
+        os._exit(status)
+
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if all(t.daemon or t is threading.main_thread() for t in threading.enumerate()):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    for number in (signal.SIGINT, *ENDING):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, end)
+    _later(GRACE_S, end)
+
+
 def order_to_stop(number: int) -> KeyboardInterrupt:
-    """Return what a signal raises: SIGINT, or one of `ENDING`."""
+    """Return what a signal raises: SIGINT, one of `ENDING`, or `ORDER` for these."""
+    if number == ORDER and _order is not None:
+        number = _order.value
+    if number == ORPHANED:
+        return KeyboardInterrupt("the process that started it was killed")
     is_ours = number == signal.SIGINT
     return KeyboardInterrupt() if is_ours else StoppedBySignal(number)
 
@@ -165,4 +249,5 @@ def exit_status(stop: BaseException | None) -> int:
 
 def why_stopped(stop: KeyboardInterrupt) -> str:
     """Return what a run folder says of a run that was stopped."""
-    return str(stop) or "stopped by the user (Ctrl-C)"
+    why = str(stop) or "stopped by the user (Ctrl-C)"
+    return "; ".join([why, *getattr(stop, "__notes__", ())])

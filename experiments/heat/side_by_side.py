@@ -1,37 +1,24 @@
 """Run the arms of an experiment side by side, each in a process of its own.
 
 PyBullet is not thread-safe and one robot fills one core. Workers report their
-simulated time through a queue; errors come back as text, so that a message is shown
-once and by the parent. Ctrl-C is the parent's alone: it tells the workers to stop, and
-each closes its run folder. A worker whose parent was killed does the same.
+simulated time; errors come back as text, so that a message is shown once and by the
+parent. Ctrl-C is the parent's alone: it tells the workers to stop, and each closes its
+run folder (`experiments.common.workers`).
 """
 
-import contextlib
-import multiprocessing as mp
 import os
-import queue
 import signal
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
-from multiprocessing.queues import Queue
-from multiprocessing.sharedctypes import Synchronized
-from typing import TypeVar
+from functools import partial
+from multiprocessing.connection import wait
 
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.signals import (
-    ENDING,
-    StoppedBySignal,
-    noted_signals,
-    order_to_stop,
-)
+from experiments.common.signals import StoppedBySignal, is_order, noted_signals
+from experiments.common.workers import Send, Worker
 from models import BadInput, TestbedError
 
-StartedT = TypeVar("StartedT")
 TrialProgress = Callable[[int, float], None]
 """Told the number of an arm and its simulated time in s."""
 
@@ -56,59 +43,19 @@ class WorkerOutcome:
         return self.result
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    """What connects a worker with its parent."""
-
-    reports: "Queue[tuple[int, float]]"
-    stop: "Synchronized[int]"
-    """The signal that asks them to end; 0: none."""
-
-
-_line: _Line | None = None
-_at_work = threading.Lock()
-"""Held by a worker that runs an arm."""
-
-
-def _start_worker(
-    reports: "Queue[tuple[int, float]]", stop: "Synchronized[int]"
-) -> None:
-    global _line  # noqa: PLW0603  # one line a worker process
-    _line = _Line(reports=reports, stop=stop)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End a worker that waits for work when its parent was killed: none will come."""
-    parent = mp.parent_process()
-    if parent is not None:
-        parent.join()
-        with _at_work:  # one at work closes its run folder first
-            os._exit(1)
-
-
-def _work(number: int, cfg: TrialCfg) -> WorkerOutcome:
-    def report(time_s: float) -> None:
-        if _line is None:
-            return
-        if _is_orphan():
-            raise KeyboardInterrupt("the process that started it was killed")
-        if _line.stop.value:
-            raise order_to_stop(_line.stop.value)
-        _line.reports.put((number, time_s))
-
+def _work(cfg: TrialCfg, report: Send) -> WorkerOutcome:
     try:
-        with _at_work:
-            return WorkerOutcome(result=run_trial(cfg, report))
+        return WorkerOutcome(result=run_trial(cfg, report))
     except TestbedError as error:
         return WorkerOutcome(error=str(error), is_bad_input=isinstance(error, BadInput))
-    except KeyboardInterrupt:
-        return WorkerOutcome(error="interrupted")
-
-
-def _is_orphan() -> bool:
-    parent = mp.parent_process()
-    return parent is not None and not parent.is_alive()
+    except BaseException as error:  # noqa: BLE001  raised where the controller is made
+        if is_order(error):
+            return WorkerOutcome(error="interrupted")
+        return WorkerOutcome(
+            error=f"controller {cfg.controller!r} raised {type(error).__name__}: "
+            f"{error}".rstrip(": ")
+            + "."
+        )
 
 
 def run_side_by_side(
@@ -141,7 +88,8 @@ def outcomes_side_by_side(
 
     Raises:
         TestbedError: the only arm has no result; or BadInput, likewise.
-        KeyboardInterrupt: after every arm has closed its run folder.
+        KeyboardInterrupt: after every arm has closed its run folder, or was killed: a
+            note says whose controller did not return.
     """
     if len(arms) == 1:  # no process to start: faster, and a debugger can follow
         return [
@@ -149,102 +97,52 @@ def outcomes_side_by_side(
                 result=run_trial(arms[0], lambda time_s: on_progress(0, time_s))
             )
         ]
-    context = mp.get_context("spawn")
-    reports: Queue[tuple[int, float]] = context.Queue()
-    stop = context.Value("i", 0)
-    workers = min(len(arms), os.cpu_count() or 1)
-    with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
-    ) as pool:
-        futures: list[Future[WorkerOutcome]] = []
-
-        def submit() -> None:
-            futures.extend(pool.submit(_work, i, arm) for i, arm in enumerate(arms))
-
-        try:
-            with noted_signals() as check:
-                start_workers(submit)
-                _follow(futures, reports, on_progress, check)
-            return [_outcome(future) for future in futures]
-        except KeyboardInterrupt as order:
-            stop.value = (
-                order.number if isinstance(order, StoppedBySignal) else signal.SIGINT
-            )
-            for future in futures:
-                future.cancel()
-            raise
-
-
-def _outcome(future: "Future[WorkerOutcome]") -> WorkerOutcome:
+    waiting = list(enumerate(arms))[::-1]
+    at_work: dict[int, Worker[WorkerOutcome]] = {}
+    outcomes: dict[int, WorkerOutcome] = {}
     try:
-        return future.result()
-    except BrokenProcessPool:
-        return WorkerOutcome(
-            error="the process of a robot was killed, perhaps for want of memory; the "
-            "run folders hold what was recorded."
-        )
+        with noted_signals() as check:
+            while waiting or at_work:
+                check()
+                while waiting and len(at_work) < (os.cpu_count() or 1):
+                    number, arm = waiting.pop()
+                    at_work[number] = Worker(partial(_work, arm))
+                wait([one for w in at_work.values() for one in w.waitable], timeout=0.1)
+                for number, worker in list(at_work.items()):
+                    has_ended = worker.has_ended  # before what it says last
+                    for time_s in worker.messages():
+                        on_progress(number, time_s)
+                    if has_ended or worker.has_ended:
+                        del at_work[number]
+                        worker.close()
+                        outcomes[number] = _outcome(worker, arms[number].controller)
+    except BaseException as stop:
+        _end(at_work, arms, stop)
+        raise
+    return [outcomes[number] for number in range(len(arms))]
 
 
-def start_workers(
-    start: Callable[[], StartedT], unheard: Sequence[int] = (signal.SIGINT, *ENDING)
-) -> StartedT:
-    """Start processes that use one thread each and get no signals, by calling `start`.
-
-    Both must be so before they import anything: numpy asks for its threads only then,
-    and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
-    out of imports. This process, which gets them too, tells the workers to stop: a
-    process inherits which signals are blocked from the thread that starts it, and that
-    is another one than Python's main thread, where signals raise all the while.
-
-    Args:
-        start: runs in a thread of its own, to its end also if this one is interrupted.
-        unheard: the signals; those that end a process may end one with nothing to save.
-
-    Returns:
-        What it returns.
-
-    Raises:
-        KeyboardInterrupt: a signal came meanwhile.
-    """
-    started: Future[StartedT] = Future()
-    thread = threading.Thread(target=_start_in, args=(started, start))
-    resource_tracker.ensure_running()  # it would unblock them when it starts
-    try:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, unheard)
-        try:
-            thread.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return started.result()
-    finally:
-        if thread.ident is not None:
-            wait([started])
+def _outcome(worker: Worker[WorkerOutcome], controller: str) -> WorkerOutcome:
+    return worker.result or WorkerOutcome(
+        error=f"the process of controller {controller!r} {worker.end}: code of it "
+        "ended or crashed it, or memory ran out; its run folder holds what was "
+        "recorded."
+    )
 
 
-def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> None:
-    threads = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = "1"
-    try:
-        started.set_result(start())
-    except BaseException as error:  # noqa: BLE001  # for who waits
-        started.set_exception(error)
-    finally:
-        if threads is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = threads
-
-
-def _follow(
-    futures: Sequence["Future[WorkerOutcome]"],
-    reports: "Queue[tuple[int, float]]",
-    on_progress: TrialProgress,
-    check: Callable[[], None],
+def _end(
+    at_work: dict[int, Worker[WorkerOutcome]],
+    arms: Sequence[TrialCfg],
+    stop: BaseException,
 ) -> None:
-    pending = set(futures)
-    while pending:
-        check()
-        _, pending = wait(pending, timeout=0.1)
-        with contextlib.suppress(queue.Empty):
-            while True:
-                on_progress(*reports.get_nowait())
+    """End those at work, and note on `stop` whose controllers would not."""
+    order = stop.number if isinstance(stop, StoppedBySignal) else signal.SIGINT
+    for worker in at_work.values():
+        worker.tell_to_end(order)
+    for number, worker in at_work.items():
+        worker.close()
+        if worker.was_killed:
+            stop.add_note(
+                f"controller {arms[number].controller!r} did not return, its process "
+                "was killed"
+            )

@@ -48,8 +48,8 @@ from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import counted
+from experiments.common.workers import start_workers
 from experiments.heat.published import POSTURE, PUBLISHED
-from experiments.heat.side_by_side import start_workers
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.files import check_writable
 from sim.robot import SimulatedRobot, SimulationCfg

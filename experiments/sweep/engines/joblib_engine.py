@@ -20,7 +20,7 @@ from joblib.externals.loky.process_executor import (
     ProcessPoolExecutor,
 )
 
-from experiments.heat.side_by_side import start_workers
+from experiments.common.workers import start_workers
 from experiments.sweep.engines import (
     MOST_DEATHS,
     SweepEngine,

@@ -141,7 +141,12 @@ def launch(here: Path) -> Iterator[Launch]:
                 *shlex.split(line),
             ],
             cwd=here,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(
+                    [str(ROOT), os.environ.get("PYTHONPATH", "")]
+                ),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +81,21 @@ def test_a_controller_that_raises_is_told_with_its_line(
     assert read_run(path.parent).state.startswith("failed: controller 'theirs' raised")
 
 
-class InThisProcess(ProcessPoolExecutor):
+class InThisProcess:
     """Knows their controller, as a process of its own would by its entry point."""
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(work(*args))
-        return done
+    was_killed = False
+    has_ended = True
+    waitable = ()
+
+    def __init__(self, work: Callable[[Callable[[float], None]], Any]) -> None:
+        self.result = work(lambda _time_s: None)
+
+    def messages(self) -> list[float]:
+        return []
+
+    def close(self) -> None:
+        pass
 
 
 def test_of_two_robots_the_other_one_keeps_its_table(
@@ -99,7 +106,7 @@ def test_of_two_robots_the_other_one_keeps_its_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run keeps its data, whatever stops one of its robots."""
-    monkeypatch.setattr(side_by_side, "ProcessPoolExecutor", InThisProcess)
+    monkeypatch.setattr(side_by_side, "Worker", InThisProcess)
     ran = nao_testbed(f"{WALKER} --controllers theirs:step,fixed --json run.json")
     assert ran.status == 1
     assert "Joints, Stand, 0.01 min" in " ".join(ran.out.split())

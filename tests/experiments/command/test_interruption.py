@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -140,35 +139,3 @@ def test_workers_stop_when_their_parent_is_killed(
     for run in runs(here):
         assert run.state == "failed: the process that started it was killed"
         assert len(run.frame) > 1
-
-
-WAITING = """
-import multiprocessing as mp, os, time
-from concurrent.futures import ProcessPoolExecutor
-from experiments.heat import side_by_side
-
-if __name__ == "__main__":
-    context = mp.get_context("spawn")
-    line = context.Queue(), context.Value("i", 0)
-    start = side_by_side._start_worker
-    with ProcessPoolExecutor(1, context, start, line) as pool:
-        print(pool.submit(os.getpid).result(), flush=True)
-        time.sleep(600)
-"""
-
-
-def test_a_worker_without_work_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
-    """One that waits for an arm of robots hears of its parent's end from nobody."""
-    (tmp_path / "waiting.py").write_text(WAITING, encoding="utf-8")
-    with subprocess.Popen(
-        [sys.executable, "waiting.py"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as parent:
-        assert parent.stdout is not None
-        assert int(parent.stdout.readline()) > 0  # the worker has ended its work
-        parent.kill()
-    wait_for(lambda: group_is_empty(parent.pid), parent)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.common.signals import StoppedBySignal, heed_stop_signals
-from experiments.heat.side_by_side import start_workers
+from experiments.common.workers import start_workers
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = (

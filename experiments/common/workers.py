@@ -1,0 +1,200 @@
+"""Processes that run foreign code: told to end by an order, killed if they do not.
+
+A worker runs one piece of work, hands back messages and what it returns, and is gone.
+It hears no signal but the order of the process that started it, which tells it which
+signal that was; if that process is killed, it is told so likewise. Each has
+`PATIENCE_S + GRACE_S` to close its files; then it is killed.
+"""
+
+import contextlib
+import multiprocessing as mp
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_any
+from multiprocessing.sharedctypes import Synchronized
+from typing import Any, Generic, TypeVar
+
+from experiments.common.signals import (
+    ENDING,
+    GRACE_S,
+    ORDER,
+    ORPHANED,
+    PATIENCE_S,
+    obey,
+)
+
+ResultT = TypeVar("ResultT")
+StartedT = TypeVar("StartedT")
+Send = Callable[[Any], None]
+"""Sends a message to the process that started a worker."""
+
+_EXIT_S = 1.0
+"""What a worker has to end after its result: threads of foreign code may hold it."""
+
+
+class Worker(Generic[ResultT]):
+    """A process for one piece of work.
+
+    Its standard input is empty. Processes that it starts are its own affair.
+    """
+
+    def __init__(self, work: Callable[[Send], ResultT]) -> None:
+        """Start it.
+
+        Args:
+            work: pickled; gets what sends messages. What it returns is pickled too; an
+                exception that it raises ends the process, so it had better return it.
+
+        Raises:
+            KeyboardInterrupt: a signal came meanwhile.
+        """
+        context = mp.get_context("spawn")
+        self._line, theirs = context.Pipe(duplex=False)
+        self._order = context.Value("i", 0)
+        self._process = context.Process(target=_run, args=(theirs, self._order, work))
+        self._told_s = float("inf")
+        self.result: ResultT | None = None
+        """What the work returned; None: nothing yet."""
+        self.was_killed = False
+        """Whether it did not end when it was told to."""
+        try:
+            start_workers(self._process.start)
+        finally:
+            theirs.close()
+
+    @property
+    def waitable(self) -> Sequence[Any]:
+        """What `multiprocessing.connection.wait` takes: a message, or its end."""
+        return (self._line, self._process.sentinel)
+
+    def messages(self) -> list[Any]:
+        """Return what it sent since the last call."""
+        found: list[Any] = []
+        # A process that was killed while it sent leaves half a message.
+        with contextlib.suppress(EOFError, OSError):
+            while self.result is None and self._line.poll():
+                is_result, value = self._line.recv()
+                if is_result:
+                    self.result = value
+                else:
+                    found.append(value)
+        return found
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has a result or is gone; look at `messages` before."""
+        return self.result is not None or not self._process.is_alive()
+
+    @property
+    def end(self) -> str:
+        """How the process ended: `ended by SIGSEGV`, `ended with exit status 3`."""
+        code = self._process.exitcode
+        if code is None or code >= 0:
+            return f"ended with exit status {code}"
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"was ended by signal {-code}"
+
+    def tell_to_end(self, number: int) -> None:
+        """Order it to end for this signal; `close` waits for that."""
+        self._order.value = number
+        self._told_s = time.monotonic()
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, ORDER)
+
+    def close(self) -> None:
+        """Wait for its end, and kill it if it does not come."""
+        rest_s = self._told_s + PATIENCE_S + GRACE_S - time.monotonic()
+        if self.result is not None:
+            self._process.join(_EXIT_S)
+        elif self._told_s < float("inf"):
+            while not self.has_ended and rest_s > 0.0:
+                wait_for_any(self.waitable, timeout=min(rest_s, 0.1))
+                self.messages()
+                rest_s = self._told_s + PATIENCE_S + GRACE_S - time.monotonic()
+            self._process.join(_EXIT_S if self.has_ended else 0.0)
+        if self._process.is_alive():
+            self.was_killed = self.result is None
+            self._process.kill()
+        self._process.join()
+        self._line.close()
+
+
+def _run(
+    line: "Connection[Any, Any]",
+    order: "Synchronized[int]",
+    work: Callable[[Send], object],
+) -> None:
+    """Work in the new process."""
+    obey(order)
+    threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
+    # Whom it would tell may be gone.
+    with contextlib.suppress(BrokenPipeError):
+        line.send((True, work(lambda message: line.send((False, message)))))
+
+
+def _end_with_parent(order: "Synchronized[int]") -> None:
+    """End a worker whose parent was killed: nobody would hear of it."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        order.value = ORPHANED
+        os.kill(os.getpid(), ORDER)
+        time.sleep(PATIENCE_S + GRACE_S)
+        os._exit(1)
+
+
+def start_workers(
+    start: Callable[[], StartedT], unheard: Sequence[int] = (signal.SIGINT, *ENDING)
+) -> StartedT:
+    """Start processes that use one thread each and get no signals, by calling `start`.
+
+    Both must be so before they import anything: numpy asks for its threads only then,
+    and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
+    out of imports. This process, which gets them too, tells the workers to stop: a
+    process inherits which signals are blocked from the thread that starts it, and that
+    is another one than Python's main thread, where signals raise all the while.
+
+    Args:
+        start: runs in a thread of its own, to its end also if this one is interrupted.
+        unheard: the signals; those that end a process may end one with nothing to save.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        KeyboardInterrupt: a signal came meanwhile.
+    """
+    started: Future[StartedT] = Future()
+    thread = threading.Thread(target=_start_in, args=(started, start))
+    resource_tracker.ensure_running()  # it would unblock them when it starts
+    try:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, unheard)
+        try:
+            thread.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return started.result()
+    finally:
+        if thread.ident is not None:
+            wait([started])
+
+
+def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> None:
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        started.set_result(start())
+    except BaseException as error:  # noqa: BLE001  # for who waits
+        started.set_exception(error)
+    finally:
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = threads
