@@ -2,10 +2,10 @@
 
 import os
 import signal
-import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
@@ -21,6 +21,9 @@ ORDER = signal.SIGUSR1
 """By which a process tells one that it started to end; see `obey`."""
 ORPHANED = -1
 """In the place of a signal: the process that started this one was killed."""
+
+
+_MAIN = threading.main_thread()
 
 
 class StoppedBySignal(KeyboardInterrupt):
@@ -78,6 +81,7 @@ def is_order(error: BaseException) -> bool:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _end_if_over(number)
     _interrupts.append(number)
     _seen.append(number)
     signal.default_int_handler(number, frame)
@@ -86,6 +90,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _end(number: int, frame: FrameType | None) -> None:
     del number, frame
     os._exit(INTERRUPTED)
+
+
+def _end_if_over(number: int) -> None:
+    """End a process that only waits for threads: nobody would catch what is raised."""
+    if not _MAIN.is_alive():
+        os._exit(128 + number)
 
 
 def obey(order: "Synchronized[int]") -> None:
@@ -97,6 +107,7 @@ def obey(order: "Synchronized[int]") -> None:
     global _order  # noqa: PLW0603  # one a process
     _order = order
     signal.signal(ORDER, _stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [ORDER])
 
 
 _order: "Synchronized[int] | None" = None
@@ -126,6 +137,7 @@ def heeded_stop_signals() -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
+    _end_if_over(number)
     _seen.append(number)
     raise order_to_stop(number)
 
@@ -216,20 +228,13 @@ def end_despite_threads(status: int) -> None:
         status: with which it ends.
     """
 
-    def end(*_: object) -> None:
+    def end() -> None:
+        threading.main_thread().join()
+        time.sleep(GRACE_S)
         os._exit(status)
 
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if all(t.daemon or t is threading.main_thread() for t in threading.enumerate()):
-        return
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):
-            stream.flush()
-    for number in (signal.SIGINT, *ENDING):
-        if callable(signal.getsignal(number)):
-            signal.signal(number, end)
-    _later(GRACE_S, end)
+    if any(not t.daemon for t in threading.enumerate() if t is not _MAIN):
+        threading.Thread(target=end, daemon=True).start()
 
 
 def order_to_stop(number: int) -> KeyboardInterrupt:

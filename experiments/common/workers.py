@@ -64,7 +64,7 @@ class Worker(Generic[ResultT]):
         self.was_killed = False
         """Whether it did not end when it was told to."""
         try:
-            start_workers(self._process.start)
+            start_workers(self._process.start, (signal.SIGINT, *ENDING, ORDER))
         finally:
             theirs.close()
 
@@ -132,7 +132,10 @@ def _run(
     work: Callable[[Send], object],
 ) -> None:
     """Work in the new process."""
-    obey(order)
+    try:
+        obey(order)
+    except KeyboardInterrupt:  # told while it loaded its code
+        return
     threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
     # Whom it would tell may be gone.
     with contextlib.suppress(BrokenPipeError):
