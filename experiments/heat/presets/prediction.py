@@ -38,6 +38,11 @@ WITH = np.array(
 )
 """(4,) the published column *with*, to compare with."""
 
+GIVEN = "given this model"
+"""Bands and shares are those of drawn misalignments and starts alone."""
+HELD_FIXED = ("gear friction", "ambient temperature", "heat flow", "heat capacity")
+"""Not drawn: nobody has published how far they are off on a NAO."""
+
 FEWEST_TRAINING = 40
 """Standing robots for the surrogate."""
 
@@ -221,10 +226,12 @@ def as_json(found: Prediction) -> dict[str, object]:
         "robots_smart": len(found.weights),
         "effective_robots": found.effective,
         "fell": dict(found.fell),
+        "held_fixed": list(HELD_FIXED),
         "outcomes": {
             assumption: {
                 f"{name}, {unit}": {
                     "published": band.published,
+                    "bands_hold": GIVEN,
                     "median": band.median,
                     "band_50": band.within(0.5),
                     "band_90": band.within(0.9),

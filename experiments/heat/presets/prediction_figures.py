@@ -25,6 +25,8 @@ from experiments.common.options import (
 from experiments.common.progress import console_for, counted
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.presets.prediction import (
+    GIVEN,
+    HELD_FIXED,
     OUTCOMES,
     UNITS,
     Assumption,
@@ -64,10 +66,13 @@ def prediction_table(found: Prediction) -> DataTable:
     told = ", ".join(f"{count} under {name}" for name, count in found.fell.items())
     return DataTable.of(
         "The published column with, predicted from the column without",
-        ("starts", "outcome", "published", "median", "50 %", "90 %", "published is"),
+        (
+            *("starts", "outcome", "published", "median"),
+            *(f"{label}, {GIVEN}" for label in ("50 %", "90 %", "published is")),
+        ),
         rows,
-        f"{found.effective:.0f} effective robots of {len(found.weights)} that were "
-        f"simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
+        f"Not drawn: {', '.join(HELD_FIXED)}. {found.effective:.0f} effective robots "
+        f"of {len(found.weights)} that were simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
         f"{WORDS['free']}. Engine {_engines(found.cfg)}, {_seeds(found.cfg)}.",
         texts=(0, 1, 4, 5, 6),
     )
@@ -110,6 +115,8 @@ def prediction_figure(found: Prediction) -> "Figure":
         labelcolor=INK,
         ncols=len(lines),
         loc="outside lower center",
+        title=f"thick: 50 %, thin: 90 %, {GIVEN}; not drawn: {', '.join(HELD_FIXED)}",
+        title_fontsize=8,
     )
     return figure
 

@@ -1,6 +1,7 @@
 """The prediction of the published column `with`: weights, starts, bands."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from scipy.stats import multivariate_normal
 
 from experiments.heat.presets import kept_robots, sampling
 from experiments.heat.presets.prediction import (
+    GIVEN,
+    HELD_FIXED,
     Band,
     PredictionCfg,
     as_json,
@@ -251,6 +254,45 @@ def test_the_prediction_is_told_in_json_table_and_figure() -> None:
     table = prediction_table(found)
     assert [row.cells[0] for row in table.rows] == ["equal"] * 4 + ["free"] * 4
     assert len(prediction_figure(found).axes) == 4
+
+
+BAND = re.compile(r"%| to |inside|outside")
+
+
+@pytest.mark.usefixtures("smooth")
+def test_no_band_stands_without_what_it_is_given() -> None:
+    """Gear friction, ambient and heat flow are not drawn: all bands rest on them."""
+    found = predict(SMALL, lambda *_: None)
+    table = prediction_table(found)
+    for k, column in enumerate(table.columns):
+        if any(BAND.search(text) for text in (column.label, table.rows[0].cells[k])):
+            assert GIVEN in column.label
+    assert all(name in table.note for name in HELD_FIXED)
+    told = as_json(found)
+    assert told["held_fixed"] == list(HELD_FIXED)
+    outcomes = told["outcomes"]
+    assert isinstance(outcomes, dict)
+    for bands in outcomes.values():
+        assert {one["bands_hold"] for one in bands.values()} == {GIVEN}
+    figure = prediction_figure(found)
+    assert GIVEN in figure.legends[0].get_title().get_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "begin", "end"),
+    [
+        ("README.md", "The calibration errors are not published", "\n\n"),
+        ("docs/heat_experiment.md", "## All robots that fit, not one", "\n## "),
+    ],
+)
+def test_no_band_of_the_documents_does_either(file: str, begin: str, end: str) -> None:
+    """Each paragraph, and each head of a table, that has a band says so."""
+    text = (Path(__file__).parents[3] / file).read_text("utf-8")
+    part = text[text.index(begin) :].partition(end)[0]
+    heads = (rows.partition("\n| ---")[0] for rows in part.split("\n\n"))
+    banded = [head for head in heads if re.search(r"\d %|band", head)]
+    assert banded
+    assert [head for head in banded if GIVEN not in head] == []
 
 
 @pytest.mark.usefixtures("smooth")
