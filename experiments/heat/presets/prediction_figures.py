@@ -72,8 +72,9 @@ def prediction_table(found: Prediction) -> DataTable:
         ),
         rows,
         f"Not drawn: {', '.join(HELD_FIXED)}. {found.effective:.0f} effective robots "
-        f"of {len(found.weights)} that were simulated under both; fell: {told}. equal: the {WORDS['equal']}; free: the "
-        f"{WORDS['free']}. Engine {_engines(found.cfg)}, {_seeds(found.cfg)}.",
+        f"of {len(found.weights)} that were simulated under both; fell: {told}. equal: "
+        f"the {WORDS['equal']}; free: the {WORDS['free']}. Engine "
+        f"{_engines(found.cfg)}, {_seeds(found.cfg)}.",
         texts=(0, 1, 4, 5, 6),
     )
 
