@@ -1,6 +1,7 @@
 """Cooler than by a torque limit: set-points moved to where least heat is made.
 
 standing_problem  the torques that contact forces leave over, and what they cost
+friction_cones    least squares over contact forces in round friction cones
 least_loss        the contact forces of least joule loss: compiled, with stuck gears,
                   and as a cone programme for tests and studies
 leg_relief        the forces at the soles now, by the motors' currents, and those of

@@ -29,7 +29,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from controllers.heat_minimization.least_loss import solve_in_cones
+from controllers.heat_minimization.friction_cones import solve_in_cones
 from controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,

@@ -36,6 +36,8 @@ from controllers.stiffness.dynamics import Dynamics
 from models import BadInput, Posture, Robot
 from models.values import FloatArray
 
+LOSS_GAP = 1e-9
+"""Of the least loss: differences of it over 1e-5 rad are the derivatives."""
 PER_M = 100.0
 """Constraints of lengths count in cm, so that all are of one size."""
 PER_RAD = 10.0
@@ -136,7 +138,7 @@ class PostureProblem:
             friction=self.cfg.friction,
             normals=np.tile(body.normal, (len(self._points), 1)),
         )
-        least = solve_least_loss(problem)
+        least = solve_least_loss(problem, LOSS_GAP)
         clearance = self._clearance.at(q)
         return PostureValue(
             q=q,

@@ -1,9 +1,9 @@
 """The coolest posture near a wanted one that keeps its balance.
 
 Sequential quadratic programming [kraft1988] from several starting points, with
-derivatives by central differences: the joule loss is smooth as long as the same rays of
-the friction pyramids carry force, and nearly so where that changes. The wanted posture
-is one of the candidates, so what is found is never hotter than it, if it may be taken.
+derivatives by central differences: the joule loss is smooth as long as the same contact
+points carry force, and nearly so where that changes. The wanted posture is one of the
+candidates, so what is found is never hotter than it, if it may be taken.
 `FoundPosture` says what was found, `NoPostureFound` why nothing was.
 """
 

@@ -44,6 +44,32 @@ def standing_problem(
     )
 
 
+def drawn_problem(robot: Robot, seed: int, friction: float) -> StandingProblem:
+    """Return a drawn posture with bent legs, leaning soles and motors of any heat."""
+    rng = np.random.default_rng(seed)
+    posture = ("Stand", "PoseInit", "Crouch", "StandZero")[rng.integers(4)]
+    q = robot.posture(posture).angles.copy()
+    legs = [robot.joint_index(name) for name in robot.leg_joints]
+    q[legs] += rng.uniform(-0.06, 0.06, len(legs))
+    up = np.append(rng.uniform(-0.12, 0.12, 2), 1.0)
+    up /= np.linalg.norm(up)
+    points = sole_points(robot)
+    dynamics = Dynamics(robot, points)
+    dynamics.update(q)
+    foot = np.array([robot.feet.index(p.effector) for p in points])
+    loss = joule_loss(robot)
+    is_hot = rng.random(len(loss)) < 0.2
+    return build_standing_problem(
+        dynamics,
+        robot,
+        up,
+        np.arange(len(points)),
+        loss=np.where(is_hot, rng.uniform(1.0, 10.0, len(loss)), 1.0) * loss,
+        friction=friction,
+        normals=sole_normals(dynamics.point_positions, foot, up),
+    )
+
+
 def upright(robot: Robot, posture: str) -> FloatArray:
     """Return the vertical of a robot in a posture on level ground, base frame."""
     points = sole_points(robot)

@@ -11,23 +11,21 @@ from numpy.testing import assert_allclose
 from scipy.linalg import null_space
 
 from controllers.heat_minimization.least_loss import (
-    RAYS,
-    are_in_cones,
-    friction_rays,
-    solve_in_cones,
     solve_least_loss,
     solve_least_loss_reference,
 )
 from controllers.heat_minimization.standing_problem import joule_loss, sole_points
 from models import BadInput, Robot, load_robot
-from tests.controllers.heat_minimization.standing import standing_problem
+from tests.controllers.heat_minimization.standing import (
+    drawn_problem,
+    standing_problem,
+)
 
 NAO = load_robot()
 LEGS = [NAO.joint_index(name) for name in NAO.leg_joints]
-RTOL_BALANCE = 3e-5
-"""Heavy rows let go of B f = h by some 1e-5 N, and that much is saved."""
-RTOL_PYRAMID = 0.01
-"""A pyramid lies inside its cone, so it costs a little where friction is used up."""
+RTOL = 3e-4
+"""Of the loss, where friction is used up: rounds of rays end, and heavy rows let go of
+B f = h a little."""
 
 leans = st.floats(-0.05, 0.05)
 seeds = st.integers(0, 2**32 - 1)
@@ -54,8 +52,24 @@ def test_it_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> Non
         assert not ours.is_balanced
         return
     assert ours.is_balanced
-    assert ours.loss_w >= (1.0 - RTOL_BALANCE) * reference.loss_w - 1e-5
-    assert_allclose(ours.loss_w, reference.loss_w, rtol=RTOL_PYRAMID, atol=1e-5)
+    assert_allclose(ours.loss_w, reference.loss_w, rtol=RTOL, atol=1e-5)
+
+
+@pytest.mark.parametrize("friction", [0.15, 0.5])
+def test_it_agrees_where_friction_is_used_up(friction: float) -> None:
+    """Pyramids of eight rays were up to 20 % above, and could not balance three."""
+    agreed = 0
+    for seed in range(8):
+        problem = drawn_problem(NAO, seed, friction)
+        ours = solve_least_loss(problem)
+        try:
+            reference = solve_least_loss_reference(problem)
+        except BadInput:
+            continue
+        assert ours.is_balanced
+        assert_allclose(ours.loss_w, reference.loss_w, rtol=RTOL, atol=1e-5)
+        agreed += 1
+    assert agreed >= 4, "few of them stand: the test shows nothing"
 
 
 @pytest.mark.parametrize("posture", ["Stand", "PoseInit", "StandZero", "Crouch"])
@@ -141,28 +155,6 @@ def test_mirrored_robots_cost_the_same() -> None:
         assert_allclose(T["L" + name], T["R" + name], atol=1e-4)
     for name in ("HipRoll", "AnkleRoll"):
         assert_allclose(T["L" + name], -T["R" + name], atol=1e-4)
-
-
-@settings(max_examples=50)
-@given(seed=seeds, friction=st.floats(0.1, 1.5))
-def test_least_squares_keep_to_the_cones(seed: int, friction: float) -> None:
-    """Against the cone programme; a pyramid costs a little more than its cone."""
-    rng = np.random.default_rng(seed)
-    A, b = rng.normal(size=(14, 12)), rng.normal(size=14)
-    forces = solve_in_cones(A, b, friction)
-    assert (np.hypot(*forces[:, :2].T) <= friction * forces[:, 2] + 1e-9).all()
-    free = np.asarray(np.linalg.lstsq(A, b)[0], dtype=np.float64).reshape(-1, 3)
-    if are_in_cones(free, friction):
-        assert_allclose(forces, free, atol=1e-9)
-    # Every ray of the pyramids is a way down that must not be left.
-    gradient = (A.T @ (A @ forces.ravel() - b)).reshape(-1, 3)
-    assert (gradient @ friction_rays(friction).T >= -1e-8).all()
-
-
-def test_rays_lie_on_the_cone() -> None:
-    rays = friction_rays(0.7)
-    assert rays.shape == (RAYS, 3)
-    assert_allclose(np.hypot(rays[:, 0], rays[:, 1]), 0.7 * rays[:, 2])
 
 
 def test_a_robot_without_feet_cannot_stand(two_leg: Robot) -> None:

@@ -10,7 +10,9 @@ from numpy.testing import assert_allclose
 
 from controllers.heat_minimization.least_loss import evaluate_forces, solve_least_loss
 from controllers.heat_minimization.longest import (
+    MARGIN,
     SHORTEST_S,
+    TOLERANCE,
     Longest,
     LongestCfg,
     MotorTimes,
@@ -23,6 +25,7 @@ from models.values import FloatArray
 from sim.thermal import HeatingCfg, make_heating
 from tests.controllers.heat_minimization.standing import (
     SpringRobot,
+    drawn_problem,
     standing_problem,
     upright,
 )
@@ -116,6 +119,15 @@ def test_no_forces_last_longer(temperature: FloatArray) -> None:
     with_least = solve_least_loss(CROUCH)
     least = TIMES.until_limit(with_least.motor_effort, temperature)[counts].min()
     assert lasts > 1.3 * least, "nothing is gained: the test shows nothing"
+
+
+def test_where_friction_is_used_up_the_cones_are_nearly_round() -> None:
+    """Pyramids of eight rays stretched the bounds by up to 10 % more."""
+    bounds = TIMES.bounds(1200.0, COOL)
+    for seed in (3, 8, 23):
+        problem = drawn_problem(NAO, seed, 0.15)
+        ours = MARGIN * TimeSearch(problem, TIMES, COOL)._stretch(1200.0)
+        assert_allclose(ours, least_stretch(problem, bounds), rtol=TOLERANCE)
 
 
 def test_where_nothing_gets_hot_the_least_heat_is_the_answer() -> None:

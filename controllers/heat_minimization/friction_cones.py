@@ -1,0 +1,170 @@
+"""Least squares over contact forces in round friction cones.
+
+    min over f, p    ‖A f + E p - b‖²,    ‖(f_1, f_2)_k‖ <= μ f_n,k,    p >= 0
+
+**Rays.** A force in its cone is a sum of rays on the cone, f_k = Σ λ r with λ >= 0 and
+r = (μ cos φ, μ sin φ, 1), so that on a fixed set of rays this is a nonnegative least
+squares problem [lawson1974]. A fixed set is a pyramid inside the cone: of eight rays it
+holds 92 % of the friction halfway between two of them, which costs most where little
+friction is available. So the set follows the solution [holloway1974]. With the gradient
+g = Aᵀ(A f + E p - b), the cost falls along the rays of cone k at most by
+
+    s_k = μ ‖(g_1, g_2)_k‖ - g_n,k,    along r = (-μ (g_1, g_2)_k / ‖(g_1, g_2)_k‖, 1).
+
+Each round adds these rays where s_k > 0, drops the rays that carry nothing, and solves
+again. The cost is convex and gᵀf = 0 at each solution, so that forces f' in the cones
+cost at most 2 max_k s_k Σ f'_n less: the rounds end where that is a small part of it.
+"""
+
+import numba
+import numpy as np
+from scipy.linalg.lapack import dgels
+from scipy.optimize import lsq_linear, nnls
+
+from controllers.stiffness.kernels import IndexArray
+from models.values import FloatArray
+
+START_RAYS = 4
+"""Rays of each cone in the first round."""
+GAP = 4e-4
+"""Largest part of the cost that may be saved yet, as bounded above: in fact a tenth."""
+MOST_ROUNDS = 20
+"""Rounds at most; 2 to 8 are usual where a cone is in the way."""
+MOST_SWEEPS = 30
+"""Iterations of `nnls` for each unknown; it needs about one."""
+
+
+def solve_in_cones(
+    A: FloatArray, b: FloatArray, friction: float, gap: float = GAP
+) -> FloatArray:
+    """Return the forces f of least ‖A f - b‖ within their friction cones.
+
+    Mostly no cone is in the way, and the plain least squares answer is the answer.
+
+    Args:
+        A: (rows, 3 n) of full column rank; forces as (tangent, tangent, normal), one
+            point after the other.
+        b: (rows,).
+        friction: μ.
+        gap: largest part of the cost that may be saved yet.
+
+    Returns:
+        (n, 3) forces.
+    """
+    width = A.shape[1]
+    if width == 0:
+        return np.zeros((0, 3))
+    factors, solved, flaw = dgels(A, b)  # by QR: the rows weigh too differently for A'A
+    free = np.asarray(solved[:width].reshape(-1, 3))
+    if flaw:
+        return solve_on_rays(A, b, friction, gap=gap)[0]
+    if are_in_cones(free, friction):
+        return free
+    R, left = np.triu(factors[:width]), solved[width:]
+    rest = float(left @ left)  # ‖A f - b‖² = ‖R (f - free)‖² + rest
+    return solve_on_rays(R, R @ free.ravel(), friction, rest=rest, gap=gap)[0]
+
+
+def are_in_cones(forces: FloatArray, friction: float) -> bool:
+    """Return whether every one of (n, 3) forces lies in its friction cone."""
+    level = np.hypot(forces[:, 0], forces[:, 1])
+    return bool((level <= friction * forces[:, 2]).all())
+
+
+def friction_rays(friction: float, count: int) -> FloatArray:
+    """Return `count` rays around a cone, (count, 3), each with a normal force of 1."""
+    angle = 2.0 * np.pi * np.arange(count) / count
+    return np.column_stack(
+        (friction * np.cos(angle), friction * np.sin(angle), np.ones(count))
+    )
+
+
+def solve_on_rays(
+    A: FloatArray,
+    b: FloatArray,
+    friction: float,
+    *,
+    others: FloatArray | None = None,
+    rest: float = 0.0,
+    gap: float = GAP,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the forces in their cones, and p, of least ‖A f + E p - b‖.
+
+    Args:
+        A: (rows, 3 n), n > 0.
+        b: (rows,).
+        friction: μ.
+        others: (rows, m) E; None: no p.
+        rest: part of the cost that these rows leave out.
+        gap: largest part of the cost that may be saved yet.
+
+    Returns:
+        (n, 3) forces, and (m,) p.
+    """
+    n = A.shape[1] // 3
+    E = np.zeros((len(A), 0)) if others is None else others
+    m = E.shape[1]
+    each = np.arange(n * START_RAYS)
+    point = each // START_RAYS
+    rays = friction_rays(friction, START_RAYS)[each % START_RAYS]
+    rounds = 0
+    while True:
+        rounds += 1
+        columns = _on_rays(A, rays, point)
+        solved = _solve_nonnegative(np.hstack((E, columns)) if m else columns, b)
+        strength = solved[m:]
+        residual = columns @ strength - b
+        if m:
+            residual += E @ solved[:m]
+        gradient = residual @ A
+        slope, steepest = _steepest_rays(gradient, friction)
+        saved = 2.0 * slope.max(initial=0.0) * strength.sum()
+        enough = gap * (residual @ residual + rest)
+        if saved <= enough or rounds == MOST_ROUNDS:
+            break
+        (new,) = np.nonzero(slope > 0.0)
+        kept = strength > 0.0
+        rays = np.concatenate((rays[kept], steepest[new]))
+        point = np.concatenate((point[kept], new))
+    forces = np.zeros((n, 3))
+    np.add.at(forces, point, strength[:, None] * rays)
+    return forces, solved[:m]
+
+
+@numba.njit(cache=True)
+def _on_rays(A: FloatArray, rays: FloatArray, point: IndexArray) -> FloatArray:
+    """Return A as columns of (count, 3) rays, each of its contact point."""
+    columns = np.empty((len(A), len(rays)))
+    for j in range(len(rays)):
+        k = 3 * point[j]
+        for i in range(len(A)):
+            columns[i, j] = (
+                A[i, k] * rays[j, 0] + A[i, k + 1] * rays[j, 1] + A[i, k + 2]
+            )
+    return columns
+
+
+@numba.njit(cache=True)
+def _steepest_rays(
+    gradient: FloatArray, friction: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return s, (n,), and the ray of each cone along which the cost falls most."""
+    n = len(gradient) // 3
+    slope, rays = np.empty(n), np.zeros((n, 3))
+    for k in range(n):
+        x, y = gradient[3 * k], gradient[3 * k + 1]
+        level = np.hypot(x, y)
+        slope[k] = friction * level - gradient[3 * k + 2]
+        if level > 0.0:
+            rays[k, 0], rays[k, 1] = -friction * x / level, -friction * y / level
+        rays[k, 2] = 1.0
+    return slope, rays
+
+
+def _solve_nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return λ >= 0 with least ‖A λ - b‖."""
+    try:
+        strength, _ = nnls(A, b, maxiter=MOST_SWEEPS * A.shape[1])
+    except RuntimeError:  # it went round in circles: a slower method, same problem
+        strength = lsq_linear(A, b, bounds=(0.0, np.inf)).x
+    return np.asarray(strength, dtype=np.float64)
