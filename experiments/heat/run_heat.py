@@ -59,7 +59,6 @@ def _show(
         draw_heat_figures,  # matplotlib
         settings_of,  # beside them
     )
-    from sim.engine.interface import EngineMissing  # noqa: PLC0415  # heavy
     from sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
     console.print(terminal_tables(result))
@@ -80,25 +79,19 @@ def _show(
         name: last_pose(frame, robot, result.misalignment_deg)
         for name, frame in frames.items()
     }
-    try:
-        draw_robot_picture(
-            robot,
-            temperatures,
-            result.posture,
-            picture,
-            poses={name: pose for name, pose in ends.items() if pose is not None},
-            remarks={
-                name: why
-                for name, why in failures(result).items()
-                if name in result.arms
-            },
-            slope_deg=float(result.settings["slope_deg"]),
-            settings=settings_of(result),
-        )
-    except EngineMissing as error:
-        print(f"no picture of the robot: {error}", file=sys.stderr)
-    else:
-        paths = [*paths, picture]
+    draw_robot_picture(
+        robot,
+        temperatures,
+        result.posture,
+        picture,
+        poses={name: pose for name, pose in ends.items() if pose is not None},
+        remarks={
+            name: why for name, why in failures(result).items() if name in result.arms
+        },
+        slope_deg=float(result.settings["slope_deg"]),
+        settings=settings_of(result),
+    )
+    paths = [*paths, picture]
     # Paths are printed whole, however long, and whatever brackets they have.
     console.print(
         "Figures:",

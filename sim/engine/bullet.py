@@ -54,7 +54,7 @@ try:
 except ImportError as error:
     raise EngineMissing(
         "engine 'pybullet' needs the library PyBullet, which is not installed (it has "
-        "no wheels for Python 3.12 and later); use --engine mujoco."
+        "no wheels for Python 3.12 and later); use engine mujoco, or Python 3.11."
     ) from error
 
 ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"

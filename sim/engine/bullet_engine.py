@@ -381,10 +381,6 @@ class BulletEngine:
         """Return what a camera sees of everything, (height, width, 3)."""
         return view.photograph(self._client, camera)
 
-    def hide_ground(self) -> None:
-        """Let no picture show the ground: each is drawn in two thirds of the time."""
-        self._ground.hide()
-
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""
         number: int = p.saveState(physicsClientId=self._client)

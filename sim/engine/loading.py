@@ -63,12 +63,6 @@ class Ground:
         )
         self.normal = rotation_from_quaternion(quaternion)[:, 2].copy()
 
-    def hide(self) -> None:
-        """Be there without being drawn."""
-        p.changeVisualShape(
-            self.body, -1, rgbaColor=(1.0, 1.0, 1.0, 0.0), physicsClientId=self._client
-        )
-
     def _renew_contacts(self) -> None:
         """Let contacts with the ground be found anew: old ones keep their friction."""
         for group, mask in ((0, 0), (2, ~2)):  # nothing; then as every static body has

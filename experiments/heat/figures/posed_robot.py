@@ -1,24 +1,23 @@
 """A robot in a pose, dressed for a picture, and the camera that has all of it in it.
 
-engine = dressed(robot, standing_pose(robot, "PoseInit"))
-(camera,) = aim([glance(engine, FROM, middle)], height=760)
-rendering = engine.render(camera)
+drawn = dressed(robot, standing_pose(robot, "PoseInit"))
+(camera,) = aim([glance(drawn, FROM, middle)], height=760)
+rendering = drawn.render(camera)
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.closed_loop.recording import base_pose_of, recorded_channel
+from experiments.heat.figures.drawing import DrawnRobot
+from experiments.heat.figures.shapes import dress
 from models import Robot
-from sim.engine.interface import Engine
-from sim.engine.picture_urdf import write_picture_urdf
+from sim.engine import make_engine
 from sim.engine.world import Camera, WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
@@ -87,30 +86,23 @@ def last_pose(
     )
 
 
-def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> Engine:
-    """Return an engine with the dressed robot at rest in a pose, to be closed.
+def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> DrawnRobot:
+    """Return the dressed robot at rest in a pose, to be closed.
 
     Args:
         robot: any robot; every joint gets a drum.
         pose: in which the drums are measured.
-        world: around it; None: level ground.
-
-    Raises:
-        BadInput: PyBullet, which draws the pictures, is not installed.
+        world: whose obstacles are drawn; None: none.
     """
-    from sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # may be missing
-
     where = (pose.q, pose.base_position, pose.base_quaternion)
-    plain = BulletEngine(robot, WorldCfg())
+    plain = make_engine(robot, WorldCfg())
     plain.place(*where)
     frames = {link.name: plain.link_pose(link.name) for link in robot.links}
     plain.close()
-    with TemporaryDirectory() as folder:
-        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
-        engine = BulletEngine(dressed, world or WorldCfg())
-    engine.hide_ground()
-    engine.place(*where)
-    return engine
+    shapes, _ = dress(robot, frames)
+    drawn = DrawnRobot(robot, shapes, world)
+    drawn.place(*where)
+    return drawn
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,11 +115,11 @@ class Glance:
     towards the camera."""
 
 
-def glance(engine: Engine, towards: FloatArray, middle: FloatArray) -> Glance:
+def glance(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Glance:
     """Look at a robot.
 
     Args:
-        engine: with the robot.
+        drawn: the robot.
         towards: (3,) direction from the robot to the camera.
         middle: (3,) of the picture, in m.
     """
@@ -138,7 +130,7 @@ def glance(engine: Engine, towards: FloatArray, middle: FloatArray) -> Glance:
         width=240,
         height=240,
     )
-    first = engine.render(wide)
+    first = drawn.render(wide)
     seen = first.positions()[first.link >= 0] - middle
     return Glance(wide=wide, cloud=wide.rotation() @ seen.T)
 

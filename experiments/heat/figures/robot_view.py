@@ -3,10 +3,9 @@
     view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
     image = view.painted({"LAnklePitch": 80.0, ...})
 
-The engine draws the robot dressed for it (`sim.engine.picture_urdf`), smooth, grey, a
-drum at every joint, in light from the front left. Its own shadows darken a ground that
-is seen from so near evenly; so the shadow on the ground is the outline that a camera in
-the place of the lamp sees, blurred.
+The robot is dressed (`sim.engine.picture_urdf`): smooth, grey, a drum at every joint,
+and drawn in light from the front left (`DrawnRobot`). Its shadow on the ground is the
+outline that a camera in the place of the lamp sees, blurred.
 """
 
 from collections.abc import Mapping, Sequence
@@ -243,20 +242,20 @@ def view_robots(
     slope = np.deg2rad(slope_deg)
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
-    engines = [dressed(robot, pose) for pose in poses]
+    drawn = [dressed(robot, pose) for pose in poses]
     try:
-        glances = [glance(one, towards, one.base_pose()[0]) for one in engines]
+        glances = [glance(one, towards, one.base_pose()[0]) for one in drawn]
         cameras = aim(glances, height * OVERSAMPLING)
         views = []
-        for engine, camera in zip(engines, cameras, strict=True):
-            rendering = engine.render(camera)
+        for one, camera in zip(drawn, cameras, strict=True):
+            rendering = one.render(camera)
             seen = rendering.positions()[rendering.link >= 0]
-            sun = engine.render(lamp(seen, LIGHT))
-            sky = engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+            sun = one.render(lamp(seen, LIGHT))
+            sky = one.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
             views.append(_view(robot, rendering, sun, sky, normal))
     finally:
-        for engine in engines:
-            engine.close()
+        for one in drawn:
+            one.close()
     return views
 
 

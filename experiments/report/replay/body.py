@@ -5,7 +5,7 @@ the origin as in the URDF; poses in the base frame are products along the tree, 
 recorded moments at once.
 
 Shapes are smooth and grey, with a drum at every joint: those of the still picture
-(`sim.engine.picture_urdf`), read back as meshes. A lamp is an LED group whose place is
+(`experiments.heat.figures.shapes`). A lamp is an LED group whose place is
 known, in the mean colour of the group.
 """
 
@@ -13,15 +13,14 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
+from experiments.heat.figures.shapes import Shape, dress
 from models import LedGroup, Robot
-from sim.engine.picture_urdf import drum_of, write_picture_urdf
 from sim.engine.urdf import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
@@ -121,24 +120,6 @@ def _vector(text: str) -> FloatArray:
     return np.array([float(x) for x in text.split()])
 
 
-GREY = 0.7
-"""Of a shape without a colour."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Shape:
-    """A mesh that is fixed to a link."""
-
-    link: str
-    points: FloatArray
-    """(n, 3) in the link frame, in m."""
-    triangles: NDArray[np.intp]
-    """(m, 3) rows of `points`."""
-    rgb: tuple[int, int, int]
-    joint: str | None
-    """The joint whose drum it is; None for a part of the body."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Body:
     """A robot as a replay draws it."""
@@ -161,82 +142,8 @@ def clothe(robot: Robot, q: FloatArray) -> Body:
     tree = read_tree(robot.urdf)
     poses = place_links(tree, robot.base_link, robot.joint_names, q[None, :])
     frames = {link: (p[0], R[0]) for link, (R, p) in poses.items()}
-    shapes: list[Shape] = []
-    left_out = 0
-    with TemporaryDirectory() as folder:
-        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
-        root = ET.parse(dressed.urdf).getroot()
-        drums = {drum_of(name): name for name in robot.joint_names}
-        carrier = {joint.child: joint.parent for joint in read_tree(dressed.urdf)}
-        greys = _materials(root)
-        for link in root.findall("link"):
-            name = link.attrib["name"]
-            for visual in link.findall("visual"):
-                shape = _shape(
-                    visual,
-                    link=carrier[name] if name in drums else name,
-                    joint=drums.get(name),
-                    greys=greys,
-                )
-                if shape is None:
-                    left_out += 1
-                else:
-                    shapes.append(shape)
-    return Body(robot=robot, tree=tree, shapes=tuple(shapes), n_left_out=left_out)
-
-
-def _shape(
-    visual: ET.Element, *, link: str, joint: str | None, greys: dict[str, float]
-) -> Shape | None:
-    mesh = visual.find("geometry/mesh")
-    read = None if mesh is None else _read_mesh(Path(mesh.attrib["filename"]))
-    if mesh is None or read is None:
-        return None
-    points, triangles = read
-    scale = _vector(mesh.attrib.get("scale", "1 1 1"))
-    origin = visual.find("origin")
-    attributes = {} if origin is None else origin.attrib
-    rotation = rotation_from_rpy(_vector(attributes.get("rpy", "0 0 0")))
-    moved = (points * scale) @ rotation.T + _vector(attributes.get("xyz", "0 0 0"))
-    grey = round(255.0 * _grey(visual, greys))
-    return Shape(
-        link=link, points=moved, triangles=triangles, rgb=(grey,) * 3, joint=joint
-    )
-
-
-def _read_mesh(path: Path) -> tuple[FloatArray, NDArray[np.intp]] | None:
-    """Return points and triangles of a mesh file; None where it cannot be read."""
-    import trimesh  # noqa: PLC0415  # comes with the extra `report`
-
-    try:
-        mesh = trimesh.load(path, force="mesh", process=False)
-    except (OSError, ValueError, KeyError, IndexError, ImportError):
-        return None
-    if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
-        return None
-    return np.array(mesh.vertices, float), np.array(mesh.faces, np.intp)
-
-
-def _materials(root: ET.Element) -> dict[str, float]:
-    return {
-        material.attrib["name"]: _grey_of(color)
-        for material in root.iter("material")
-        if (color := material.find("color")) is not None
-    }
-
-
-def _grey(visual: ET.Element, greys: dict[str, float]) -> float:
-    material = visual.find("material")
-    if material is None:
-        return GREY
-    color = material.find("color")
-    if color is not None:
-        return _grey_of(color)
-    return greys.get(material.attrib.get("name", ""), GREY)
-
-
-def _grey_of(color: ET.Element) -> float:
-    return float(color.attrib["rgba"].split()[0])
+    shapes, left_out = dress(robot, frames)
+    return Body(robot=robot, tree=tree, shapes=shapes, n_left_out=left_out)
 
 
 OFF = 45.0

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from experiments.heat.figures.robot_view import colours_of
-from experiments.report.replay.body import OFF, Body, Shape, TreeJoint, turns
+from experiments.heat.figures.shapes import Shape
+from experiments.report.replay.body import OFF, Body, TreeJoint, turns
 from sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from experiments.closed_loop.recording import base_pose_of
+from experiments.heat.figures.shapes import Shape
 from experiments.report.replay.body import (
     Body,
     Poses,
-    Shape,
     clothe,
     lamp_colours,
     lamp_places,

@@ -1,6 +1,6 @@
 """A recorded robot before a camera that stands still: one picture a moment.
 
-The engine draws in software. That is what a video costs, so a robot that has not moved
+It is drawn in software. That is what a video costs, so a robot that has not moved
 enough to see is not drawn again: only its colours change.
 """
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from scipy.spatial.transform import Rotation
 
+from experiments.heat.figures.drawing import DrawnRobot
 from experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
@@ -31,7 +32,6 @@ from experiments.heat.figures.robot_view import (
     lamp,
 )
 from experiments.report.replay.motion import Motion
-from sim.engine.interface import Engine
 from sim.engine.picture_urdf import drum_of
 from sim.engine.world import Camera, Rendering, WorldCfg
 
@@ -60,17 +60,17 @@ class Stage:
     """One robot; `picture` is it at a moment."""
 
     def __init__(
-        self, motion: Motion, engine: Engine, camera: Camera, slope_deg: float
+        self, motion: Motion, drawn: DrawnRobot, camera: Camera, slope_deg: float
     ) -> None:
         """Lay the ground and what stands on it.
 
         Args:
             motion: of the robot.
-            engine: with the dressed robot; `close` closes it.
+            drawn: the dressed robot; `close` closes it.
             camera: that looks at it, with `OVERSAMPLING` pixels for one shown.
             slope_deg: the ground rises by this angle towards +x.
         """
-        self._motion, self._engine, self._camera = motion, engine, camera
+        self._motion, self._drawn, self._camera = motion, drawn, camera
         self.width = round(camera.width / OVERSAMPLING)
         self.height = round(camera.height / OVERSAMPLING)
         slope = np.deg2rad(slope_deg)
@@ -92,8 +92,8 @@ class Stage:
         self._picture = self._ground
 
     def close(self) -> None:
-        """Close the engine."""
-        self._engine.close()
+        """Release the robot."""
+        self._drawn.close()
 
     def picture(self, i: int) -> Image.Image:
         """Return the robot at a moment of the motion's grid."""
@@ -113,9 +113,9 @@ class Stage:
         if self._shown is not None and not _differs(self._shown, now):
             return False
         quaternion = Rotation.from_matrix(now[2]).as_quat()
-        self._engine.place(now[0], now[1], quaternion)
+        self._drawn.place(now[0], now[1], quaternion)
         self._shown = now
-        rendering = self._engine.render(self._camera)
+        rendering = self._drawn.render(self._camera)
         self._body = _Grey(rendering, self._motion.body.robot.joint_names)
         self._age += 1
         if self._age >= SHADED_EVERY:
@@ -129,7 +129,7 @@ class Stage:
         seen = rendering.positions()[rendering.link >= 0]
         if not len(seen):  # nothing of it is in the picture
             return _small(self._floor, self.width, self.height)
-        sky = self._engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+        sky = self._drawn.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
         dark = SHADOW * covered(self._points, sky, 12.0) * self._is_ground
         return _small(self._floor * (1.0 - dark)[..., None], self.width, self.height)
 
@@ -151,7 +151,7 @@ class Stage:
         """Return column, row and radius in pixels of each lamp; no radius: not seen."""
         camera, found = self._camera, []
         for one in self._motion.lamps:
-            p, rotation = self._engine.link_pose(one.link)
+            p, rotation = self._drawn.link_pose(one.link)
             pixel, far = camera.project(p + rotation @ one.position)
             x, y = pixel.tolist()
             row, column = int(y), int(x)
@@ -169,9 +169,9 @@ class Stage:
         bare = dressed(motion.body.robot, pose, WorldCfg(slope_deg=slope_deg))
         away = motion.position[0] + np.array([AFAR_M, 0.0, 0.0])
         seen = []
-        for engine in (bare, self._engine):
-            engine.place(pose.q, away, pose.base_quaternion)
-            seen.append(engine.photograph(self._camera).astype(float) / 255.0)
+        for one in (bare, self._drawn):
+            one.place(pose.q, away, pose.base_quaternion)
+            seen.append(one.photograph(self._camera).astype(float) / 255.0)
         bare.close()
         is_there = np.abs(seen[1] - seen[0]).max(axis=2) > 0.0
         self._floor = np.where(is_there[..., None], seen[1], self._floor)
@@ -213,27 +213,27 @@ def stages_of(
         slope_deg: the ground rises by this angle towards +x.
     """
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
-    engines, glances = [], []
+    drawn, glances = [], []
     for motion in motions:
         world = WorldCfg(slope_deg=slope_deg, obstacles=motion.obstacles)
-        engine = dressed(motion.body.robot, _pose_of(motion, 0), world)
-        engines.append(engine)
+        robot = dressed(motion.body.robot, _pose_of(motion, 0), world)
+        drawn.append(robot)
         last = len(motion.q) - 1
         some = sorted({round(last * k / (GLANCES - 1)) for k in range(GLANCES)})
         middle = motion.position[some].mean(axis=0)
         seen = []
         for i in some:
             pose = _pose_of(motion, i)
-            engine.place(pose.q, pose.base_position, pose.base_quaternion)
-            seen.append(glance(engine, towards, middle))
+            robot.place(pose.q, pose.base_position, pose.base_quaternion)
+            seen.append(glance(robot, towards, middle))
         cloud = np.hstack([one.cloud for one in seen])
         glances.append(Glance(wide=seen[0].wide, cloud=cloud))
     cameras = aim(
         glances, round(height * OVERSAMPLING), width=round(width * OVERSAMPLING)
     )
     return [
-        Stage(motion, engine, camera, slope_deg)
-        for motion, engine, camera in zip(motions, engines, cameras, strict=True)
+        Stage(motion, robot, camera, slope_deg)
+        for motion, robot, camera in zip(motions, drawn, cameras, strict=True)
     ]
 
 

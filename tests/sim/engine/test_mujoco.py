@@ -245,9 +245,22 @@ def test_a_state_that_is_not_finite_stops_the_run(
     assert not list(tmp_path.iterdir())
 
 
-def test_what_it_lacks_it_says(nao: Robot) -> None:
-    with pytest.raises(FeatureMissing, match=r"window.*--engine pybullet"):
+@pytest.mark.parametrize(
+    ("installed", "says"), [(True, "--engine pybullet"), (False, "Python 3.11")]
+)
+def test_where_there_is_what_it_lacks(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch, installed: bool, says: str
+) -> None:
+    """Nobody is sent to an engine that this Python cannot have."""
+    monkeypatch.setattr(
+        "sim.engine.mujoco_engine.find_spec", lambda _: object() if installed else None
+    )
+    with pytest.raises(FeatureMissing, match=rf"window.*{says}") as refused:
         make_engine(nao, replace(MUJOCO, gui=True))
+    assert ("--engine pybullet" in str(refused.value)) is installed
+
+
+def test_what_it_lacks_it_says(nao: Robot) -> None:
     with pytest.raises(FeatureMissing, match="--servo torque"):
         SimulationCfg(world=MUJOCO, servo=ServoCfg(kind="pybullet"))
     engine = make_engine(nao, MUJOCO)

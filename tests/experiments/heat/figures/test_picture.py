@@ -1,4 +1,6 @@
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,15 @@ from PIL import Image
 
 from controllers.registry import make_controller
 from experiments.closed_loop.loop import Loop
-from experiments.heat.figures.posed_robot import Pose, last_pose, standing_pose
+from experiments.heat.figures.posed_robot import (
+    FROM,
+    Pose,
+    aim,
+    dressed,
+    glance,
+    last_pose,
+    standing_pose,
+)
 from experiments.heat.figures.robot_picture import draw_robot_picture, robot_figure
 from experiments.heat.figures.robot_view import (
     RobotView,
@@ -18,6 +28,7 @@ from experiments.heat.figures.robot_view import (
 )
 from models import Robot, UnknownName, default_robot_folder, load_robot
 from sim.engine import make_engine
+from sim.engine.picture_urdf import write_picture_urdf
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
@@ -126,6 +137,52 @@ def test_each_arm_is_named_with_its_hottest_joint(
         "hottest: HeadYaw\n44 °C",
     ]
     assert "°C" in figure.axes[3].get_ylabel()
+
+
+@pytest.mark.slow(covers=True)
+def test_the_picture_needs_no_engine_but_mujoco(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the same as where PyBullet is there, which says where the links are."""
+    pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
+    expected = view_robot(two_leg, "Stand", HEIGHT)
+    monkeypatch.setattr("sim.engine.world.find_spec", lambda name: name == "mujoco")
+    for name in ("pybullet", "sim.engine.bullet", "sim.engine.bullet_engine"):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = view_robot(two_leg, "Stand", HEIGHT)
+    off = np.abs(found.painted({}).astype(int) - expected.painted({}))
+    assert off.mean() < 0.2  # of 255: it stands some µm higher or lower
+
+
+@pytest.mark.slow(covers=True)
+def test_a_drawing_is_what_pybullet_sees(nao: Robot) -> None:
+    """Of the same shapes: which link a pixel shows, how far off, and how bright.
+
+    PyBullet samples its pixels half a pixel aside, which shows along edges.
+    """
+    bullet_engine = pytest.importorskip("sim.engine.bullet_engine")
+    pose = standing_pose(nao, "PoseInit")
+    where = (pose.q, pose.base_position, pose.base_quaternion)
+    drawn = dressed(nao, pose)
+    (camera,) = aim([glance(drawn, FROM, pose.base_position)], 480)
+    mine = drawn.render(camera)
+    frames = {link.name: drawn.link_pose(link.name) for link in nao.links}
+    with TemporaryDirectory() as folder:
+        clothes = write_picture_urdf(nao, frames, nao.joint_names, Path(folder))
+        engine = bullet_engine.BulletEngine(clothes, WorldCfg())
+    engine.place(*where)
+    its = engine.render(camera)
+    engine.close()
+    drawn.close()
+    both = (mine.link >= 0) & (its.link >= 0)
+    assert both.mean() > 0.2
+    assert ((mine.link >= 0) == (its.link >= 0)).mean() > 0.99
+    names = np.array(mine.links)[mine.link], np.array(its.links)[its.link]
+    assert (names[0] == names[1])[both].mean() > 0.98
+    depth = np.abs(mine.depth[both] - its.depth[both])
+    assert np.quantile(depth, 0.9) < 0.003  # m
+    grey = np.abs(mine.rgb[both, 0].astype(int) - its.rgb[both, 0])
+    assert np.quantile(grey, 0.9) < 10  # of 255
 
 
 @pytest.mark.slow(covers=True)

@@ -232,13 +232,13 @@ def test_a_robot_that_rests_is_not_drawn_again(
 ) -> None:
     stage.picture(0)
     drawn: list[Camera] = []
-    render = stage._engine.render
+    render = stage._drawn.render
 
     def count(camera: Camera) -> Rendering:
         drawn.append(camera)
         return render(camera)
 
-    monkeypatch.setattr(stage._engine, "render", count)
+    monkeypatch.setattr(stage._drawn, "render", count)
     for i in (1, 2, 0):
         stage.picture(i)
     assert drawn == []
@@ -249,7 +249,7 @@ def test_a_robot_that_rests_is_not_drawn_again(
 def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> None:
     for i in (0, 3):
         stage.picture(i)
-        seen = stage._engine.render(stage._camera).link >= 0
+        seen = stage._drawn.render(stage._camera).link >= 0
         assert seen.sum() > 0.02 * seen.size
         border = np.concatenate([seen[0], seen[-1], seen[:, 0], seen[:, -1]])
         assert not border.any()

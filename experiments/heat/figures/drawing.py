@@ -1,0 +1,255 @@
+"""A robot drawn in software, whatever its engine and without a display.
+
+Triangles fill a depth buffer. A pixel of depth z has the weights of the corners of its
+triangle in space, w_k = (b_k / z_k) / Σ (b_i / z_i), with b of the picture plane
+(perspective-correct). Its light is
+
+    grey (ambient + diffuse max(0, n · l)),    n ~ Σ w_k n_k,
+
+with the direction l to the lamp and the normals n_k of the corners: the mean of the
+faces there, weighted by area, that meet at less than `CREASE`.
+"""
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.heat.figures.shapes import Shape
+from models import Robot
+from sim.engine import make_engine
+from sim.engine.interface import rotation_from_quaternion
+from sim.engine.obstacles import Obstacle
+from sim.engine.picture_urdf import box, drum_of
+from sim.engine.urdf import rotation_from_rpy
+from sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
+
+FloatArray = NDArray[np.float64]
+
+CREASE = np.deg2rad(35.0)
+"""Faces that meet at more have an edge between them."""
+SAME_M = 1e-6
+"""Corners that are nearer to each other are one."""
+WOOD, SKY = (194, 166, 128), (214, 224, 232)
+"""Colours of obstacles, and of where there is nothing."""
+
+
+class DrawnRobot:
+    """A robot's shapes; `place` it, then `render` it, as often as needed; `close`."""
+
+    def __init__(
+        self, robot: Robot, shapes: Sequence[Shape], world: WorldCfg | None = None
+    ) -> None:
+        """Put the robot on level ground.
+
+        Args:
+            robot: whose shapes.
+            shapes: in the frames of its links.
+            world: whose obstacles `photograph` shows; None: there are none.
+        """
+        absent = {j.link for j in robot.joints if j.name in robot.absent_joints}
+        self._shapes = [one for one in shapes if one.link not in absent]
+        self._engine = make_engine(robot, WorldCfg())  # which knows where links are
+        drums = tuple(drum_of(name) for name in robot.joint_names)
+        self.links = (*(link.name for link in robot.links), *drums)
+        names = [(one.joint and drum_of(one.joint)) or one.link for one in self._shapes]
+        link = [self.links.index(name) for name in names]
+        sizes = [len(one.triangles) for one in self._shapes]
+        self._link = np.repeat(link, sizes)
+        self._grey = np.repeat([float(one.rgb[0]) for one in self._shapes], sizes)
+        self._normals = [corner_normals(s.points, s.triangles) for s in self._shapes]
+        world = world or WorldCfg()
+        boxes = [_corners_of(one, world.slope_deg) for one in world.obstacles]
+        self._boxes = np.concatenate([np.zeros((0, 3, 3)), *boxes])
+
+    def place(
+        self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
+    ) -> None:
+        """Put it in a pose: joint angles in rad, base link frame in m and x y z w."""
+        self._engine.place(q, base_position, base_quaternion)
+
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and quaternion (4,) of the base link frame."""
+        return self._engine.base_pose()
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and rotation (3, 3) of a link frame."""
+        return self._engine.link_pose(link)
+
+    def render(self, camera: Camera) -> Rendering:
+        """Return what a camera sees of the robot."""
+        corners, normals = self._in_the_world()
+        number, depth, weights = fill(camera, corners)
+        seen = number >= 0
+        light = np.zeros(number.shape)
+        of = number[seen]
+        light[seen] = self._grey[of] * lit(camera, normals[of], weights[seen])
+        link = np.full(number.shape, -1, dtype=np.int32)
+        link[seen] = self._link[of]
+        grey = np.clip(np.rint(light), 0, 255).astype(np.uint8)
+        return Rendering(
+            camera=camera,
+            rgb=np.repeat(grey[..., None], 3, axis=2),
+            depth=depth,
+            link=link,
+            links=self.links,
+        )
+
+    def photograph(self, camera: Camera) -> NDArray[np.uint8]:
+        """Return robot and obstacles as a camera sees them, (height, width, 3)."""
+        rendering = self.render(camera)
+        number, depth, weights = fill(camera, self._boxes)
+        image = np.where(
+            rendering.link[..., None] >= 0, rendering.rgb, np.array(SKY, np.uint8)
+        )
+        is_box = (number >= 0) & (depth < rendering.depth)
+        flat = np.cross(
+            self._boxes[:, 1] - self._boxes[:, 0], self._boxes[:, 2] - self._boxes[:, 0]
+        )
+        of = number[is_box]
+        light = lit(camera, np.repeat(flat[of][:, None], 3, axis=1), weights[is_box])
+        image[is_box] = (np.array(WOOD) * light[:, None]).clip(0.0, 255.0)
+        return image
+
+    def close(self) -> None:
+        """Release what tells the poses; may be called twice."""
+        self._engine.close()
+
+    def _in_the_world(self) -> tuple[FloatArray, FloatArray]:
+        """Return corners in m and their normals, both (n triangles, 3, 3)."""
+        corners, normals = [], []
+        for shape, normal in zip(self._shapes, self._normals, strict=True):
+            p, R = self._engine.link_pose(shape.link)  # noqa: N806
+            corners.append((shape.points @ R.T + p)[shape.triangles])
+            normals.append(normal @ R.T)
+        return np.concatenate(corners), np.concatenate(normals)
+
+
+def corner_normals(points: FloatArray, triangles: NDArray[np.intp]) -> FloatArray:
+    """Return the unit normals (m, 3, 3) at the corners of triangles.
+
+    Args:
+        points: (n, 3) in m.
+        triangles: (m, 3) rows of `points`.
+    """
+    _, vertex = np.unique(np.rint(points / SAME_M), axis=0, return_inverse=True)
+    of_corner = vertex.ravel()[triangles].ravel()  # (3 m,)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    area = np.cross(b - a, c - a)  # (m, 3), twice the area long
+    face = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-30)
+    order = np.argsort(of_corner, kind="stable")
+    start = np.searchsorted(of_corner[order], of_corner)
+    count = np.bincount(of_corner)[of_corner]
+    # Each corner with all faces at its vertex, itself among them.
+    mine = np.repeat(np.arange(len(of_corner)), count)
+    within = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
+    other = order[np.repeat(start, count) + within] // 3
+    is_smooth = np.einsum("ij,ij->i", face[mine // 3], face[other]) > np.cos(CREASE)
+    total = np.zeros((len(of_corner), 3))
+    np.add.at(total, mine[is_smooth], area[other[is_smooth]])
+    length = np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
+    normals: FloatArray = (total / length).reshape(-1, 3, 3)
+    return normals
+
+
+def lit(camera: Camera, normals: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the light (n,) on points seen by a camera, about 0 to 1.
+
+    Args:
+        camera: with its lamp.
+        normals: (n, 3, 3) of the corners around each point, of any length.
+        weights: (n, 3) of the corners.
+    """
+    n = np.einsum("nk,nki->ni", weights, normals)
+    n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-30)
+    lamp = np.array(camera.light) / np.linalg.norm(camera.light)
+    light: FloatArray = camera.ambient + camera.diffuse * np.maximum(n @ lamp, 0.0)
+    return light
+
+
+def fill(
+    camera: Camera, corners: FloatArray
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """Return what a camera sees of triangles.
+
+    Args:
+        camera: that looks.
+        corners: (n, 3, 3) in the world, in m; a triangle that reaches nearer than
+            `camera.near` or farther than `camera.far` is not seen.
+
+    Returns:
+        Number of the triangle, -1 for none, and depth in m, inf for none, both
+        (height, width); weights of its corners (height, width, 3).
+    """
+    shape = camera.height, camera.width
+    number = np.full(shape, -1, dtype=np.int64)
+    inverse = np.zeros(shape)
+    weights = np.zeros((*shape, 3))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pixel, depth = camera.project(corners)
+    is_seen = ((depth > camera.near) & (depth < camera.far)).all(axis=1)
+    of = np.flatnonzero(is_seen)
+    _fill(pixel[of], 1.0 / depth[of], of, number, inverse, weights)
+    with np.errstate(divide="ignore"):
+        return number, 1.0 / inverse, weights
+
+
+@numba.njit(cache=True)
+def _fill(
+    pixel: FloatArray,
+    near: FloatArray,
+    of: NDArray[np.int64],
+    number: NDArray[np.int64],
+    inverse: FloatArray,
+    weights: FloatArray,
+) -> None:
+    """Fill the buffers in place.
+
+    Args:
+        pixel: (n, 3, 2) column and row of the corners.
+        near: (n, 3) their 1 / depth in 1/m.
+        of: (n,) numbers of the triangles.
+        number: (h, w) triangle seen.
+        inverse: (h, w) its 1 / depth.
+        weights: (h, w, 3) of its corners.
+    """
+    height, width = number.shape
+    for t in range(len(of)):
+        x0, y0 = pixel[t, 0]
+        x1, y1 = pixel[t, 1]
+        x2, y2 = pixel[t, 2]
+        area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+        if area == 0.0:
+            continue
+        first = max(0, int(np.ceil(min(y0, y1, y2) - 0.5)))
+        last = min(height - 1, int(np.floor(max(y0, y1, y2) - 0.5)))
+        left = max(0, int(np.ceil(min(x0, x1, x2) - 0.5)))
+        right = min(width - 1, int(np.floor(max(x0, x1, x2) - 0.5)))
+        for row in range(first, last + 1):
+            y = row + 0.5
+            for column in range(left, right + 1):
+                x = column + 0.5
+                b0 = ((x1 - x) * (y2 - y) - (x2 - x) * (y1 - y)) / area
+                b1 = ((x2 - x) * (y0 - y) - (x0 - x) * (y2 - y)) / area
+                b2 = 1.0 - b0 - b1
+                if b0 < 0.0 or b1 < 0.0 or b2 < 0.0:
+                    continue
+                w0, w1, w2 = b0 * near[t, 0], b1 * near[t, 1], b2 * near[t, 2]
+                total = w0 + w1 + w2
+                if total > inverse[row, column]:
+                    inverse[row, column] = total
+                    number[row, column] = of[t]
+                    weights[row, column, 0] = w0 / total
+                    weights[row, column, 1] = w1 / total
+                    weights[row, column, 2] = w2 / total
+
+
+def _corners_of(obstacle: Obstacle, slope_deg: float) -> FloatArray:
+    """Return the triangles (n, 3, 3) of a box, in the world, in m."""
+    mesh = box(np.array(obstacle.size))
+    slope = rotation_from_quaternion(slope_quaternion(slope_deg))
+    yaw = rotation_from_rpy(np.array([0.0, 0.0, np.deg2rad(obstacle.yaw_deg)]))
+    points = (mesh.points @ yaw.T + np.array(obstacle.position)) @ slope.T
+    corners: FloatArray = points[mesh.triangles]
+    return corners
