@@ -1,48 +1,40 @@
-"""The Python blocks of a page run, one after another, as a reader would type them."""
+"""Links, names and tables of the pages; their blocks are in `test_doc_blocks.py`."""
 
 import re
-from pathlib import Path
 
-import pytest
+from tests.project.doc_blocks import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = (
-    "docs/postures_cool.md",
-    "docs/replay.md",
-    "docs/reservations.md",
-    "docs/scenarios.md",
-    "docs/schemas.md",
-    "docs/sweeps.md",
-    "docs/synchrony.md",
-)
-LINKED = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/tour.md")
 WRITTEN = sorted(
     path
     for folder in ("", "docs", "examples", "examples/third_party_controller")
     for path in (ROOT / folder).glob("*.md")
 )
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.slow(covers=True)
-@pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    blocks = list(BLOCK.finditer(text))
-    assert blocks, "nothing was found: the page would hold for naught"
-    names: dict[str, object] = {}
-    for block in blocks:
-        line = text.count("\n", 0, block.start(1))
-        code = "\n" * line + block.group(1)  # errors name the line of the page
-        exec(compile(code, page, "exec"), names)
+def slug(heading: str) -> str:
+    """Return the anchor that a heading has on a forge."""
+    words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", [*LINKED, *PAGES])
-def test_a_page_links_to_files_that_are_there(page: str) -> None:
-    here = ROOT / page
-    links = re.findall(r"\]\(([^)#:]+)\)", here.read_text(encoding="utf-8"))
-    assert links
-    assert not [link for link in links if not (here.parent / link).exists()]
+def test_pages_link_to_files_and_headings_that_are_there() -> None:
+    wrong = []
+    found = 0
+    for page in WRITTEN:
+        text = page.read_text(encoding="utf-8")
+        for link, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", text):
+            target = page.parent / link if link else page
+            found += 1
+            if not target.exists():
+                wrong.append(f"{page.name}: {link}")
+            elif anchor:
+                heads = re.findall(
+                    r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE
+                )
+                if anchor not in map(slug, heads):
+                    wrong.append(f"{page.name}: {link}#{anchor}")
+    assert found > 100
+    assert not wrong
 
 
 def test_a_name_that_links_to_a_module_is_defined_in_it() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[4]
+from tests.project.doc_blocks import ROOT, appears, blocks_of
+
 GOOD = ROOT / "examples" / "third_party_controller"
 BAD = Path(__file__).parent / "bad_controllers"
 
@@ -118,6 +119,9 @@ def test_each_bad_controller_fails_with_a_sentence_that_says_so(tmp_path: Path) 
     parts = re.split(r"^_{4,} (\S+) _{4,}$", said, flags=re.MULTILINE)
     failed = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert len(failed) == len(SENTENCES), said
+    (shown,) = (b for b in blocks_of("docs/regression_kit.md") if b.language == "text")
+    for line in shown.text.splitlines():
+        assert appears(line, re.sub(r"^E +(AssertionError: )?", "", said, flags=re.M))
     for test, sentence in SENTENCES.items():
         pattern = re.escape(sentence).replace(r"\#", r"\d+(\.\d+)?")
         lines = [line.removeprefix("E   ") for line in failed[test].splitlines()]

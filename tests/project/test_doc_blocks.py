@@ -1,0 +1,441 @@
+"""Each block of the README and of `docs/` is what the program takes and prints now.
+
+A block is run unless `NOT_RUN`, `NOT_EXECUTED` or `TEXTS` says why not, so that a new
+one is never forgotten. Of what is not run, the command line is read, the code compiled.
+"""
+
+import ast
+import contextlib
+import importlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+import typer
+
+from controllers.schemas.registry import ENTRY_POINT_GROUP
+from experiments import read_spec
+from experiments.cli import app
+from experiments.scenarios.reading.load import load_scenario
+from tests.project.doc_blocks import (
+    LANGUAGES,
+    PAGES,
+    ROOT,
+    Block,
+    Command,
+    all_blocks,
+    appears,
+    blocks_of,
+)
+
+MAX_SECONDS = 600.0
+"""Of a command, on a machine that has other things to do; none takes a tenth of it."""
+MINUTES = "takes minutes or hours"
+SERVER = "serves until it is ended, or asks such a server"
+FOLDER = "reads a folder that takes minutes to make"
+CLUSTER = "needs a cluster"
+
+NOT_RUN: Mapping[str, str] = MappingProxyType(
+    {
+        "make *": MINUTES,
+        "nao-testbed heat --preset document *": MINUTES,
+        "nao-testbed heat --controllers fixed,constant:0.3,smart *": MINUTES,
+        "nao-testbed heat --misalign LAnklePitch=2.0": MINUTES,
+        "nao-testbed heat --posture *": MINUTES,
+        "nao-testbed heat --protection document *": MINUTES,
+        "nao-testbed heat --robot runs/cool *": MINUTES,
+        "nao-testbed hand-guiding *": MINUTES,
+        "for s in * scenario run *": MINUTES,
+        "nao-testbed sweep fifty_robots": MINUTES,
+        "nao-testbed sweep push_survival *": MINUTES,
+        "nao-testbed sweep crouch_*": MINUTES,
+        "nao-testbed sweep misalignments": MINUTES,
+        "python -m tests.sim.motions.degree_off *": MINUTES,
+        "nao-testbed heat *--exact --minutes 2 *": MINUTES,
+        "nao-testbed replay runs/exact*": FOLDER,
+        "nao-testbed bench*": MINUTES,
+        "python -m benchmarks*": MINUTES,
+        "nao-testbed xray --trials 50 *": MINUTES,
+        "nao-testbed live*": SERVER,
+        "nao-testbed naoqi serve*": SERVER,
+        "python examples/naoqi/wave.py *": SERVER,
+        "nao-testbed run --robot naoqi://*": SERVER,
+        "nao-testbed resources *": SERVER,
+        "nao-testbed report * --video": MINUTES,
+        "nao-testbed report runs/sweeps/*": FOLDER,
+        "nao-testbed report * runs/emergency *": FOLDER,
+        "nao-testbed identify runs/heat/fixed *": FOLDER,
+        "nao-testbed export * --to rerun": "needs rerun-sdk, which is not in the lock",
+        "nao-testbed sweep * --scheduler tcp://HOST:8786": CLUSTER,
+        "nao-testbed sweep * --scheduler tcp://LOGIN:8786": CLUSTER,
+        "nao-testbed sweep * --scheduler tcp://127.0.0.1:8786": CLUSTER,
+        "dask *": CLUSTER,
+        "sbatch *": CLUSTER,
+    }
+)
+"""Commands, `*` for anything, to the reason why they are not run."""
+
+NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("docs/engines.md", "frame = read_sweep("): FOLDER,
+        ("docs/heat_experiment.md", "import dataclasses"): MINUTES,
+        ("docs/regression_kit.md", "import pytest"): "test_page.py of the kit runs it",
+        (
+            "docs/sweeps.md",
+            "from pathlib import Path\n\nfrom experiments.sweep",
+        ): CLUSTER,
+        ("docs/tour.md", "import pytest"): "half a minute; the kit's page has its like",
+    }
+)
+"""Page and beginning of Python blocks to the reason why they are not run."""
+
+TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("README.md", "Beside the published"): "a part of a console block of the tour",
+        ("docs/cooler.md", "|tau|"): "an equation",
+        (
+            "docs/regression_kit.md",
+            "chatterbox",
+        ): "test_packages.py of the kit prints it",
+        ("docs/scenarios.md", "# yaml-language-server"): "a comment for editors",
+        ("docs/sweeps.md", "00000-hangs"): "of foreign code; test_hanging_trials.py",
+        ("docs/sweeps.md", "error: the worker"): CLUSTER,
+    }
+)
+"""Page and beginning of texts that no Python block prints to what they are."""
+
+FROM_PANEL = """
+from controllers.interface.panel import Line, Panel, Plot, Row, Setting, SettingValue
+"""
+GIVEN: Mapping[str, str] = MappingProxyType({"docs/live.md": FROM_PANEL})
+"""Page to the names that its Python blocks take for granted."""
+
+BAD = """name: bad
+minuts: 3
+slope_deg: 52
+friction: []
+controller: fixed
+seed: 1
+misalignment_deg:
+  LAnklPitch: 1
+"""
+HUGE = """name: huge
+controller: [fixed, smart]
+friction: [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+slope_deg: {uniform: [-2, 2]}
+robots: 1000000000
+"""
+SMALL = "name: small\ncontroller: fixed\nminutes: 3\n"
+
+
+def stands_in(block: Block, listed: Mapping[tuple[str, str], str]) -> bool:
+    return any(
+        block.page == page and block.text.startswith(text) for page, text in listed
+    )
+
+
+def reason(command: Command) -> str | None:
+    """Return why a command is not run."""
+    found = (why for words, why in NOT_RUN.items() if fnmatchcase(command.line, words))
+    return next(found, None)
+
+
+COMMANDS = [(b, c) for b in all_blocks("console") for c in b.commands]
+RUN_PAGES = sorted({block.page for block, c in COMMANDS if reason(c) is None})
+EXECUTED = [b for b in all_blocks("python") if not stands_in(b, NOT_EXECUTED)]
+PYTHON_PAGES = sorted({block.page for block in EXECUTED})
+
+
+# --- every block is known -------------------------------------------------------------
+
+
+def test_each_block_says_what_it_is() -> None:
+    blocks = [block for page in PAGES for block in blocks_of(page)]
+    assert len(blocks) > 50, "hardly any was found: the laws below hold for naught"
+    assert not [str(block) for block in blocks if block.language not in LANGUAGES]
+    fences = [(ROOT / page).read_text("utf-8").count("```") for page in PAGES]
+    assert sum(fences) == 2 * len(blocks), "a fence that was not read"
+
+
+def test_what_has_changed_is_noticed() -> None:
+    printed = "head\njoint    start  end\n──────\nLKnee     30.0  41.9\n\ntook 3.4 s\n"
+    assert appears("joint start end\n─\nLKnee  30.0 41.9\ntook ... s", printed)
+    assert appears("...41.9\n...", printed)
+    for shown in ("LKnee 30.0 43.0", "LKnee 30.0", "30.0 41.9", "took ... min"):
+        assert not appears(shown, printed)
+
+
+def test_nothing_is_listed_that_is_not_there() -> None:
+    lines = [command.line for _, command in COMMANDS]
+    for words in NOT_RUN:
+        assert any(fnmatchcase(line, words) for line in lines), words
+    for language, listed in (("python", NOT_EXECUTED), ("text", TEXTS)):
+        for key in listed:
+            found = [b for b in all_blocks(language) if stands_in(b, {key: ""})]
+            assert len(found) == 1, key
+
+
+def test_what_a_table_of_the_readme_shows_is_printed() -> None:
+    """The tour has all of it, and is run."""
+    (text,) = [block for block in blocks_of("README.md") if block.language == "text"]
+    printed = [c.printed for block, c in COMMANDS if block.page == "docs/tour.md"]
+    assert any(appears(text.text, one) for one in printed)
+
+
+# --- console --------------------------------------------------------------------------
+
+
+def simple_commands(line: str) -> Iterator[list[str]]:
+    """Yield the words of each command of a shell's line, without a redirection."""
+    for part in re.split(r"; ?do |;", re.sub(r" >.*| &$", "", line)):
+        words = list(Command(line=part, printed="").words)
+        if words and words[0] not in {"for", "done"}:
+            yield words
+
+
+def read_words(words: list[str]) -> None:
+    """Let the command line read a command of ours, every option of it."""
+    command: Any = typer.main.get_command(app)
+    name, *rest = ("0" if word.startswith("$") else word for word in words)
+    context = command.make_context(name, rest)
+    while hasattr(command, "resolve_command"):
+        rest = [*context._protected_args, *context.args]
+        name, command, rest = command.resolve_command(context, rest)
+        context = command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize(
+    ("block", "command"), COMMANDS, ids=[f"{b}:{c.line[:60]}" for b, c in COMMANDS]
+)
+def test_a_command_can_be_typed(block: Block, command: Command) -> None:
+    for name, *words in simple_commands(command.line):
+        if name == "nao-testbed" and words[-1] != "--help":
+            read_words([name, *words])
+        elif name == "make":
+            makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+            assert re.search(rf"^{words[0]}:", makefile, re.MULTILINE)
+        elif name == "python" and words[0] == "-m":
+            assert importlib.util.find_spec(words[1])
+        elif name == "python":
+            assert (ROOT / words[0]).exists()
+        else:
+            assert name in {"nao-testbed", "dask", "sbatch", "pytest"}, (
+                f"{block}: {name}"
+            )
+
+
+def yaml_of(page: str) -> str:
+    return next(block.text for block in blocks_of(page) if block.language == "yaml")
+
+
+def with_slips() -> str:
+    """Return the file of the scenarios' page with what its page says is wrong."""
+    text = yaml_of("docs/scenarios.md")
+    for right, wrong in (
+        ("for_s: 2.0", "fors_s: 2.0"),
+        ("link: torso", "link: trso"),
+        ("holds: {HeadPitch: looking}, w", "holds: {LHand: nodding}, w"),
+    ):
+        assert right in text
+        text = text.replace(right, wrong, 1)
+    return text
+
+
+FILES: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "my_scenario.yaml": lambda: yaml_of("docs/scenarios.md"),
+        "wrong.yaml": with_slips,
+        "hello.yaml": lambda: yaml_of("docs/tour.md"),
+        "shared.scenario.yaml": lambda: yaml_of("docs/scenarios.md").replace(
+            "for_s: 2.0", "for_s: 3.0"
+        ),
+        "bad.yaml": lambda: BAD,
+        "huge.yaml": lambda: HUGE,
+        "small.yaml": lambda: SMALL,
+        "begun.yaml": lambda: SMALL.replace("minutes: 3", "minutes: 2"),
+    }
+)
+"""Files that the pages speak of, to what stands in them."""
+BEFORE = MappingProxyType(
+    {"docs/sweeps.md": "nao-testbed sweep begun.yaml --out runs/small"}
+)
+"""What a reader has done before."""
+REFUSED = (
+    "wrong.yaml",
+    "bad.yaml",
+    "huge.yaml",
+    "small.yaml",
+    "shared.",
+    "127.0.0.1:1",
+)
+"""Words of commands that end in an error, which their page shows."""
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell in a folder, as in an environment that is activated."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": python_path.strip(os.pathsep)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=MAX_SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def short_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with `runs/heat`, of three seconds."""
+    folder = tmp_path_factory.mktemp("short_run")
+    ran = run("nao-testbed heat --minutes 0.05 --preset document", folder)
+    assert ran.returncode == 0, ran.stdout
+    return folder
+
+
+@pytest.fixture
+def make_desk(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[[Iterable[str]], Path]:
+    """Return what makes a folder for a reader who types these texts."""
+
+    def make(texts: Iterable[str]) -> Path:
+        if any("runs/heat" in text for text in texts):
+            runs: Path = request.getfixturevalue("short_run") / "runs"
+            shutil.copytree(runs, tmp_path / "runs")
+        for name in ("examples", "notebooks"):
+            (tmp_path / name).symlink_to(ROOT / name)
+        for name, text in FILES.items():
+            (tmp_path / name).write_text(text(), encoding="utf-8")
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN_PAGES)
+def test_the_commands_of_a_page_print_what_it_shows(
+    page: str, make_desk: Callable[[Iterable[str]], Path]
+) -> None:
+    typed = [(b, c) for b, c in COMMANDS if b.page == page and not reason(c)]
+    desk = make_desk([command.line for _, command in typed])
+    begun = run(BEFORE.get(page, "true"), desk)
+    assert begun.returncode == 0, begun.stdout
+    wrong = []
+    for block, command in typed:
+        ran = run(command.line, desk)
+        fails = any(word in command.line for word in REFUSED)
+        is_shown = not command.printed or appears(command.printed, ran.stdout)
+        if not is_shown or (ran.returncode != 0) != fails:
+            wrong.append(f"{block}: {command.line}: {ran.returncode}\n{ran.stdout}")
+    assert not wrong, "\n".join(wrong)
+
+
+# --- Python ---------------------------------------------------------------------------
+
+
+def run_block(block: Block, names: dict[str, object]) -> str:
+    """Run a block among the names of those before it, and return what it printed."""
+    code = "\n" * (block.line - 1) + block.text  # errors name the line of the page
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(code, block.page, "exec"), names)
+    return said.getvalue()
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.parametrize("page", PYTHON_PAGES)
+def test_the_code_of_a_page_prints_what_it_shows(
+    page: str,
+    make_desk: Callable[[Iterable[str]], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(make_desk([b.text for b in EXECUTED if b.page == page]))
+    names: dict[str, object] = {}
+    exec(GIVEN.get(page, ""), names)
+    said = ""
+    for block in blocks_of(page):
+        if block in EXECUTED:
+            said = run_block(block, names)
+        elif block.language == "text" and not stands_in(block, TEXTS):
+            assert appears(block.text, said), f"{block}: it prints\n{said}"
+            said = ""
+
+
+@pytest.mark.parametrize("block", all_blocks("python"), ids=str)
+def test_what_code_imports_is_there(block: Block) -> None:
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                importlib.import_module(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(f"{node.module}.{alias.name}")
+                assert hasattr(module, alias.name), f"{block}: {alias.name}"
+
+
+def test_a_text_is_known_or_printed_by_code_before_it() -> None:
+    for page in PAGES:
+        last = ""
+        for block in blocks_of(page):
+            if block.language == "text" and not stands_in(block, TEXTS):
+                assert last == "python", f"{block}: say what prints it, in TEXTS"
+            last = block.language
+
+
+# --- files ----------------------------------------------------------------------------
+
+SWEEPS = ("docs/cooler.md", "docs/sweeps.md")
+READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "docs/reservations.md": "experiments/server/service/test_station_schemas.py",
+        "docs/schemas.md": "controllers/schemas/library/test_declarations.py",
+        "docs/scenarios.md": "experiments/scenarios/test_page.py",
+    }
+)
+"""Page to the tests that read its YAML blocks, all of them."""
+
+
+@pytest.mark.parametrize("block", all_blocks("yaml"), ids=str)
+def test_a_file_is_right(block: Block, tmp_path: Path) -> None:
+    """Parts of files stand in a whole one."""
+    if block.page in READ_ELSEWHERE:
+        tests = (ROOT / "tests" / READ_ELSEWHERE[block.page]).read_text(
+            encoding="utf-8"
+        )
+        assert Path(block.page).name in tests
+        return
+    is_sweep = block.page in SWEEPS
+    path = tmp_path / "page.yaml"
+    whole = (
+        "name: page\n" if is_sweep else "name: page\nabout: A page.\nduration_s: 1\n"
+    )
+    text = block.text if block.text.startswith("name:") else whole + block.text
+    if is_sweep and "controller:" not in text:
+        text += "controller: fixed\n"
+    path.write_text(text, encoding="utf-8")
+    if is_sweep:
+        read_spec(path)
+    else:
+        load_scenario(path)
+
+
+def test_the_entry_point_of_a_page_is_of_our_group() -> None:
+    (block,) = all_blocks("toml")
+    groups = tomllib.loads(block.text)["project"]["entry-points"]
+    assert list(groups) == [ENTRY_POINT_GROUP]
