@@ -307,19 +307,18 @@ class Battery(StrictPart):
     drive_efficiency: Annotated[float, Field(gt=0.0, le=1.0)] = DRIVE_EFFICIENCY
     """Of the motors' drives."""
 
-    def charge(self, time_s: float, heat_j: float) -> float:
+    def charge(self, time_s: float, motors_j: float) -> float:
         """Return what is left of a battery that was full, as a fraction.
 
-            charge = 1 - (P0 t + Q / η) / E
+            charge = 1 - (P0 t + W / η) / E
 
-        An estimate: of what the motors take the heat counts and not the work, which a
-        robot that stands does not do; cells neither age nor cool.
+        An estimate: cells neither age nor cool.
 
         Args:
             time_s: t since then, in s.
-            heat_j: Q that all motors have made, in J.
+            motors_j: W that all motors took as heat and work, in J.
         """
-        used_j = self.idle_watt * time_s + heat_j / self.drive_efficiency
+        used_j = self.idle_watt * time_s + motors_j / self.drive_efficiency
         return max(0.0, 1.0 - used_j / (3600.0 * self.capacity_watt_hour))
 
 

@@ -237,6 +237,11 @@ class SimulatedRobot:
         return self._heat.mean_square
 
     @property
+    def motors_j(self) -> float:
+        """What all motors took since the start, heat and work, in J."""
+        return float(self.heating.joule_energy.sum() + self._servo.work.sum())
+
+    @property
     def current_limit(self) -> FloatArray:
         """(n_joints,) largest current in force in A: the motor's range, or less."""
         return self._stiffness.current_limit.copy()
@@ -475,8 +480,8 @@ class SimulatedRobot:
 
     def _take_temperature(self) -> None:
         self._sensors.read_temperature(self.heating.temperature)
-        heat_j = float(self.heating.joule_energy.sum())
-        self._sensors.read_battery(self._robot.battery.charge(self.time_s, heat_j))
+        charge = self._robot.battery.charge(self.time_s, self.motors_j)
+        self._sensors.read_battery(charge)
         self._stiffness.put(self._sensors.temperature)
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:

@@ -17,6 +17,12 @@ The element is rate independent: below the break-away torque it is a spring and 
 not creep, above it slides at exactly τ_c (Dahl 1968 with a step exponent). Joints on
 one motor are held together by a stiff spring and damper, as by their common shaft.
 
+Beside its heat c τ², c = R / K² of the data, a motor draws the work
+
+    W = ∫ max(τ ω, -c τ²) dt:
+
+what drives it from outside covers its heat at most, and nothing flows back.
+
 The kernel is compiled by numba: one call a tick instead of some twenty array
 operations.
 
@@ -86,8 +92,9 @@ SERVOS = ("torque", "pybullet")
 class Servo:
     """State and constants of all motor boards; `step` is called once a tick.
 
-    The arrays `target`, `velocity` (θ* and ω*), `limit`, `motor_torque`, `joint_torque`
-    and `square_sum` are live: the caller writes the first three and reads the others.
+    The arrays `target`, `velocity` (θ* and ω*), `limit`, `motor_torque`,
+    `joint_torque`, `square_sum` and `work` are live: the caller writes the first three
+    and reads the others.
     """
 
     def __init__(
@@ -118,6 +125,9 @@ class Servo:
         self.joint_torque = np.zeros(n) if joint_torque is None else joint_torque
         self.motor_torque = np.zeros(m)
         self.square_sum = np.zeros(m)
+        self.work = np.zeros(m)
+        heating = [motor.one_node for motor in robot.motors]
+        self.loss = np.array([h.resistance / h.torque_constant**2 for h in heating])
         lead, follow = _pairs(robot)
         self.lead_of_joint = lead[robot.motor_of_joint]
         """(n_joints,) leading joint of each joint's motor."""
@@ -143,6 +153,8 @@ class Servo:
             self.joint_torque,
             self.motor_torque,
             self.square_sum,
+            self.work,
+            self.loss,
             lead,
             follow,
             np.array([joint.kp for joint in leading]),
@@ -172,6 +184,7 @@ class Servo:
             self.joint_torque,
             self.motor_torque,
             self.square_sum,
+            self.work,
         ):
             array[:] = 0.0
 
@@ -208,6 +221,8 @@ def servo_torques(
     joint_torque: FloatArray,
     motor_torque: FloatArray,
     square_sum: FloatArray,
+    work: FloatArray,
+    loss: FloatArray,
     lead: NDArray[np.intp],
     follow: NDArray[np.intp],
     kp: FloatArray,
@@ -221,9 +236,10 @@ def servo_torques(
 ) -> bool:
     """Write what one tick changes, in the letters of the module.
 
-    Arrays are by joint, from `lead` to `slope` by motor: its joints, `follow` -1 where
-    it has one; kp and kd; step of the encoder in rad, 0 for none; τ_stall U/U_n and
-    τ_stall/ω_0. Friction is τ_c in N·m, gear is k in N·m/rad.
+    Arrays are by joint, from `motor_torque` to `slope` by motor: W in J and c in
+    W/(N·m)²; its joints, `follow` -1 where it has one; kp and kd; step of the encoder
+    in rad, 0 for none; τ_stall U/U_n and τ_stall/ω_0. Friction is τ_c in N·m, gear is k
+    in N·m/rad.
 
     Returns:
         False when a torque is not finite.
@@ -248,6 +264,7 @@ def servo_torques(
         tau = min(max(tau, -limit[a]), limit[a])
         motor_torque[m] = tau
         square_sum[m] += tau * tau
+        work[m] += max(tau * omega, -loss[m] * tau * tau) * dt
         for j, sign in ((a, -1.0), (b, 1.0)):
             if j < 0:
                 continue

@@ -269,11 +269,10 @@ class TrialLog:
     def _battery(self) -> tuple[float, float]:
         """Return the charge that is left, as a fraction, and for how many minutes."""
         robot, battery = self._sim.robot, self._sim.robot.battery
-        heat_j = float(self._sim.heating.joule_energy.sum())
         heat_w = float(joule_loss(robot, robot.joint_names) @ self._mean_square)
         power_w = battery.idle_watt + heat_w / battery.drive_efficiency
         capacity_j = 3600.0 * battery.capacity_watt_hour
-        charge = battery.charge(self._sim.time_s, heat_j)
+        charge = battery.charge(self._sim.time_s, self._sim.motors_j)
         return charge, charge * capacity_j / power_w / 60.0
 
     def _note(

@@ -77,10 +77,10 @@ class TrialResult:
     """Largest shift of a set-point by the controller."""
     battery_charge: float | None = None
     """Fraction of its capacity that is left in a battery which was full at the start:
-    1 - (P_0 t + Q / η) / E, of the draw P_0 of computers and sensors and the heat Q of
-    all motors, which stand, over the run (`models.robot.Battery`)."""
+    1 - (P_0 t + W / η) / E, of the draw P_0 of computers and sensors and the heat and
+    work W of all motors over the run (`models.robot.Battery`)."""
     battery_minutes: float | None = None
-    """How long that lasts with the motors' last power."""
+    """How long that lasts with the heat of the motors' last torques."""
     pressing: dict[str, Pressing] = field(default_factory=dict)
     """Who met what, as `l_wrist on table`."""
     settled_s: float | None = None

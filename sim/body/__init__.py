@@ -91,6 +91,7 @@ class Body:
         if not self.run(touch_down):
             raise self.divergence()
         self.servo.square_sum[:] = 0.0
+        self.servo.work[:] = 0.0
 
     def run(self, ticks: int) -> bool:
         """Let some physics steps pass.
@@ -130,6 +131,8 @@ class Body:
             POSITION_GAIN,
             VELOCITY_GAIN,
         )
+        of_motor = self._robot.motor_of_joint
+        speed = np.bincount(of_motor, self.v / sharing)  # as this tick begins
         engine.step()
         engine.read_joints(self.q, self.v)
         engine.read_motor_torques(servo.joint_torque)
@@ -138,10 +141,11 @@ class Body:
         self.last_second.push_row(self._time_s(), self._row)
         if not np.isfinite(servo.joint_torque.sum() + self.q.sum()):
             return False
-        servo.motor_torque[:] = np.bincount(
-            self._robot.motor_of_joint, servo.joint_torque
-        )
-        servo.square_sum += servo.motor_torque**2
+        servo.motor_torque[:] = np.bincount(of_motor, servo.joint_torque)
+        square = servo.motor_torque**2
+        servo.square_sum += square
+        power = np.maximum(servo.motor_torque * speed, -servo.loss * square)
+        servo.work += power * servo.dt
         self.clock[0] += 1
         return True
 
@@ -162,6 +166,7 @@ class Body:
             servo.joint_torque,
             servo.motor_torque,
             servo.square_sum,
+            servo.work,
         )
 
     def _up_in_base(self) -> FloatArray:

@@ -22,7 +22,7 @@ would ever pass 42 °C. Sitting, the stored postures hold up arms and legs, whos
 would go to 76 °C and more. A robot with a misaligned ankle may do better elsewhere.
 
 `battery watch` estimates what is left in the battery from motor currents, the work that
-motors do included; a robot's own gauge (`Observation.battery`) may lack or know more.
+motors do included, as the simulator's own gauge (`Observation.battery`) does.
 What is taken from it is summed up,
 
     P = P0 + Σ max(0, R i² + i K ω) / η,      charge = 1 - ∫ P dt / E,

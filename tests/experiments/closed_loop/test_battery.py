@@ -33,7 +33,9 @@ def test_a_battery_gives_what_computers_and_motors_take(nao: Robot) -> None:
     setting = RobotSetting(misalignment_deg={"LAnklePitch": 2.0})
     result = trial(setting, 4.0, "PoseInit")
     used_j = IDLE_W * 4.0 + heat_of_motors(result, nao) / EFFICIENCY
-    assert result.battery_charge == pytest.approx(1.0 - used_j / CAPACITY_J, rel=1e-9)
+    assert result.battery_charge is not None
+    left_j = CAPACITY_J * (1.0 - result.battery_charge)
+    assert left_j == pytest.approx(used_j, abs=0.1)  # it settles: hardly any work
     assert result.battery_minutes is not None
     at_rest = (CAPACITY_J - used_j) / IDLE_W / 60.0
     assert result.legs_power_w is not None

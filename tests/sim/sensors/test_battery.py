@@ -1,4 +1,4 @@
-"""The battery: what idling and heat take from it, in physics and in fast-forward."""
+"""The battery: what idling, heat and work take from it, in physics and fast-forward."""
 
 import dataclasses
 
@@ -7,7 +7,10 @@ import pytest
 
 from controllers.interface.robot_interface import READINGS, Command
 from models import load_robot
+from models.values import EngineName
+from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
+from sim.servo import ServoCfg
 
 NAO = load_robot()
 
@@ -30,14 +33,55 @@ def test_a_full_battery_loses_idle_power_and_heat_over_efficiency() -> None:
     assert battery.charge(1e6, 0.0) == 0.0
 
 
+def squat(sim: SimulatedRobot, seconds: float = 2.0) -> tuple[float, float]:
+    """Go down and up again; return heat of constant copper, and work, by hand in J."""
+    low, high = NAO.posture("Crouch").angles, NAO.posture("PoseInit").angles
+    of = NAO.motor_of_joint
+    loss = np.array([m.one_node.resistance for m in NAO.motors])
+    loss /= [m.one_node.torque_constant**2 for m in NAO.motors]
+    heat_j = work_j = 0.0
+    for tick in range(round(seconds / sim.dt)):
+        if tick % 20 == 0:
+            down = 0.5 - 0.5 * np.cos(2.0 * np.pi * tick * sim.dt / seconds)
+            sim.write(Command(target=high + down * (low - high)))
+        speed = np.bincount(of, sim.v) / np.bincount(of)
+        sim.step(1)
+        heat = loss * sim.motor_torque**2
+        drawn = np.maximum(heat + sim.motor_torque * speed, 0.0)
+        heat_j += float(heat.sum()) * sim.dt
+        work_j += float((drawn - heat).sum()) * sim.dt
+    return heat_j, work_j
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("engine", "kind"),
+    [("pybullet", "torque"), ("mujoco", "torque"), ("pybullet", "pybullet")],
+)
+def test_the_work_of_a_squat_is_taken_too(engine: EngineName, kind: str) -> None:
+    """Up to an eighth of what a squat takes; nothing is given back."""
+    pytest.importorskip(engine)
+    cfg = SimulationCfg(world=WorldCfg(engine=engine), servo=ServoCfg(kind=kind))
+    sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    heat_j, work_j = squat(sim)
+    assert not sim.has_fallen()
+    heated_j = float(sim.heating.joule_energy.sum())
+    assert heated_j == pytest.approx(heat_j, rel=0.01)
+    motors_j = (used_j(sim) - 2.0 * NAO.battery.idle_watt) * (
+        NAO.battery.drive_efficiency
+    )
+    assert motors_j - heated_j == pytest.approx(work_j, rel=1e-3)
+    assert work_j > 1.0, "too little work: the test shows nothing"
+    sim.close()
+
+
 @pytest.mark.requirement("JD-23")
 def test_the_sensor_tells_what_the_motors_have_heated() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
     assert sim.read().battery == pytest.approx([1.0])
     sim.step(5000)
-    heat_j = float(sim.heating.joule_energy.sum())
-    assert heat_j > 5.0
-    wanted = NAO.battery.idle_watt * 5.0 + heat_j / NAO.battery.drive_efficiency
+    assert float(sim.heating.joule_energy.sum()) > 5.0
+    wanted = NAO.battery.idle_watt * 5.0 + sim.motors_j / NAO.battery.drive_efficiency
     assert used_j(sim) == pytest.approx(wanted, rel=1e-6)
     sim.close()
 
@@ -68,3 +112,15 @@ def test_it_is_one_number_and_has_words_for_a_page() -> None:
     reading = READINGS["battery"]
     assert reading.members(NAO) == ("charge",)
     assert reading.unit == "1"
+
+
+if __name__ == "__main__":  # the figures of docs/limits.md
+    names: tuple[EngineName, ...] = ("pybullet", "mujoco")
+    for name in names:
+        for duration_s in (2.0, 4.0, 8.0):
+            world = WorldCfg(engine=name)
+            robot = SimulatedRobot(NAO, SimulationCfg(world=world), "PoseInit")
+            robot.step(1000)
+            heat, work = squat(robot, duration_s)
+            print(f"{name}, {duration_s:g} s: heat {heat:.2f} J, work {work:.2f} J")
+            robot.close()
