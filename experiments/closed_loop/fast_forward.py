@@ -125,15 +125,19 @@ class Steadiness:
         mean: FloatArray = np.mean(list(self._blocks), axis=0)
         return mean
 
+    def spread(self) -> FloatArray | None:
+        """Return how far the last blocks differ, (n_motors,) in N²m²; None: too few."""
+        if len(self._blocks) < self._cfg.blocks:
+            return None
+        spread: FloatArray = np.ptp(list(self._blocks), axis=0)
+        return spread
+
     def worst(self) -> float:
         """Return the largest spread over its bound: steady where at most 1."""
-        if len(self._blocks) < self._cfg.blocks:
+        spread = self.spread()
+        if spread is None:
             return float("inf")
-        blocks = np.array(list(self._blocks))
-        spread = np.ptp(blocks, axis=0)
-        bound = np.maximum(
-            self._cfg.bound, self._cfg.relative_bound * blocks.mean(axis=0)
-        )
+        bound = np.maximum(self._cfg.bound, self._cfg.relative_bound * self.mean())
         worst = float((spread / bound).max())
         shifts = np.stack(np.broadcast_arrays(*self._shifts))
         if shifts.any():

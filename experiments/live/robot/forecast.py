@@ -12,8 +12,16 @@ The copy neither writes nor tells anybody but by its pipe, and ends with its par
 Each temperature has a band. For a linear model a motor whose R/C is a times as large
 and that is b times as quick has T(t) under τ² as this one has at b t under a τ². a of
 each motor and b of each sample are drawn log-normal with `SPREAD`: no source says how
-much NAO's motors differ, and a fit to half an hour is good to some per cent. What the
-torques will do is not in the band: it is what the copy did.
+much NAO's motors differ, and a fit to half an hour is good to some per cent.
+
+A robot that still moves may end elsewhere: the mean square m of each motor's torque
+from then on is drawn normal, cut at 0, with a 90 % half-width of
+
+    u = 2 d + 4 m Σd / Σm,
+
+d being how much the motor's last three seconds differ and the sums over all motors,
+which share one load. A choice: on stands of a minute under fixed, smart, nudge and
+minheat it held what came, but for 1.4 K. Of steady torques u is about 0.
 """
 
 import os
@@ -52,6 +60,9 @@ SPREAD = 0.1
 """Standard deviation of ln a and ln b."""
 SAMPLES = 100
 QUANTILES = (0.05, 0.95)
+HALF_WIDTH = 1.645
+"""Of that band, in standard deviations."""
+OWN_DRIFT, SHARED_DRIFT = 2.0, 4.0
 FIRST_S, EVERY_S = 0.8, 1.5
 """Time on the wall until the first answer, and between later ones."""
 MOST_PHYSICS_S = 30.0
@@ -202,22 +213,22 @@ class RunAhead:
         due = time.monotonic() + FIRST_S
         has_told = steadiness.is_steady()
         if has_told:
-            self._tell(steadiness.mean(), is_steady=True)
+            self._tell(steadiness, is_steady=True)
         while (left_s := self._left_s()) >= 1.0 and self.physics_s < MOST_PHYSICS_S:
             steadiness.add(self._second(), setup.stiffness.shift)
-            mean_square = steadiness.mean()
             if setup.body.sim.has_fallen():
-                self._tell(mean_square, is_steady=False)
+                self._tell(steadiness, is_steady=False)
                 return
             is_steady = steadiness.is_steady() and not setup.disturbance.is_turning
-            if (is_steady and not has_told) or time.monotonic() >= due:
-                self._tell(mean_square, is_steady=is_steady)
+            is_due = time.monotonic() >= due and steadiness.spread() is not None
+            if (is_steady and not has_told) or is_due:
+                self._tell(steadiness, is_steady=is_steady)
                 has_told, due = True, time.monotonic() + EVERY_S
             if is_steady:
-                self._pass_heat(mean_square, min(jump.take(), left_s - 1.0))
+                self._pass_heat(steadiness.mean(), min(jump.take(), left_s - 1.0))
             else:
                 jump.restart()
-        self._tell(steadiness.mean(), is_steady=self._left_s() < 1.0, is_final=True)
+        self._tell(steadiness, is_steady=self._left_s() < 1.0, is_final=True)
 
     def _change(self) -> None:
         """Do what was asked for, as the operator would."""
@@ -259,14 +270,16 @@ class RunAhead:
         self.pieces.append((mean_square, body.time_s - begin_s))
 
     def _tell(
-        self, mean_square: FloatArray, *, is_steady: bool, is_final: bool = False
+        self, steadiness: Steadiness, *, is_steady: bool, is_final: bool = False
     ) -> None:
         """Send what is known: what was run, and then as it is heated now."""
         heating, robot = self.setup.body.sim.heating, self.setup.robot
-        left_s = self._left_s()
+        left_s, mean_square = self._left_s(), steadiness.mean()
         pieces = self.pieces + ([(mean_square, left_s)] if left_s > 0.0 else [])
         now = heating.state.copy()
-        degc, reach_s = fan(heating, self._heat, pieces, self.horizon_s)
+        degc, reach_s = fan(
+            heating, self._heat, pieces, self.horizon_s, drift=drift_of(steadiness)
+        )
         heating.state[:] = self._heat
         before_j = heating.joule_energy
         for square, duration_s in pieces:
@@ -298,14 +311,28 @@ def grid(horizon_s: float) -> FloatArray:
     return np.linspace(0.0, horizon_s, round(horizon_s / GRID_S) + 1)
 
 
+def drift_of(steadiness: Steadiness) -> FloatArray:
+    """Return u, (n_motors,) in N²m², by which mean squared torques may go on to change.
+
+    Of fewer blocks than steadiness needs, as after a fall, it is 0.
+    """
+    spread, mean = steadiness.spread(), steadiness.mean()
+    if spread is None:
+        return np.zeros_like(mean)
+    shared = spread.sum() / max(float(mean.sum()), 1e-12)
+    drift: FloatArray = OWN_DRIFT * spread + SHARED_DRIFT * shared * mean
+    return drift
+
+
 def fan(
     heating: Heating,
     begin: FloatArray,
     pieces: list[tuple[FloatArray, float]],
     horizon_s: float,
     limit_degc: float = SHUT_DOWN_DEGC,
+    drift: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what motors may heat to whose constants are known to `SPREAD`.
+    """Return what motors may heat to, their constants known to `SPREAD`.
 
     Args:
         heating: of the motors; it is put back to where it was.
@@ -314,6 +341,7 @@ def fan(
             fill the horizon.
         horizon_s: in s.
         limit_degc: of the motors.
+        drift: (n_motors,) half-width in N²m² of what the last piece may be.
 
     Returns:
         (3, n_times, n_motors) °C on `grid`: the lower end of the band, the motor as it
@@ -327,17 +355,21 @@ def fan(
     rng = np.random.default_rng(0)
     power = np.exp(SPREAD * rng.standard_normal((SAMPLES, n_motors)))  # a
     speed = np.exp(SPREAD * rng.standard_normal(SAMPLES))  # b
-    power[0], speed[0] = 1.0, 1.0  # the motors as they are known
+    more = drift / HALF_WIDTH * rng.standard_normal((SAMPLES, n_motors))
+    power[0], speed[0], more[0] = 1.0, 1.0, 0.0  # as they are known
+    last = pieces[-1][0]
     degc = np.empty((SAMPLES, len(times), n_motors))
     reach_s = np.empty((SAMPLES, n_motors))
     for k, (a, b) in enumerate(zip(power, speed, strict=True)):
+        drifted = np.maximum(last + more[k], 0.0)
         heating.state[:] = begin
         degc[k, 0] = heating.temperature
         for i, part in enumerate(cut, start=1):
             for square, duration_s in part:
-                heating.advance(a * square, b * duration_s)
+                now = drifted if square is last else square
+                heating.advance(a * now, b * duration_s)
             degc[k, i] = heating.temperature
-        beyond = heating.time_to_reach(a * pieces[-1][0], limit_degc) / b
+        beyond = heating.time_to_reach(a * drifted, limit_degc) / b
         reach_s[k] = _reached(times, degc[k], horizon_s + beyond, limit_degc)
     heating.state[:] = kept
     low, high = np.quantile(degc, QUANTILES, axis=0)

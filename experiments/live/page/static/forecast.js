@@ -3,6 +3,7 @@ const forecasts = [];      // robot -> {forecast, whatif}: the newest of either
 const supposed = [];       // robot -> what was asked for last by "What if"
 const PAST_S = 900;
 const LIMIT_DEGC = 80;
+const MOST_DEGC = 130;     // a band that goes further leaves the picture
 let drawnForecast = "";
 function keepForecast(word, data) {
   const mine = forecasts[data.robot] = forecasts[data.robot] || {};
@@ -166,7 +167,7 @@ function drawForecast() {
   $("outcome").textContent = shown.map(([word, one]) => told15(word, one)).join(" ") ||
     "A copy of the robot runs ahead of it; it goes on as it is.";
   if (!shown.length) { $("fans").replaceChildren(); return; }
-  const top = Math.max(...shown.flatMap(([, one]) => one.degc[2].flat()), ...shown.flatMap(([, one]) => one.past_degc.flat()), 40) + 2;
+  const top = Math.min(MOST_DEGC, Math.max(...shown.flatMap(([, one]) => one.degc[2].flat()), ...shown.flatMap(([, one]) => one.past_degc.flat()), 40) + 2);
   const open = new Set([...$("fans").querySelectorAll("details")].filter(d => d.open).map(d => d.dataset.name));
   const isFirst = !$("fans").children.length;
   $("fans").replaceChildren(...order().map(([name, joints]) => {

@@ -27,6 +27,7 @@ from models import BadInput, UnknownName
 from sim.thermal import HeatingCfg, make_heating
 
 SETTLE_SLOTS = 600
+ATOL_LATER = 1.5  # K: set-points may be shifted anew long after the torques were steady
 
 
 def plan(controller: str = "fixed") -> TrialCfg:
@@ -90,6 +91,33 @@ def test_put_right_the_ankle_stays_cool(live: LiveRobot) -> None:
     assert first.degc[1, -1, joint] < 55.0
     assert np.isinf(first.reach_s[:, joint]).all()
     assert first.physics_s < 30.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("controller", ["fixed", "smart", "nudge"])
+def test_a_band_holds_what_is_forecast_later(
+    controller: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked as the robot takes its posture, it is wide, and narrower as torques settle.
+
+    Told after each second of physics; `nudge` goes on to shift its set-points.
+    """
+    monkeypatch.setattr(forecast, "FIRST_S", 0.0)
+    monkeypatch.setattr(forecast, "EVERY_S", 0.0)
+    robot = LiveRobot(play_of(plan(controller)))
+    try:
+        answers = run_ahead(robot, Foresee())
+    finally:
+        robot.close("done")
+    ends = np.array([one.degc[:, -1] for one in answers])  # (n, 3, n_joints)
+    for i, (low, _, high) in enumerate(ends):
+        later = ends[i:, 1]
+        message = f"told after {answers[i].physics_s} s"
+        assert (later >= low - ATOL_LATER).all(), message
+        assert (later <= high + ATOL_LATER).all(), message
+    ankle = robot.setup.robot.joint_index("LAnklePitch")
+    widths = ends[:, 2, ankle] - ends[:, 0, ankle]
+    assert widths[0] > 3.0 * widths[-1]
 
 
 def test_the_band_is_that_of_motors_known_to_a_tenth() -> None:
