@@ -9,13 +9,90 @@ what depends on the machine or on time, and for what was left out.
 import re
 import shlex
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")))
 LANGUAGES = frozenset({"console", "python", "text", "toml", "yaml"})
+
+MINUTES = "takes minutes or hours"
+SERVER = "serves until it is ended, or asks such a server"
+FOLDER = "reads a folder that takes minutes to make"
+CLUSTER = "needs a cluster"
+
+NOT_RUN: Mapping[str, str] = MappingProxyType(
+    {
+        "make *": MINUTES,
+        "nao-testbed heat --preset document *": MINUTES,
+        "nao-testbed heat --controllers fixed,constant:0.3,smart *": MINUTES,
+        "nao-testbed heat --misalign LAnklePitch=2.0": MINUTES,
+        "nao-testbed heat --posture *": MINUTES,
+        "nao-testbed heat --protection document *": MINUTES,
+        "nao-testbed heat --robot runs/cool *": MINUTES,
+        "nao-testbed hand-guiding *": MINUTES,
+        "for s in * scenario run *": MINUTES,
+        "nao-testbed sweep fifty_robots": MINUTES,
+        "nao-testbed sweep push_survival *": MINUTES,
+        "nao-testbed sweep crouch_*": MINUTES,
+        "nao-testbed sweep misalignments": MINUTES,
+        "python -m tests.sim.motions.degree_off *": MINUTES,
+        "nao-testbed heat *--exact --minutes 2 *": MINUTES,
+        "nao-testbed replay runs/exact*": FOLDER,
+        "nao-testbed bench*": MINUTES,
+        "python -m benchmarks*": MINUTES,
+        "nao-testbed xray --trials 50 *": MINUTES,
+        "nao-testbed live*": SERVER,
+        "nao-testbed naoqi serve*": SERVER,
+        "python examples/naoqi/wave.py *": SERVER,
+        "nao-testbed run --robot naoqi://*": SERVER,
+        "nao-testbed resources *": SERVER,
+        "nao-testbed report * --video": MINUTES,
+        "nao-testbed report runs/sweeps/*": FOLDER,
+        "nao-testbed report * runs/emergency *": FOLDER,
+        "nao-testbed identify runs/heat/fixed *": FOLDER,
+        "nao-testbed export * --to rerun": "needs rerun-sdk, which is not in the lock",
+        "nao-testbed sweep * --scheduler tcp://HOST:8786": CLUSTER,
+        "nao-testbed sweep * --scheduler tcp://LOGIN:8786": CLUSTER,
+        "nao-testbed sweep * --scheduler tcp://127.0.0.1:8786": CLUSTER,
+        "dask *": CLUSTER,
+        "sbatch *": CLUSTER,
+    }
+)
+"""Commands, `*` for anything, to the reason why they are not run."""
+
+NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("docs/engines.md", "frame = read_sweep("): FOLDER,
+        ("docs/heat_experiment.md", "import dataclasses"): MINUTES,
+        ("docs/regression_kit.md", "import pytest"): "test_page.py of the kit runs it",
+        (
+            "docs/sweeps.md",
+            "from pathlib import Path\n\nfrom experiments.sweep",
+        ): CLUSTER,
+        ("docs/tour.md", "import pytest"): "half a minute; the kit's page has its like",
+    }
+)
+"""Page and beginning of Python blocks to the reason why they are not run."""
+
+TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("README.md", "Beside the published"): "a part of a console block of the tour",
+        ("docs/cooler.md", "|tau|"): "an equation",
+        (
+            "docs/regression_kit.md",
+            "chatterbox",
+        ): "test_packages.py of the kit prints it",
+        ("docs/scenarios.md", "# yaml-language-server"): "a comment for editors",
+        ("docs/sweeps.md", "00000-hangs"): "of foreign code; test_hanging_trials.py",
+        ("docs/sweeps.md", "error: the worker"): CLUSTER,
+    }
+)
+"""Page and beginning of texts that no Python block prints to what they are."""
 
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -83,6 +160,19 @@ def blocks_of(page: str) -> tuple[Block, ...]:
 def all_blocks(language: str) -> tuple[Block, ...]:
     """Return the blocks of one language, page by page."""
     return tuple(b for page in PAGES for b in blocks_of(page) if b.language == language)
+
+
+def stands_in(block: Block, listed: Mapping[tuple[str, str], str]) -> bool:
+    """Return whether a list names the page and the beginning of a block."""
+    return any(
+        block.page == page and block.text.startswith(text) for page, text in listed
+    )
+
+
+def reason(command: Command) -> str | None:
+    """Return why a command is not run."""
+    found = (why for words, why in NOT_RUN.items() if fnmatchcase(command.line, words))
+    return next(found, None)
 
 
 def appears(shown: str, printed: str) -> bool:

@@ -1,7 +1,7 @@
 """Each block of the README and of `docs/` is what the program takes and prints now.
 
-A block is run unless `NOT_RUN`, `NOT_EXECUTED` or `TEXTS` says why not, so that a new
-one is never forgotten. Of what is not run, the command line is read, the code compiled.
+A block is run unless a list of `doc_blocks.py` says why not, so that a new one is never
+forgotten. Of what is not run, the command line is read and the code compiled.
 """
 
 import ast
@@ -29,91 +29,22 @@ from experiments.cli import app
 from experiments.scenarios.reading.load import load_scenario
 from tests.project.doc_blocks import (
     LANGUAGES,
+    NOT_EXECUTED,
+    NOT_RUN,
     PAGES,
     ROOT,
+    TEXTS,
     Block,
     Command,
     all_blocks,
     appears,
     blocks_of,
+    reason,
+    stands_in,
 )
 
 MAX_SECONDS = 600.0
 """Of a command, on a machine that has other things to do; none takes a tenth of it."""
-MINUTES = "takes minutes or hours"
-SERVER = "serves until it is ended, or asks such a server"
-FOLDER = "reads a folder that takes minutes to make"
-CLUSTER = "needs a cluster"
-
-NOT_RUN: Mapping[str, str] = MappingProxyType(
-    {
-        "make *": MINUTES,
-        "nao-testbed heat --preset document *": MINUTES,
-        "nao-testbed heat --controllers fixed,constant:0.3,smart *": MINUTES,
-        "nao-testbed heat --misalign LAnklePitch=2.0": MINUTES,
-        "nao-testbed heat --posture *": MINUTES,
-        "nao-testbed heat --protection document *": MINUTES,
-        "nao-testbed heat --robot runs/cool *": MINUTES,
-        "nao-testbed hand-guiding *": MINUTES,
-        "for s in * scenario run *": MINUTES,
-        "nao-testbed sweep fifty_robots": MINUTES,
-        "nao-testbed sweep push_survival *": MINUTES,
-        "nao-testbed sweep crouch_*": MINUTES,
-        "nao-testbed sweep misalignments": MINUTES,
-        "python -m tests.sim.motions.degree_off *": MINUTES,
-        "nao-testbed heat *--exact --minutes 2 *": MINUTES,
-        "nao-testbed replay runs/exact*": FOLDER,
-        "nao-testbed bench*": MINUTES,
-        "python -m benchmarks*": MINUTES,
-        "nao-testbed xray --trials 50 *": MINUTES,
-        "nao-testbed live*": SERVER,
-        "nao-testbed naoqi serve*": SERVER,
-        "python examples/naoqi/wave.py *": SERVER,
-        "nao-testbed run --robot naoqi://*": SERVER,
-        "nao-testbed resources *": SERVER,
-        "nao-testbed report * --video": MINUTES,
-        "nao-testbed report runs/sweeps/*": FOLDER,
-        "nao-testbed report * runs/emergency *": FOLDER,
-        "nao-testbed identify runs/heat/fixed *": FOLDER,
-        "nao-testbed export * --to rerun": "needs rerun-sdk, which is not in the lock",
-        "nao-testbed sweep * --scheduler tcp://HOST:8786": CLUSTER,
-        "nao-testbed sweep * --scheduler tcp://LOGIN:8786": CLUSTER,
-        "nao-testbed sweep * --scheduler tcp://127.0.0.1:8786": CLUSTER,
-        "dask *": CLUSTER,
-        "sbatch *": CLUSTER,
-    }
-)
-"""Commands, `*` for anything, to the reason why they are not run."""
-
-NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("docs/engines.md", "frame = read_sweep("): FOLDER,
-        ("docs/heat_experiment.md", "import dataclasses"): MINUTES,
-        ("docs/regression_kit.md", "import pytest"): "test_page.py of the kit runs it",
-        (
-            "docs/sweeps.md",
-            "from pathlib import Path\n\nfrom experiments.sweep",
-        ): CLUSTER,
-        ("docs/tour.md", "import pytest"): "half a minute; the kit's page has its like",
-    }
-)
-"""Page and beginning of Python blocks to the reason why they are not run."""
-
-TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("README.md", "Beside the published"): "a part of a console block of the tour",
-        ("docs/cooler.md", "|tau|"): "an equation",
-        (
-            "docs/regression_kit.md",
-            "chatterbox",
-        ): "test_packages.py of the kit prints it",
-        ("docs/scenarios.md", "# yaml-language-server"): "a comment for editors",
-        ("docs/sweeps.md", "00000-hangs"): "of foreign code; test_hanging_trials.py",
-        ("docs/sweeps.md", "error: the worker"): CLUSTER,
-    }
-)
-"""Page and beginning of texts that no Python block prints to what they are."""
-
 FROM_PANEL = """
 from controllers.interface.panel import Line, Panel, Plot, Row, Setting, SettingValue
 """
@@ -138,20 +69,15 @@ robots: 1000000000
 SMALL = "name: small\ncontroller: fixed\nminutes: 3\n"
 
 
-def stands_in(block: Block, listed: Mapping[tuple[str, str], str]) -> bool:
-    return any(
-        block.page == page and block.text.startswith(text) for page, text in listed
-    )
-
-
-def reason(command: Command) -> str | None:
-    """Return why a command is not run."""
-    found = (why for words, why in NOT_RUN.items() if fnmatchcase(command.line, words))
-    return next(found, None)
-
-
 COMMANDS = [(b, c) for b in all_blocks("console") for c in b.commands]
-RUN_PAGES = sorted({block.page for block, c in COMMANDS if reason(c) is None})
+SHOWN = {command.line for _, command in COMMANDS if command.printed}
+RUN = [
+    (block, command)
+    for block, command in COMMANDS
+    if reason(command) is None and (command.printed or command.line not in SHOWN)
+]
+"""Without those whose output another page shows."""
+RUN_PAGES = sorted({block.page for block, _ in RUN})
 EXECUTED = [b for b in all_blocks("python") if not stands_in(b, NOT_EXECUTED)]
 PYTHON_PAGES = sorted({block.page for block in EXECUTED})
 
@@ -162,7 +88,8 @@ PYTHON_PAGES = sorted({block.page for block in EXECUTED})
 def test_each_block_says_what_it_is() -> None:
     blocks = [block for page in PAGES for block in blocks_of(page)]
     assert len(blocks) > 50, "hardly any was found: the laws below hold for naught"
-    assert not [str(block) for block in blocks if block.language not in LANGUAGES]
+    unknown = [str(block) for block in blocks if block.language not in LANGUAGES]
+    assert not unknown, f"name a language: {', '.join(sorted(LANGUAGES))}"
     fences = [(ROOT / page).read_text("utf-8").count("```") for page in PAGES]
     assert sum(fences) == 2 * len(blocks), "a fence that was not read"
 
@@ -330,7 +257,7 @@ def make_desk(
 def test_the_commands_of_a_page_print_what_it_shows(
     page: str, make_desk: Callable[[Iterable[str]], Path]
 ) -> None:
-    typed = [(b, c) for b, c in COMMANDS if b.page == page and not reason(c)]
+    typed = [(block, command) for block, command in RUN if block.page == page]
     desk = make_desk([command.line for _, command in typed])
     begun = run(BEFORE.get(page, "true"), desk)
     assert begun.returncode == 0, begun.stdout
