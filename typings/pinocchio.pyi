@@ -228,9 +228,9 @@ class GeometryModel:
     def removeAllCollisionPairs(self) -> None: ...
     def createData(self) -> GeometryData: ...
 
-def buildGeomFromUrdf(
+def buildGeomFromUrdfString(
     model: Model,
-    filename: str,
+    urdf_string: str,
     geom_type: GeometryType,
     *,
     package_dirs: list[str],

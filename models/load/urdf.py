@@ -11,11 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from models.load.numbers import check_numbers
 from models.load.shapes import check_shapes
 from models.load.xml_tree import Element, parse_xml
 from models.robot import Link
 
 RTOL_INERTIA = 1e-6  # rounding of six printed digits
+LONGEST_CHAIN = 200
+"""Links one behind the other, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +66,24 @@ def read_urdf(path: Path) -> UrdfTree:
     for element in robot.all("link"):
         link = _read_link(element)
         check_shapes(element)
+        check_numbers(element)
         if link.name in links:
             element.fail(f"link {link.name!r} appears twice.")
         links[link.name] = link
     joints: dict[str, UrdfJoint] = {}
     for element in robot.all("joint"):
         joint = _read_joint(element)
+        check_numbers(element)
         if joint.name in joints:
             element.fail(f"joint {joint.name!r} appears twice.")
         joints[joint.name] = joint
+    materials: set[str] = set()
+    for element in robot.all("material"):
+        check_numbers(element)
+        name = element.text("name")
+        if name in materials:
+            element.fail(f"material {name!r} appears twice.")
+        materials.add(name)
     root = _check_tree(robot, links, joints)
     _check_mimics(joints)
     _check_masses(links, root, joints)
@@ -185,6 +197,11 @@ def _check_tree(
                 loop = " > ".join(reversed([*passed, above.parent]))
                 above.element.fail(f"links make a cycle: {loop}. A robot is a tree.")
             passed.append(above.parent)
+        if len(passed) > LONGEST_CHAIN:
+            joint_to[name].element.fail(
+                f"link {name!r} is the end of a chain of {len(passed)} links; accepted "
+                f"are {LONGEST_CHAIN}."
+            )
     roots = [name for name in links if name not in joint_to]
     if len(roots) != 1:
         robot.fail(

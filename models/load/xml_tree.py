@@ -1,7 +1,9 @@
 """XML elements that know their line, so that errors can name it."""
 
 import math
+import re
 import xml.parsers.expat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -57,6 +59,12 @@ class Element:
             self.fail(f"{self.title} has no <{tag}>.")
         return found
 
+    def all_below(self) -> Iterator["Element"]:
+        """Yield every element inside, in the order of the file."""
+        for child in self.children:
+            yield child
+            yield from child.all_below()
+
     def text(self, attribute: str) -> str:
         """Return an attribute that must be there and not be empty."""
         value = self.attributes.get(attribute, "")
@@ -68,36 +76,46 @@ class Element:
         """Return a finite number."""
         if default is not None and attribute not in self.attributes:
             return default
-        return self._finite(attribute, self.text(attribute))
+        return self.numbers(attribute, 1)[0]
 
     def vector(self, attribute: str, default: Vector3) -> Vector3:
         """Return three finite numbers."""
         if attribute not in self.attributes:
             return default
-        words = self.attributes[attribute].split()
-        if len(words) != 3:
-            self.fail(
-                f"{attribute} of {self.title} is {' '.join(words)!r}; "
-                "give three numbers."
-            )
-        x, y, z = (self._finite(attribute, word) for word in words)
+        x, y, z = self.numbers(attribute, 3)
         return (x, y, z)
 
+    def numbers(self, attribute: str, count: int) -> list[float]:
+        """Return the finite numbers of an attribute, with blanks between them."""
+        text = self.text(attribute)
+        words = [text.lstrip(" ")] if count == 1 else text.split()
+        if len(words) != count:
+            self.fail(
+                f"{attribute} of {self.title} is {' '.join(words)!r}; give "
+                f"{_COUNTS[count]} numbers."
+            )
+        return [self._finite(attribute, word) for word in words]
+
     def _finite(self, attribute: str, word: str) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
+        """Return a number as every reader of URDFs takes it: Python alone takes 1_0."""
+        value = float(word) if _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
             self.fail(f"{attribute} of {self.title} is {word!r}; give a finite number.")
         return value
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COUNTS = {3: "three", 4: "four"}
+DEEPEST = 100
+"""Elements inside each other, at most; engines take some hundred."""
 
 
 def parse_xml(path: Path, text: str | None = None) -> Element:
     """Return the root element of an XML file, or of a text that would stand in it.
 
     Raises:
-        RobotDataError: the file is missing or not well-formed.
+        RobotDataError: the file is missing, not well-formed, in an encoding other than
+            it says, or its elements are nested too deep.
     """
     parser = xml.parsers.expat.ParserCreate()
     open_elements: list[Element] = []
@@ -106,6 +124,8 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         line = parser.CurrentLineNumber
         element = Element(path=path, line=line, tag=tag, attributes=attributes)
+        if len(open_elements) == DEEPEST:
+            element.fail(f"elements are nested more than {DEEPEST} deep.")
         (open_elements[-1].children if open_elements else roots).append(element)
         open_elements.append(element)
 
@@ -115,8 +135,12 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     try:
-        parser.Parse(read_text_of(path) if text is None else text, True)
+        read = read_text_of(path) if text is None else text
+        parser.Parse(read.encode(), True)  # as its first line says, as engines do
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.ErrorString(error.code)
         raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error
+    except (LookupError, ValueError) as error:
+        problem = f"cannot be read: {error}; write it in UTF-8, and say so."
+        raise RobotDataError(path, 1, problem) from error
     return roots[0]

@@ -119,6 +119,8 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
 
 ROBOT = 64
 """Collision group of its links, of nobody else: rays pass through them."""
+MOST_LINKS = 128
+"""Of one body, in PyBullet; one with more is loaded, and every call then fails."""
 Transform = tuple[Sequence[float], Sequence[float]]
 """Position in m and quaternion x y z w."""
 
@@ -147,6 +149,11 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
         UnknownName: a payload is on no link of the robot.
         BadInput: PyBullet cannot use the URDF.
     """
+    if len(robot.links) > MOST_LINKS:
+        raise BadInput(
+            f"PyBullet takes {MOST_LINKS} links; {robot.urdf} has {len(robot.links)}. "
+            "Leave frames out that nobody needs, or use --engine mujoco."
+        )
     with TemporaryDirectory() as folder, stdout_to_stderr():
         path, inertias = write_bullet_urdf(robot, folder, payloads)
         try:

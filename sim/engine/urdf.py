@@ -78,8 +78,10 @@ def write_bullet_urdf(
 
 def name_meshes(root: ET.Element, urdf: Path) -> None:
     """Name the files of meshes by whole paths: the URDF moves, they stay."""
-    for mesh in root.iter("mesh"):
-        mesh.attrib["filename"] = str(mesh_path(urdf, mesh.attrib["filename"]))
+    for body in ("collision", "visual"):
+        for mesh in root.iterfind(f"link/{body}/geometry/mesh"):
+            name = mesh.attrib["filename"]
+            mesh.attrib["filename"] = str(mesh_path(urdf, name))
 
 
 def loaded_urdf(

@@ -18,6 +18,7 @@ the frame of its body is at
 o being the origin of the body and e_x, e_y, e_z its axes.
 """
 
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -139,10 +140,29 @@ class Motion:
 
 
 def build_model(robot: Robot) -> pin.Model:
-    """Return Pinocchio's model on a free base; coupled joints stay separate."""
-    return pin.buildModelFromUrdf(
-        str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
-    )
+    """Return Pinocchio's model on a free base; coupled joints stay separate.
+
+    Raises:
+        BadInput: Pinocchio cannot use the URDF.
+    """
+    try:
+        return pin.buildModelFromXML(
+            _urdf_text(robot), pin.JointModelFreeFlyer(), mimic=False
+        )
+    except ValueError as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        raise BadInput(
+            f"Pinocchio refuses {robot.urdf} ({said}; it may say why above); mend it."
+        ) from error
+
+
+def _urdf_text(robot: Robot) -> str:
+    """Return the URDF as engines read it.
+
+    Pinocchio's own reader knows no entities, and leaves a mass or a shape out, without
+    an error, where a line ends between two numbers.
+    """
+    return ET.tostring(ET.parse(robot.urdf).getroot(), encoding="unicode")
 
 
 def build_shapes(robot: Robot, model: pin.Model) -> pin.GeometryModel:
@@ -152,9 +172,9 @@ def build_shapes(robot: Robot, model: pin.Model) -> pin.GeometryModel:
         BadInput: a mesh of its URDF cannot be read.
     """
     try:
-        return pin.buildGeomFromUrdf(
+        return pin.buildGeomFromUrdfString(
             model,
-            str(robot.urdf),
+            _urdf_text(robot),
             pin.GeometryType.COLLISION,
             package_dirs=package_folders(robot.urdf),
         )

@@ -139,7 +139,7 @@ def test_frames_without_mass_change_nothing(
 def test_a_moved_link_needs_a_mass(make_robot: MakeRobot) -> None:
     moved = FRAMES.replace(
         'name="a" type="fixed">',
-        'name="a" type="revolute"><limit lower="0" upper="1"/>',
+        'name="a" type="revolute"><limit lower="0" upper="1" effort="1" velocity="1"/>',
     )
     with pytest.raises(RobotDataError, match="whose mass is 0 kg; give it a mass"):
         load_robot(make_robot("</robot>", moved))
