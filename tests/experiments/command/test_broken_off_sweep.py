@@ -1,0 +1,67 @@
+"""A sweep that was broken off goes on, and gives the table of an unbroken one."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from pandas import DataFrame
+from pandas.testing import assert_frame_equal
+
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.spec_file.read_spec import read_spec
+from experiments.sweep.sweep_table import read_sweep
+from tests.experiments.command.helpers import Launch
+from tests.experiments.command.test_interruption import PATIENCE_S, wait_for
+from tests.experiments.sweep.files import SHORT
+
+CLOCKS = ["wall_s", "trial_s"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    folder = tmp_path_factory.mktemp("unbroken")
+    (folder / "short.yaml").write_text(SHORT)
+    return run_sweep(read_spec(folder / "short.yaml"), folder / "out").frame
+
+
+def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) -> int:
+    """Send a signal when a trial is there; return how many were by then."""
+    trials = out / "trials"
+    wait_for(lambda: trials.exists() and bool(list(trials.glob("*.json"))), process)
+    os.killpg(process.pid, how)
+    process.communicate(timeout=PATIENCE_S)
+    return len(list(trials.glob("*.json")))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow(covers=True))],
+)
+def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
+    here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals
+) -> None:
+    (here / "short.yaml").write_text(SHORT)
+    line = "sweep short.yaml --out out --jobs 1"
+    done = break_off(launch(line), here / "out", how)
+    assert done > 0
+    out, err = launch(line).communicate(timeout=PATIENCE_S)
+    assert err == ""
+    assert f"6 of 6 trials done, {done} of them before" in out
+    frame = read_sweep(here / "out").frame
+    assert_frame_equal(frame.drop(columns=CLOCKS), unbroken.drop(columns=CLOCKS))
+
+
+def test_a_killed_sweep_is_shown_as_far_as_it_came(here: Path, launch: Launch) -> None:
+    (here / "short.yaml").write_text(SHORT)
+    done = break_off(
+        launch("sweep short.yaml --out out --jobs 1"), here / "out", signal.SIGKILL
+    )
+    process = launch("sweep-show out")
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert err.startswith(f"{6 - done} of 6 trials are missing.")
