@@ -7,8 +7,9 @@
 The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
 why`; `events.jsonl`, a line an event, written at once; and `part-00000.parquet` and so
 on, one for at most 30 s of simulated time, complete or absent. What is younger than
-the last part is in memory, and lost on kill -9. `LastSecond` keeps the last second at
-full rate, for the day when a NaN appears.
+the last part is in memory, and lost on kill -9: at most 30 s of wall time, at first
+2 s, and never more than the later half of the run. `LastSecond` keeps the last second
+at full rate, for the day when a NaN appears.
 """
 
 import contextlib
@@ -152,6 +153,9 @@ PART_S = 30.0
 WALL_S = 30.0
 """A row waits at most this long for its part, in s of the wall clock."""
 
+FIRST_WALL_S = 2.0
+"""The first row; later ones as long as the run has taken, up to `WALL_S`."""
+
 EVENTS_FILE = "events.jsonl"
 
 _ROWS = 2048
@@ -202,7 +206,7 @@ class Recorder:
         self._n_parts = 0
         self._first_s = 0.0
         self._last_s = -np.inf
-        self._deadline = np.inf
+        self._begin = self._deadline = np.inf
         self._is_closed = False
 
     @property
@@ -238,7 +242,10 @@ class Recorder:
         self._time[n] = time_s
         if n == 0:
             self._first_s = time_s
-            self._deadline = time.monotonic() + WALL_S
+            now = time.monotonic()
+            self._begin = min(self._begin, now)
+            wait_s = max(FIRST_WALL_S, now - self._begin)
+            self._deadline = now + min(WALL_S, wait_s)
         self._last_s = time_s
         self._n_rows = n + 1
 

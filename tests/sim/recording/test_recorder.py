@@ -201,17 +201,23 @@ def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
 def test_rows_do_not_wait_for_a_slow_simulation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Kill -9 costs no more than the later half of a run, and never more than 30 s."""
     now = 100.0
     monkeypatch.setattr("sim.recording.recorder.time.monotonic", lambda: now)
     folder = create_run_folder(tmp_path, "small")
     recorder = Recorder(folder, CHANNELS, _meta())
-    _record(recorder, _times(0.1))
-    now = 129.9
-    _record(recorder, np.array([0.2]))
-    assert not list(folder.glob("part-*.parquet"))
-    now = 130.0
-    _record(recorder, np.array([0.3]))
-    assert np.array_equal(read_run(folder).frame.index, [*_times(0.1), 0.2])
+    last_s, written = 0.0, []
+    for second in range(300):
+        now = 100.0 + second
+        last_s += 0.01
+        n_parts = len(list(folder.glob("part-*.parquet")))
+        _record(recorder, np.array([last_s]))
+        if len(list(folder.glob("part-*.parquet"))) > n_parts:
+            written.append(second)
+    assert written[:6] == [2, 4, 8, 16, 32, 62]
+    assert set(np.diff(written[4:])) == {30}
+    kept = read_run(folder).frame.index
+    assert len(kept) == written[-1]
     recorder.close()
 
 
