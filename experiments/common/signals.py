@@ -5,9 +5,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
+
+from experiments.common.watchman import watched
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Sent by `timeout` and job managers, and by a terminal that is closed."""
@@ -155,7 +157,8 @@ def noted_signals(
     Args:
         patience_s: how long after the first signal one raises where the program is, as
             a second that comes from outside does at once, so that code which does not
-            return can be ended; None: never.
+            return can be ended; where that does not help, the process ends `GRACE_S`
+            later, and 1 s later it is killed. None: never.
 
     Yields:
         A function that raises for the first signal there was; call it where that is
@@ -190,8 +193,12 @@ def noted_signals(
             if callable(handler := signal.getsignal(number)):
                 before[number] = handler
                 signal.signal(number, note)
+    guard: AbstractContextManager[None] = nullcontext()
+    if before and patience_s is not None:
+        guard = watched(patience_s + GRACE_S + 1.0)
     try:
-        yield check
+        with guard:
+            yield check
     finally:
         for reminder in reminders:
             reminder.cancel()

@@ -93,13 +93,8 @@ class Worker(Generic[ResultT]):
 
     @property
     def end(self) -> str:
-        """How the process ended: `ended by SIGSEGV`, `ended with exit status 3`."""
-        code = self._process.exitcode
-        if code is None or code >= 0:
-            return f"ended with exit status {code}"
-        with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"was ended by signal {-code}"
+        """How the process ended, see `end_of`."""
+        return end_of(self._process.exitcode)
 
     def tell_to_end(self, number: int) -> None:
         """Order it to end for this signal; `close` waits for that."""
@@ -124,6 +119,19 @@ class Worker(Generic[ResultT]):
             self._process.kill()
         self._process.join()
         self._line.close()
+
+
+def end_of(code: int | None) -> str:
+    """Return how a process ended: `was ended by SIGSEGV`, `ended with exit status 3`.
+
+    Args:
+        code: its exit code, as `multiprocessing` has it.
+    """
+    if code is None or code >= 0:
+        return f"ended with exit status {code}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
 
 
 def _run(

@@ -19,20 +19,25 @@ from controllers.registry import check_controllers, controller_names
 from experiments.closed_loop.trial import TrialCfg
 from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.signals import exit_status, why_stopped
+from experiments.common.workers import end_of
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.page.page_api import PageApi
 from experiments.live.page.scene import FrameClock, Scene
 from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.robot.link import IDLE_S, PageEnd, run_live_robot
+from experiments.live.robot.link import (
+    IDLE_S,
+    STOP_S,
+    PageEnd,
+    RobotEnded,
+    run_live_robot,
+)
 from experiments.live.robot.scenario_play import ScenarioCfg
-from models import Robot
+from models import Robot, TestbedError
 from sim.engine.obstacles import Obstacle
 from sim.recording.run_folder import create_run_folder, plain_name
 
 if TYPE_CHECKING:
     from viser import ViserServer
-
-STOP_S = 10.0
 
 
 class RobotProcess:
@@ -49,16 +54,52 @@ class RobotProcess:
         self.process.start()
         theirs.close()
 
-    def join(self) -> None:
-        """Wait for its end; kill it where it does not end."""
-        end = time.monotonic() + STOP_S
-        while self.process.is_alive() and time.monotonic() < end:
+    def join(self, end_s: float) -> bool:
+        """Wait for its end; kill it where it does not end.
+
+        Args:
+            end_s: until when, as `time.monotonic` has it.
+
+        Returns:
+            Whether it ended by itself.
+        """
+        while (is_alive := self.process.is_alive()) and time.monotonic() < end_s:
             self.link.drain()
             self.process.join(0.05)
-        if self.process.is_alive():
+        if is_alive:
             self.process.kill()
             self.process.join()
         self.link.close()
+        return not is_alive
+
+
+def end_robots(robots: Sequence[RobotProcess], controllers: Sequence[str]) -> None:
+    """End them together, and say which of them were killed as they did not end."""
+    end_s = time.monotonic() + STOP_S
+    for robot in robots:
+        robot.link.stop()
+    for robot, controller in zip(robots, controllers, strict=False):
+        if not robot.join(end_s):
+            print(
+                f"the robot of controller {controller!r} did not end within "
+                f"{STOP_S:g} s; its process was killed.",
+                file=sys.stderr,
+            )
+
+
+def _named(
+    ended: RobotEnded, robots: Sequence[RobotProcess], controllers: Sequence[str]
+) -> TestbedError:
+    """Say whose process has ended, and how."""
+    for robot, controller in zip(robots, controllers, strict=False):
+        robot.process.join(0.1)
+        if not robot.process.is_alive():
+            how = end_of(robot.process.exitcode)
+            return TestbedError(
+                f"the process of controller {controller!r} {how}: code of it ended or "
+                "crashed it, or memory ran out; its run folder holds what was recorded."
+            )
+    return ended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,15 +276,14 @@ def run_live_command(
             if opens:
                 webbrowser.open(page.url)
             page.watch(scene, seconds)
+        except RobotEnded as ended:
+            raise _named(ended, robots, plan.controllers) from ended
         except KeyboardInterrupt as stop:
             status = exit_status(stop)
             why = why_stopped(stop)
         else:
             status, why = 0, "ended"
         finally:
-            for robot in robots:
-                robot.link.stop()
-            for robot in robots:
-                robot.join()
+            end_robots(robots, plan.controllers)
     print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
     return status

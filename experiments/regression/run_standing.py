@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from controllers.interface.controller import Controller
-from controllers.registry import make_controller
+from controllers.registry import FOREIGN, make_controller
 from experiments.closed_loop.trial import run_trial
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression.setting import StandingCfg
@@ -60,7 +60,7 @@ def choose_controller(choice: ControllerChoice) -> ChosenController:
         made = choice()
     except TestbedError:
         raise
-    except Exception as error:  # whatever a foreign factory raises
+    except FOREIGN as error:  # whatever a foreign factory raises
         raise BadInput(
             f"{_called(choice)} makes no controller: {type(error).__name__}: {error}. "
             "It is called without arguments."

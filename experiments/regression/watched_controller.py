@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from controllers.interface.controller import Controller, ControllerWrapper, Limits
 from controllers.interface.robot_interface import Observation
+from experiments.common.signals import is_order
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
@@ -134,7 +135,9 @@ class WatchedController(ControllerWrapper):
         self._no_shift = np.zeros(len(robot.joints))
         try:
             self._wrapped.reset(robot)
-        except Exception as error:  # whatever a foreign controller raises
+        except BaseException as error:  # whatever a foreign controller raises
+            if is_order(error):
+                raise
             raise self._break(_raised(error, "reset")) from error
 
     def step(self, observation: Observation) -> Limits:
@@ -153,7 +156,9 @@ class WatchedController(ControllerWrapper):
             answer = self._wrapped.step(observation)
             wall = perf_counter() - wall
             cpu = thread_time() - cpu
-        except Exception as error:  # likewise
+        except BaseException as error:  # likewise
+            if is_order(error):
+                raise
             what = _raised(error, "step")
             raise self._break(f"{what} at {time_s:.2f} s") from error
         written = [n for n, b in _bytes_of(observation).items() if b != before[n]]
@@ -198,7 +203,7 @@ def _bytes_of(observation: Observation) -> dict[str, bytes]:
     return {name: getattr(observation, name).tobytes() for name in _ARRAYS}
 
 
-def _raised(error: Exception, method: str) -> str:
+def _raised(error: BaseException, method: str) -> str:
     """Say what was raised, and in which line of the controller's own code."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
     text = str(error).rstrip(".")

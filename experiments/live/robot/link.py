@@ -9,6 +9,8 @@ received, and spends `WISHES_S` a slot on actions, at least one. A robot on a ma
 that is too slow is late and says so; it never leaves a step out.
 """
 
+import multiprocessing as mp
+import os
 import signal
 import threading
 import time
@@ -30,8 +32,14 @@ IDLE_S = 1.0
 """Between two moments, in s, while nobody looks at the page."""
 LATE_S = 0.5
 """Behind the clock by more, a robot does not try to catch up."""
+STOP_S = 6.0
+"""What robots have to end once they are told to, in s; then they are killed."""
 MOST_WAITING = 50
 """Actions that a robot has not taken yet; more are refused."""
+
+
+class RobotEnded(TestbedError):
+    """The process of a robot has ended by itself."""
 
 
 class RobotEnd:
@@ -111,14 +119,14 @@ class PageEnd:
         """Return the newest moment, None where there is no new one.
 
         Raises:
-            TestbedError: the robot has ended.
+            RobotEnded: the robot has ended.
         """
         try:
             if not self._connection.poll():
                 return None
             moment: Moment = self._connection.recv()
         except (EOFError, OSError) as error:
-            raise TestbedError("a robot's process has ended; see above.") from error
+            raise RobotEnded("a robot's process has ended; see above.") from error
         with self._lock:
             self._n_taken = moment.n_taken
             self._put(None)
@@ -158,6 +166,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever started it says when to stop
+    threading.Thread(target=_end_with_page, daemon=True).start()
     live = LiveRobot(play_of(cfg))
     reason = "done"
     try:
@@ -165,11 +174,20 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
     except SimulationDiverged as error:
         reason = f"failed: {error}"
         live.recording.save_last_second(live.body.sim)
-    except Exception as error:
-        reason = f"failed: {error}"
+    except BaseException as error:  # foreign code may raise anything
+        reason = f"failed: {str(error) or type(error).__name__}"
         raise
     finally:
         live.close(reason)
+
+
+def _end_with_page() -> None:
+    """End a robot whose code hangs when whoever started it was killed."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        time.sleep(STOP_S)
+        os._exit(1)
 
 
 def _keep_time(live: LiveRobot, link: RobotEnd) -> None:

@@ -406,7 +406,9 @@ def run_scenario(
     try:
         with recording.told_if_broken_off():
             proof = Proof() if proves else None
-            return ScenarioRunner(plan, recording, proof, whole).play(folder, on_time)
+            with noted_signals(PATIENCE_S):  # controllers and schemas are foreign code
+                runner = ScenarioRunner(plan, recording, proof, whole)
+            return runner.play(folder, on_time)
     finally:
         if whole is not None:
             whole.close()

@@ -28,6 +28,8 @@ DEEDS = {
     "sleeps": "hung(); time.sleep(600)",
     "swallows": "hung(); swallow()",
     "holds_lock": "hung(); re.match('(a+)+$', 'a' * 60 + 'b')",
+    "computes": "hung(); max(range(10**15))",  # in C, and heeds no signal there
+    "once": "Path('hung').exists() or (hung(), swallow())",
 }
 CODE = """
 import os, re, sys, threading, time

@@ -105,6 +105,18 @@ def test_a_breach_ends_the_trial_with_its_time(
         trial.never_above(200.0)
 
 
+@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, KeyboardInterrupt])
+def test_what_would_end_the_session_is_a_breach(
+    short: StandingCfg, tmp_path: Any, kind: type[BaseException]
+) -> None:
+    def leave(robot: Robot) -> Limits:
+        raise kind
+
+    trial = run_standing_trial(Late(leave, steps=0), short, tmp_path)
+    assert trial.breach is not None
+    assert trial.breach.startswith(f"late raised {kind.__name__} in step (test_")
+
+
 def test_the_line_of_the_controllers_own_code_is_told(
     short: StandingCfg, tmp_path: Any
 ) -> None:

@@ -1,0 +1,119 @@
+"""A process that kills this one where a signal finds it inside C code.
+
+Python's handlers run between two instructions of Python. A loop in C that keeps the
+interpreter's lock lets neither them nor another thread run: no signal but SIGKILL ends
+such a process. What does run is the handler in C behind Python's: it writes the number
+of the signal to the *wakeup fd*, here a pipe to a small process that waits at its other
+end. It ends with this one, when the pipe closes.
+"""
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_ON, _OFF = b"+", b"-"
+"""Written beside the numbers of signals, all of which are below."""
+_CODE = """
+import os, select, signal, sys, time
+pid, wait_s, said = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+is_on, end_s = False, None
+while end_s is None or time.monotonic() < end_s:
+    left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
+    if not select.select([0], [], [], left_s)[0]:
+        continue
+    read = os.read(0, 64)
+    if not read:
+        sys.exit()
+    for byte in read:
+        if byte in b"+-":
+            is_on, end_s = byte in b"+", None
+        elif is_on and end_s is None:
+            end_s = time.monotonic() + wait_s
+os.write(2, said.encode())
+os.kill(pid, signal.SIGKILL)
+"""
+_SAID = (
+    "stopped by a signal; code that did not return was killed with this process; run "
+    "folders hold what was recorded.\n"
+)
+
+
+class _Watchman:
+    """The other process, started when it is first needed."""
+
+    def __init__(self, wait_s: float) -> None:
+        """Start it."""
+        self._pid = os.getpid()
+        read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._before = -1
+        self._depth = 0
+        words = [str(self._pid), str(wait_s), _SAID]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _CODE, *words],
+                stdin=read,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C on a terminal is not for it
+            )
+        finally:
+            os.close(read)
+        atexit.register(self._close)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process started it: a fork has none."""
+        return self._pid == os.getpid()
+
+    def begin(self) -> None:
+        """Watch from now on."""
+        self._depth += 1
+        if self._depth == 1:
+            self._tell(_ON)
+            self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def end(self) -> None:
+        """Leave signals alone."""
+        self._depth -= 1
+        if self._depth == 0:
+            signal.set_wakeup_fd(self._before)
+            self._tell(_OFF)
+
+    def _close(self) -> None:
+        """End the other process, which may not be told by the pipe: forks hold it."""
+        if self.is_ours:
+            self._process.kill()
+            self._process.wait()
+
+    def _tell(self, what: bytes) -> None:
+        with suppress(OSError):  # somebody killed it
+            os.write(self._write, what)
+
+
+_watchman: _Watchman | None = None
+
+
+@contextmanager
+def watched(wait_s: float) -> Iterator[None]:
+    """Kill this process if it is here that long after a signal; for the main thread.
+
+    Args:
+        wait_s: of the first call in a process; later ones keep it.
+    """
+    global _watchman  # noqa: PLW0603  # one a process
+    if _watchman is None or not _watchman.is_ours:
+        _watchman = None
+        with suppress(OSError):  # no room for a process: nobody watches
+            _watchman = _Watchman(wait_s)
+    watchman = _watchman
+    if watchman is not None:
+        watchman.begin()
+    try:
+        yield
+    finally:
+        if watchman is not None:
+            watchman.end()

@@ -1,0 +1,170 @@
+"""Whoever hangs, and wherever: a signal ends the command, and what was done is kept."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from experiments.sweep.sweep_table import read_sweep
+from sim.recording.run_folder import read_run
+from tests.experiments.command.helpers import Launch
+from tests.experiments.command.test_broken_off_sweep import CLOCKS
+from tests.experiments.command.test_ill_behaved import LINE, TWO_LEG, theirs
+from tests.experiments.command.test_interruption import (
+    PATIENCE_S,
+    group_is_empty,
+    wait_for,
+)
+from tests.experiments.sweep.files import SHORT
+
+__all__ = ["theirs"]
+SOON_S = 10.0
+"""Within which a command ends after a signal, where nothing is drawn."""
+SCENARIO = """\
+name: hour
+about: An hour.
+controller: {}
+duration_s: 3600
+behaviours:
+  - {{name: head, schema: look around}}
+expect:
+  - {{never: {{fallen: true}}}}
+"""
+PYTEST = f"""
+import pytest
+
+@pytest.mark.standing(
+    controller={{!r}}, robot={str(TWO_LEG)!r}, seconds=2.0, fast_forward=False
+)
+def test_it(standing_trial):
+    standing_trial.stays_up()
+"""
+
+pytestmark = pytest.mark.slow(covers=False)
+
+
+def end(process: "subprocess.Popen[str]", here: Path, number: signal.Signals) -> str:
+    """Send one signal when somebody hangs; return what was said.
+
+    It ends in time with the status of the signal, or killed.
+    """
+    hung = here / "hung"
+    wait_for(lambda: hung.exists() or process.poll() is not None, process)
+    sent = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - sent < SOON_S
+    assert process.returncode in (128 + number, -signal.SIGKILL)
+    wait_for(lambda: group_is_empty(process.pid), process)
+    assert "Traceback" not in out + err
+    return out + err
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("swallows", signal.SIGTERM), ("computes", signal.SIGINT)]
+)
+def test_a_scenario_ends(
+    here: Path, theirs: None, launch: Launch, name: str, number: signal.Signals
+) -> None:
+    (here / "hour.yaml").write_text(SCENARIO.format(name))
+    said = end(launch("scenario run hour.yaml"), here, number)
+    assert "code that did not return" in said
+    assert read_run(here / "runs" / "hour").state == "interrupted"
+    assert (here / "runs" / "hour" / "events.jsonl").read_text()
+
+
+def test_a_run_of_one_robot_ends_that_computes_in_c(
+    here: Path, theirs: None, launch: Launch
+) -> None:
+    said = end(launch(LINE + "computes"), here, signal.SIGTERM)
+    assert "code that did not return was killed with this process" in said
+    assert read_run(here / "runs" / "heat" / "computes").state == "interrupted"
+
+
+@pytest.mark.parametrize("name", ["swallows", "computes"])
+def test_the_regression_kit_ends(here: Path, theirs: None, name: str) -> None:
+    (here / "test_theirs.py").write_text(PYTEST.format(name))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said = end(process, here, signal.SIGINT)
+    finally:
+        process.kill()
+    assert "code that did not return" in said
+
+
+@pytest.mark.parametrize("how", ["told", "killed"])
+def test_live_robots_end(here: Path, theirs: None, launch: Launch, how: str) -> None:
+    pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+    line = f"live --robot {TWO_LEG} --no-browser --port 0 --controllers swallows,fixed"
+    if how == "told":
+        said = end(launch(line), here, signal.SIGINT)
+        assert "the robot of controller 'swallows' did not end within 6 s" in said
+    else:
+        process = launch(line)
+        wait_for((here / "hung").exists, process)
+        process.kill()
+        wait_for(lambda: group_is_empty(process.pid), process)
+    (run,) = (here / "runs").rglob("fixed")
+    assert read_run(run).state == "done"
+
+
+def test_a_live_robot_that_crashes_is_named(
+    here: Path, theirs: None, launch: Launch
+) -> None:
+    pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
+    line = f"live --robot {TWO_LEG} --no-browser --port 0 --controllers crashes,fixed"
+    process = launch(line)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert "failed: the process of controller 'crashes' was ended by SIGSEGV" in err
+
+
+def test_a_sweep_ends_and_goes_on(here: Path, theirs: None, launch: Launch) -> None:
+    """The table is that of an unbroken one, whose trials never hung."""
+    text = SHORT.replace('fixed, "constant:0.9"', "fixed, once")
+    (here / "short.yaml").write_text(text)
+    process = launch("sweep short.yaml --out broken --jobs 2")
+    said = end(process, here, signal.SIGINT)
+    assert said.startswith("stopped")
+    tables = []
+    for out in ("broken", "unbroken"):
+        process = launch(f"sweep short.yaml --jobs 2 --out {out}")
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, err) == (0, "")
+        tables.append(read_sweep(here / out).frame.drop(columns=CLOCKS))
+    assert_frame_equal(tables[0], tables[1])
+
+
+def test_a_sweep_goes_on_without_a_trial_that_hangs(
+    here: Path, theirs: None, launch: Launch
+) -> None:
+    text = SHORT.replace('fixed, "constant:0.9"', "fixed, computes, leaves")
+    (here / "short.yaml").write_text(text.replace("[0, 1, 2]", "0"))
+    process = launch("sweep short.yaml --jobs 1 --out out --trial-limit 9")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert "1 of 3 trials done, 2 failed" in out
+    assert "it took longer than its limit of 9 s (--trial-limit)" in err
+    assert "the process of its controller 'leaves' ended 3 times (exit status 0)" in err
+
+
+def test_a_dry_run_names_who_ends_its_process(
+    here: Path, theirs: None, launch: Launch
+) -> None:
+    (here / "short.yaml").write_text(SHORT.replace('fixed, "constant:0.9"', "leaves"))
+    process = launch("sweep short.yaml --dry-run")
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert err.startswith("failed: ")
+    assert "the process of its controller 'leaves' ended 3 times" in err
