@@ -2,8 +2,11 @@
 
 import dataclasses
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,7 @@ from experiments.sweep import settled
 from experiments.sweep.settled import drop_settled, run_from_settled
 from models import Robot, default_robot_folder
 from sim.robot import SimulatedRobot, SimulationCfg
+from tests.experiments.sweep.engines.test_engines import is_gone, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +123,40 @@ def test_a_child_that_is_killed_costs_nothing(
 
     monkeypatch.setattr(settled, "_be_child", die)
     assert timeless(run_from_settled(cfg)) == timeless(whole)
+
+
+HANGS = """
+import os, time
+from controllers import registry
+from controllers.interface.controller import FixedStiffness
+from experiments.sweep.settled import run_from_settled
+from models import load_robot
+from tests.experiments.sweep.files import TWO_LEG
+from tests.experiments.sweep.test_settled import cfg_of, push_of
+
+class Hangs(FixedStiffness):
+    def step(self, observation):
+        if observation.time_s > 2.6:
+            print(os.getpid(), flush=True)
+            time.sleep(600.0)
+        return super().step(observation)
+
+registry.BUILT_IN["hangs"] = lambda _: Hangs()
+run_from_settled(cfg_of(load_robot(TWO_LEG), push_of(0.5), controller="hangs"))
+"""
+
+
+@pytest.mark.slow
+def test_a_child_that_hangs_ends_with_its_worker() -> None:
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGS], cwd=root, stdout=subprocess.PIPE, text=True
+    ) as worker:
+        assert worker.stdout is not None
+        child = int(worker.stdout.readline())
+        assert child != worker.pid
+        worker.kill()
+    wait_until(lambda: is_gone(child))
 
 
 def test_no_thread_but_the_first_forks(
