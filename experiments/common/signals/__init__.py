@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
-from experiments.common.watchman import watched
+from experiments.common.signals.watchman import watched
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Sent by `timeout` and job managers, and by a terminal that is closed."""
