@@ -130,6 +130,8 @@ MOST_FRICTION = 1e9
 """Factor on gear friction; with the largest one the gears are stuck."""
 FrictionScale = Annotated[float, Field(ge=0.0, le=MOST_FRICTION, allow_inf_nan=False)]
 """Factor on the gear friction of every joint."""
+GearPlay = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
+"""Of every joint, from stop to stop in degrees; robots call for repair at 5."""
 AirCelsius = Annotated[float, Field(ge=-40.0, le=80.0, allow_inf_nan=False)]
 Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
 """Of a motor."""

@@ -17,6 +17,14 @@ The element is rate independent: below the break-away torque it is a spring and 
 not creep, above it slides at exactly τ_c (Dahl 1968 with a step exponent). Joints on
 one motor are held together by a stiff spring and damper, as by their common shaft.
 
+**Play** of ± β between motor and joint: the servo reads the motor, which is light and
+takes its set-point as long as the joint leaves it room,
+
+    θ_m = θ* within θ ± β, else the end of it that is nearest,
+
+so that in the room τ = 0 and the joint turns freely, without what sticks in the gear.
+At an end the motor pushes the joint one way only. A motor without torque goes along.
+
 Beside its heat c τ², c = R / K² of the data, a motor draws the work
 
     W = ∫ max(τ ω, -c τ²) dt:
@@ -48,7 +56,7 @@ from pydantic import Field
 
 from controllers.interface.checked import Checked
 from models import BadInput, Robot
-from models.values import FloatArray, FrictionScale
+from models.values import FloatArray, FrictionScale, GearPlay
 from sim.engine.interface import NativeStep
 from sim.recording.recorder import LastSecond
 
@@ -70,6 +78,8 @@ class ServoCfg(Checked):
         FrictionScale, Field(title="gear friction: friction_scale")
     ] = 1.0
     """Factor on the gear friction of every joint; 0 switches it off."""
+    play_deg: Annotated[GearPlay, Field(title="gear play: play_deg")] = 0.0
+    """2 β of every joint, in degrees."""
     encoder: bool = True
     """Count angles in encoder steps; False: continuous angles."""
     torque_speed: bool = True
@@ -83,6 +93,11 @@ class ServoCfg(Checked):
         if self.kind not in SERVOS:
             raise BadInput(
                 f"servo {self.kind!r} is unknown; give one of {', '.join(SERVOS)}."
+            )
+        if self.play_deg > 0.0 and self.kind != "torque":
+            raise BadInput(
+                f"gear play of {self.play_deg:g} degrees is there with the servo "
+                f"'torque' alone, not with {self.kind!r}; leave one of them out."
             )
 
 
@@ -164,6 +179,7 @@ class Servo:
             stall / speed if cfg.torque_speed else np.zeros(m),
             cfg.friction_scale * friction / sharing,
             self.gear,
+            np.deg2rad(0.5 * cfg.play_deg),
             dt,
         )
         """Of `servo_torques` after q and v; the arrays are live."""
@@ -232,6 +248,7 @@ def servo_torques(
     slope: FloatArray,
     friction: FloatArray,
     gear: FloatArray,
+    play: float,
     dt: float,
 ) -> bool:
     """Write what one tick changes, in the letters of the module.
@@ -239,7 +256,7 @@ def servo_torques(
     Arrays are by joint, from `motor_torque` to `slope` by motor: W in J and c in
     W/(N·m)²; its joints, `follow` -1 where it has one; kp and kd; step of the encoder
     in rad, 0 for none; τ_stall U/U_n and τ_stall/ω_0. Friction is τ_c in N·m, gear is k
-    in N·m/rad.
+    in N·m/rad, play is β in rad.
 
     Returns:
         False when a torque is not finite.
@@ -252,16 +269,27 @@ def servo_torques(
         coupling = 0.0
         if b >= 0:
             other = q[b] - misalignment[b]
-            coupling = COUPLING_STIFFNESS * (theta - other) + COUPLING_DAMPING * (
-                omega - v[b]
-            )
+            apart = theta - other
+            if abs(apart) >= play:
+                apart -= play * np.sign(apart)
+                coupling = COUPLING_STIFFNESS * apart + COUPLING_DAMPING * (
+                    omega - v[b]
+                )
             theta = 0.5 * (theta + other)
             omega = 0.5 * (omega + v[b])
+        side = 0.0  # that the motor pushes to, of a gear with play; 2: both
+        if play == 0.0 or limit[a] == 0.0:
+            side = 2.0
+        elif not abs(target[a] - theta) < play:
+            side = np.sign(target[a] - theta)
+            theta += side * play
         if step[m] > 0.0:
             theta = np.rint(theta / step[m]) * step[m]
         tau = kp[m] * (target[a] - theta) + kd[m] * (velocity[a] - omega)
         tau = min(max(tau, -stall[m] - slope[m] * omega), stall[m] - slope[m] * omega)
         tau = min(max(tau, -limit[a]), limit[a])
+        if side == 0.0 or (side * tau < 0.0 and side != 2.0):
+            tau = 0.0
         motor_torque[m] = tau
         square_sum[m] += tau * tau
         work[m] += max(tau * omega, -loss[m] * tau * tau) * dt
@@ -269,9 +297,13 @@ def servo_torques(
             if j < 0:
                 continue
             bound = friction[j] / gear[j]
-            z[j] = min(max(z[j] + v[j] * dt, -bound), bound)
-            share = tau if b < 0 else 0.5 * tau
-            joint_torque[j] = share + sign * coupling - gear[j] * z[j]
+            share, stuck = tau if b < 0 else 0.5 * tau, 0.0
+            if side != 0.0:
+                z[j] = min(max(z[j] + v[j] * dt, -bound), bound)
+                stuck = gear[j] * z[j]
+                if side != 2.0 and side * (share - stuck) < 0.0:
+                    share = stuck = 0.0
+            joint_torque[j] = share + sign * coupling - stuck
             if not np.isfinite(joint_torque[j]):
                 finite = False
     return finite

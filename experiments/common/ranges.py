@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from models.values import AirCelsius, FrictionScale, SlopeDegrees
+from models.values import AirCelsius, FrictionScale, GearPlay, SlopeDegrees
 
 LONGEST_MINUTES = 24.0 * 60.0
 """Of one run: a day."""
@@ -38,6 +38,7 @@ RANGES: Mapping[str, Any] = {
     "--minutes": Minutes,
     "--slope": SlopeDegrees,
     "--gear-friction": FrictionScale,
+    "--gear-play": GearPlay,
     "--ambient": AirCelsius,
     "--seed": Seed,
     "--control-period": Annotated[float, Field(gt=0.0, le=1.0)],

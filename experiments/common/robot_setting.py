@@ -24,6 +24,7 @@ from models.values import (
     Celsius,
     EngineName,
     FrictionScale,
+    GearPlay,
     Gravity,
     GroundFriction,
     SlopeDegrees,
@@ -188,6 +189,12 @@ class RobotSetting:
         Told("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
     """Factor on every joint's gear friction."""
+    gear_play_deg: Annotated[
+        GearPlay,
+        Asked("gear_play", "Play of every gear in degrees, from stop to stop."),
+        Told("the gear play in degrees", "simulation.servo.play_deg", only_given=True),
+    ] = 0.0
+    """By which a joint turns freely about its motor, in degrees, from stop to stop."""
     heating: Annotated[
         Literal["one-node", "two-node", "bare-motor"],
         Asked(
@@ -313,7 +320,11 @@ class RobotSetting:
                 obstacles=obstacles_of(self.obstacles),
                 gui=gui,
             ),
-            servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),
+            servo=ServoCfg(
+                kind=self.servo,
+                friction_scale=self.gear_friction,
+                play_deg=self.gear_play_deg,
+            ),
             heating=HeatingCfg(
                 model=self.heating,
                 copper_coefficient=COPPER_COEFFICIENT if self.copper else 0.0,

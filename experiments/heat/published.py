@@ -111,7 +111,7 @@ def differences(
         **{mark.key or one.name: mark for one, _, mark in marked(Told) if mark.words},
     }
     for key, mark in told.items():
-        if key in settings and settings[key] != (value := fitted[key]):
+        if key in settings and settings[key] != (value := fitted.get(key, 0.0)):
             usual = mark.of_none if value is None else value
             usual = f"{value:g}" if isinstance(value, float) else usual
             found.append(f"{mark.words} is {settings[key]}, not {usual}")

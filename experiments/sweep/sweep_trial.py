@@ -45,6 +45,7 @@ SETTING = (
     "friction",
     "other_start_degc",
     "gear_friction",
+    "gear_play_deg",
     "ambient_degc",
     "engine",
     "heating",

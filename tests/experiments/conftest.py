@@ -112,6 +112,7 @@ OTHER_EXPERIMENTS: dict[str, dict[str, Any]] = {
         "settings": {"ambient_degc": 10.0}
     },
     "the factor on gear friction is 0.0, not 1": {"settings": {"gear_friction": 0.0}},
+    "the gear play in degrees is 0.5, not 0": {"settings": {"gear_play_deg": 0.5}},
 }
 """What one line says of an experiment that nobody published, and what makes it so."""
 

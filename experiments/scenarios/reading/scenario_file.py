@@ -63,6 +63,7 @@ else:
             "heating",
             "ambient_degc",
             "gear_friction",
+            "gear_play_deg",
         ),
     )
 
