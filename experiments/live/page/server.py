@@ -39,6 +39,7 @@ from experiments.server.service.connections import (
     Guard,
     PunctualConnection,
     error_response,
+    is_same_origin,
 )
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
             server.stop()
 
 
+_NOT_OURS = error_response(
+    403,
+    "only a page of this server may do that; open it by the address that was printed.",
+)
+
+
 class Door:
     """Lets in who has the key, from a page of this server; a cookie keeps the key."""
 
@@ -122,12 +129,11 @@ class Door:
             if self._is_ours(headers) and self._has_key(headers):
                 await self._app(scope, receive, send)
             else:
-                await send({"type": "websocket.close", "code": 1008})
+                await _NOT_OURS(scope, receive, send)
             return
         if scope["type"] == "http":
             if scope["method"] not in {"GET", "HEAD"} and not self._is_ours(headers):
-                refusal = error_response(403, "only a page of this server may do that.")
-                await refusal(scope, receive, send)
+                await _NOT_OURS(scope, receive, send)
                 return
             given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])
             if scope["path"] == "/" and self._is_key(given[0]):
@@ -143,9 +149,9 @@ class Door:
 
     def _is_ours(self, headers: Headers) -> bool:
         """Whether a page of this server asks, as the browser tells."""
-        host = headers.get("host", "").lower()
-        origin = headers.get("origin", "").lower()
-        return host in self._hosts and origin == f"http://{host}"
+        return headers.get("host", "").lower() in self._hosts and is_same_origin(
+            headers
+        )
 
     def _has_key(self, headers: Headers) -> bool:
         try:

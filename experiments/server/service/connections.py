@@ -1,7 +1,8 @@
 """What stands between a server's socket and its routes: who gets in, and for how long.
 
-`Guard` looks at Host, shared secret and headers. It is a plain ASGI layer, so that
-streams pass through it untouched; what it refuses reaches no route and changes nothing.
+`Guard` looks at Host, Origin, shared secret and headers. It is a plain ASGI layer, so
+that streams pass through it untouched; what it refuses reaches no route and changes
+nothing.
 
 `PunctualConnection` ends a connection that does not finish what it says: who opens
 connections and says nothing, or half of a request, could otherwise keep others out for
@@ -89,6 +90,13 @@ class Guard:
                 f"Host is {host[:100]!r}; this server answers to "
                 f"{', '.join(sorted(self._hosts))}. Use one of these addresses.",
             )
+        if "origin" in headers and not is_same_origin(headers):
+            return error_response(
+                403,
+                f"Origin is {headers['origin'][:100]!r}; only a page of this server, "
+                f"http://{headers.get('host', '')[:100]}, or a program that is no "
+                "browser may ask. Open the page of this server.",
+            )
         if self._secret is not None and not self._knows(headers):
             refusal = error_response(
                 401,
@@ -120,6 +128,15 @@ class Guard:
         elif scheme.lower() != "bearer":
             return False
         return secrets.compare_digest(given, (self._secret or "").encode())
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether a page of this server asks, as the browser tells.
+
+    Its scheme may be https: a proxy with TLS may stand before the server.
+    """
+    scheme, _, place = headers.get("origin", "").lower().partition("://")
+    return scheme in {"http", "https"} and place == headers.get("host", "").lower()
 
 
 def error_response(status: int, text: str) -> JSONResponse:

@@ -146,6 +146,14 @@ def test_who_looks_is_counted_until_it_leaves(served: Served) -> None:
     assert served.has_viewers(0)
 
 
+@pytest.mark.parametrize("path", ["/", "/view/", "/state", "/picture"])
+def test_a_foreign_page_reads_nothing(served: Served, path: str) -> None:
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        headers = {"Cookie": served.cookie, "Origin": origin}
+        answer, text = served.ask("GET", path, None, headers)
+        assert (answer.status, "Origin is" in text) == (403, True)
+
+
 @pytest.mark.parametrize(
     ("origin", "host", "has_cookie"),
     [
@@ -162,7 +170,7 @@ def test_a_foreign_page_gets_no_socket(
     headers = {"Cookie": served.cookie} if has_cookie else {}
     place = (host or "127.0.0.1:{port}").format(port=served.port)
     with (
-        pytest.raises(InvalidStatus, match="403"),
+        pytest.raises(InvalidStatus, match="403") as refused,
         connect(
             f"ws://{place}/view",
             sock=socket.create_connection(("127.0.0.1", served.port)),
@@ -172,6 +180,8 @@ def test_a_foreign_page_gets_no_socket(
         ),
     ):
         pass
+    body = refused.value.response.body or b""
+    assert b"only a page of this server" in body
 
 
 def test_viser_itself_answers_to_nobody_else(served: Served) -> None:

@@ -174,6 +174,47 @@ def test_bad_input_is_a_clear_error_and_changes_nothing(
     assert picture(http) == before
 
 
+FOREIGN: tuple[str, ...] = (
+    "http://evil.example",
+    "null",
+    "",
+    "http://127.0.0.1",
+    "{url}.evil.example",
+)
+FOREIGN += ("http://127.0.0.1:1", "app://x", "ftp://{host}", "{url}/", "x{url}")
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/resources"), ("GET", "/"), ("GET", "/events"), ("POST", "/resources")],
+)
+def test_a_page_of_another_origin_is_refused_whatever_it_asks(
+    server: ReservationServer, http: httpx.Client, origin: str, method: str, path: str
+) -> None:
+    """Other servers of this machine are strangers too: their ports differ."""
+    origin = origin.format(url=server.url, host=server.url.removeprefix("http://"))
+    body = {"name": "cup", "parent": "Objects"} if method == "POST" else None
+    before = picture(http)
+    headers = {"Origin": origin}
+    with http.stream(method, path, json=body, headers=headers) as answer:
+        assert answer.status_code == 403
+        answer.read()
+    assert answer.json()["error"].startswith(f"Origin is {origin!r}; ")
+    assert picture(http) == before
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1", "localhost"])
+def test_its_own_page_and_programs_without_an_origin_are_answered(
+    server: ReservationServer, http: httpx.Client, place: str
+) -> None:
+    host = f"{place}:{server.url.rpartition(':')[2]}"
+    for scheme in ("http", "https"):  # a proxy with TLS before it keeps Host
+        headers = {"Host": host, "Origin": f"{scheme}://{host}"}
+        assert http.get("/resources", headers=headers).status_code == 200
+    assert http.get("/resources").status_code == 200
+
+
 @pytest.mark.parametrize("wrong", [{}, {"Owner-Key": "guess"}, {"Owner-Key": "ä"}])
 def test_nobody_acts_for_an_owner_without_its_key(
     http: httpx.Client, key: dict[str, str], wrong: dict[str, str]
@@ -325,7 +366,7 @@ def test_a_page_of_another_site_cannot_change_anything(http: httpx.Client) -> No
     before = picture(http)
     body = b'{"name": "cup", "parent": "Objects"}'
     for kind in ("text/plain", "application/x-www-form-urlencoded"):
-        headers = {"Content-Type": kind, "Origin": "http://evil.example"}
+        headers = {"Content-Type": kind}
         answer = http.post("/resources", content=body, headers=headers)
         assert answer.status_code == 400
         assert "application/json" in answer.json()["error"]
