@@ -37,6 +37,8 @@ OnStop = Callable[["Notified"], None]
 OnLost = Callable[["Notified | Expired"], None]
 LOWEST, HIGHEST = 0, 9
 """Range of priorities."""
+SHORTEST_S = 1e-9
+"""A tick or retry period below which times could not be counted, in s."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +59,8 @@ class Owner:
     """The highest that a request of it may ask with: set by whom it is."""
     timeout_s: float = 5.0
     """Longest wait of its requests in s; never infinite."""
+    retry_s: float | None = None
+    """Period at which it asks again while it waits, in s; None: the ledger's."""
     time_to_live_s: float | None = None
     """Silence after which it counts as gone, in s; None trusts it for ever."""
     asker_tie: AskerTie = AskerTie.LOSES
@@ -93,6 +97,8 @@ class Owner:
                 f"{self.max_priority}."
             )
         object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.retry_s is not None:
+            object.__setattr__(self, "retry_s", _check_retry(self.retry_s, self.name))
         if self.time_to_live_s is not None:
             live = check_seconds(
                 self.time_to_live_s,
@@ -128,6 +134,16 @@ def check_timeout(timeout_s: float) -> float:
     )
 
 
+def _check_retry(retry_s: float, owner: str) -> float:
+    return check_seconds(
+        retry_s,
+        f"retry period of {owner!r}",
+        f"give a positive number of seconds, {SHORTEST_S:g} or more, or none for that "
+        "of the ledger",
+        least=SHORTEST_S,
+    )
+
+
 FULL = 10_000
 """100 % in the whole numbers that rates are counted in: 1/100 %."""
 
@@ -156,6 +172,8 @@ class Request:
     priority: int | None = None
     timeout_s: float | None = None
     """0 tries once; None takes the owner's limit."""
+    retry_s: float | None = None
+    """Period at which the holders are asked again while it waits, in s."""
     loss: Loss = Loss.WHOLE
     policy: ConflictPolicy | None = None
     asker_tie: AskerTie | None = None
@@ -185,6 +203,8 @@ class Request:
             check_priority(self.priority)
         if self.timeout_s is not None:
             object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.retry_s is not None:
+            object.__setattr__(self, "retry_s", _check_retry(self.retry_s, self.owner))
         if self.add_to is not None and type(self.add_to) is not Token:
             what = type(self.add_to).__name__  # its value may be a secret
             raise BadInput(

@@ -102,6 +102,8 @@ Secret = Annotated[str, Field(strict=True, max_length=200)]
 TimeToLive = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=0.1, le=3600.0)
 ]
+RetryPeriod = TimeToLive
+"""Nobody lets holders be asked more than ten times a second."""
 
 
 def _text_of(token: object) -> object:
@@ -176,6 +178,8 @@ class OwnerData(_Data):
     priority: Priority = 0
     timeout_s: Seconds = 5.0
     """Longest wait of a request that says nothing else."""
+    retry_s: RetryPeriod | None = None
+    """Period at which it asks again while it waits; None: the server's."""
     time_to_live_s: TimeToLive = 5.0
     """Silence after which all that it holds is free again."""
     asker_tie: AskerTie = AskerTie.LOSES
@@ -217,6 +221,7 @@ class RequestData(_Data):
     """Of earlier clients; without effect."""
     priority: Priority | None = None
     timeout_s: Seconds | None = None
+    retry_s: RetryPeriod | None = None
     loss: Loss = Loss.WHOLE
     policy: PolicyData | None = None
     asker_tie: AskerTie | None = None

@@ -38,9 +38,10 @@ LONGEST_ERROR = 1000
 
 
 def repeat(state: ReservationState, waiting: Waiting) -> None:
-    """Ask again every retry period while the request waits."""
+    """Ask again every retry period while the request waits: its own or the ledger's."""
+    own_s = waiting.terms.retry_s
     state.timers.at(
-        state.tick + state.cfg.retry_ticks,
+        state.tick + state.cfg.period(state.cfg.retry_s if own_s is None else own_s),
         Due.RETRY,
         partial(_again, state, waiting),
         waiting=waiting,

@@ -38,6 +38,8 @@ class Terms(NamedTuple):
     """As holder, later."""
     timeout_s: float | None
     """Longest wait in s; None for a pause without limit."""
+    retry_s: float | None = None
+    """Its own retry period in s; None: the ledger's."""
 
 
 class ResolvedRequest(NamedTuple):

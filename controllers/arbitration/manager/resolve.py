@@ -136,6 +136,7 @@ def _read(
         wins_ties=(asker or defaults.asker_tie) is AskerTie.WINS,
         keeps_ties=(holder or defaults.holder_tie) is HolderTie.KEEPS,
         timeout_s=defaults.timeout_s if timeout_s is None else timeout_s,
+        retry_s=request.retry_s or defaults.retry_s,
     )
     has_limits = False
     for leaves in (shares, *optional.values()) if optional else (shares,):

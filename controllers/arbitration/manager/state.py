@@ -25,7 +25,13 @@ from controllers.arbitration.manager.records import (
     names_of,
 )
 from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import End, Present, StaleToken, Ticket
+from controllers.arbitration.requests import (
+    SHORTEST_S,
+    End,
+    Present,
+    StaleToken,
+    Ticket,
+)
 from controllers.arbitration.resource_tree import ResourceTree, find_name
 from controllers.arbitration.tokens import (
     LossCause,
@@ -41,8 +47,6 @@ from models.values import check_seconds, short
 
 LONGEST_S = 1e9
 """A time limit beyond which nothing is waited for, in s."""
-SHORTEST_S = 1e-9
-"""A tick or retry period below which times could not be counted, in s."""
 
 
 def check_tick(tick: object) -> None:
@@ -63,7 +67,8 @@ class LedgerCfg:
     """Length of a tick in s: the device slot."""
     preemption: Preemption = Preemption.OFF
     retry_s: float = 0.5
-    """Period in s at which holders are told again of those who wait."""
+    """Period in s at which holders are told again of those who wait and have no period
+    of their own."""
     overtake_s: float = 5.0
     """Time in s for which a request that waits may be passed by later ones of equal
     priority that can be granted at once, so that a waiting group does not mute the
@@ -100,7 +105,11 @@ class LedgerCfg:
     @property
     def retry_ticks(self) -> int:
         """Retry period in ticks, at least one."""
-        return max(1, self.ticks(self.retry_s))
+        return self.period(self.retry_s)
+
+    def period(self, seconds: float) -> int:
+        """Return a retry period in ticks, at least one."""
+        return max(1, self.ticks(seconds))
 
     @property
     def overtake_ticks(self) -> int:

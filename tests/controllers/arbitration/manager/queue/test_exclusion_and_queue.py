@@ -8,7 +8,8 @@ from controllers.arbitration.events import Granted, ResourceRemoved
 from controllers.arbitration.manager import granting
 from controllers.arbitration.manager.records import Waiting
 from controllers.arbitration.manager.state import ReservationState
-from controllers.arbitration.tokens import Why
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import NoticeKind, Why
 from models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     CANCELLED,
@@ -162,6 +163,38 @@ def test_the_holder_hears_again_every_period_until_the_end(
     stage.ask("asker", "HeadYaw", timeout_s=1.5)
     stage.until(5.0)
     assert stage.demands_on("holder") == [("asker", time_s) for time_s in times]
+
+
+@pytest.mark.requirement("RM-19")
+def test_each_requester_asks_again_at_a_period_of_its_own() -> None:
+    """That of the request, else of the owner, else of the ledger; until its expiry."""
+    stage = LedgerSetup(retry_s=0.5)
+    stage.owners("holder", "patient")
+    stage.owner("eager", retry_s=0.2, timeout_s=0.7)
+    stage.take("holder", "HeadYaw")
+    eager = stage.ask("eager", "HeadYaw")
+    stage.ask("eager", "HeadYaw", retry_s=0.3, timeout_s=0.7)
+    stage.ask("patient", "HeadYaw", timeout_s=1.2)
+    stage.ledger.reconfigure(stage.tick, retry_s=1.0)
+    stage.until(2.0)
+    asked: dict[int | None, list[float]] = {}
+    for notice in stage.told("holder", NoticeKind.DEMANDED):
+        asked.setdefault(notice.request, []).append(notice.tick / 100)
+    assert list(asked.values()) == [
+        [0.0, 0.2, 0.4, 0.6],
+        [0.0, 0.3, 0.6],
+        [0.0, 0.5],  # the ledger's period counts when it begins
+    ]
+    assert end_of(eager) == (TIMED_OUT, 0.7)
+
+
+@pytest.mark.requirement("RM-19")
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), "0.5", True])
+def test_a_period_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(BadInput, match=r"retry period .*give a positive number"):
+        Owner(name="eager", retry_s=wrong)
+    with pytest.raises(BadInput, match=r"retry period .*give a positive number"):
+        Request(owner="eager", resources=("HeadYaw",), retry_s=wrong)
 
 
 @pytest.mark.requirement("RM-19", "RM-20")
