@@ -124,6 +124,22 @@ def check_priority(priority: int) -> None:
         )
 
 
+def checked_priorities(what: str, priorities: Mapping[str, int]) -> Mapping[str, int]:
+    """Return name to priority as a copy that nobody changes.
+
+    Raises:
+        BadInput: it is no dictionary, or holds what is no name or no priority.
+    """
+    if not isinstance(priorities, Mapping):
+        raise BadInput(
+            f"{what} is {short(priorities)}; give a dictionary of names and priorities."
+        )
+    for name, priority in priorities.items():
+        check_name(name, f"one of {what}")
+        check_priority(priority)
+    return ReadOnly(priorities)
+
+
 def check_timeout(timeout_s: float) -> float:
     """Return a time limit in s; no request waits for ever."""
     return check_seconds(
@@ -170,6 +186,9 @@ class Request:
     rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
     """Cumulative resource to rate in percent, two decimals; all essential."""
     priority: int | None = None
+    """Before that of its operation, of its resources, and of its owner."""
+    operation: str | None = None
+    """Kind of operation that it is for, one of `LedgerCfg.operation_priority`."""
     timeout_s: float | None = None
     """0 tries once; None takes the owner's limit."""
     retry_s: float | None = None
@@ -201,6 +220,8 @@ class Request:
             object.__setattr__(self, "policy", as_policy(self.policy))
         if self.priority is not None:
             check_priority(self.priority)
+        if self.operation is not None:
+            check_name(self.operation, "an operation")
         if self.timeout_s is not None:
             object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
         if self.retry_s is not None:

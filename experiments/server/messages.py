@@ -217,6 +217,8 @@ class RequestData(_Data):
     optional: Names = ()
     rates: Annotated[dict[Name, Percent], Field(max_length=MAX_NAMES)] = {}
     """Cumulative resource to percent."""
+    operation: Name | None = None
+    """Kind of operation that it is for, if the server has priorities for these."""
     mode: Literal["use", "reserve"] = "use"
     """Of earlier clients; without effect."""
     priority: Priority | None = None

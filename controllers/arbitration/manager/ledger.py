@@ -102,6 +102,7 @@ class Ledger:
 
         Raises:
             BadInput: the mint is of another epoch.
+            UnknownName: a rule of priority names a resource that there is not.
         """
         if mint is None:
             mint = TokenMint(1 if epoch is None else epoch)
@@ -111,6 +112,8 @@ class Ledger:
                 "one of the two."
             )
         self.cfg = cfg or LedgerCfg()
+        for name in self.cfg.resource_priority:
+            tree.node(name)
         self._state = state = ReservationState(self.cfg, mint, tree)
         state.listeners.extend(listeners)
         self._calls = Calls(state)

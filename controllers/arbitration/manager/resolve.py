@@ -1,6 +1,6 @@
 """From the names of a request to the leaves that it wants."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from controllers.arbitration.manager.holdings import motors_besides
 from controllers.arbitration.manager.records import (
@@ -14,7 +14,7 @@ from controllers.arbitration.manager.records import (
 )
 from controllers.arbitration.manager.state import ReservationState
 from controllers.arbitration.requests import FULL, Owner, Request, Ticket, rate_of
-from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.resource_tree import ResourceTree, find_name
 from controllers.arbitration.tokens import AskerTie, HolderTie
 from models import BadInput
 from models.resources import ResourceKind
@@ -130,7 +130,9 @@ def _read(
             f"{defaults.max_priority}."
         )
     terms = Terms(
-        priority=defaults.priority if priority is None else priority,
+        priority=_by_rule(request, defaults, shares, tree, state)
+        if priority is None
+        else priority,
         loss=request.loss,
         policy=request.policy or defaults.policy,
         wins_ties=(asker or defaults.asker_tie) is AskerTie.WINS,
@@ -143,6 +145,39 @@ def _read(
         for leaf in leaves:
             has_limits = has_limits or bool(leaf.limits)
     return ResolvedRequest(request, defaults, tree, terms, shares, optional, has_limits)
+
+
+def _by_rule(
+    request: Request,
+    defaults: Owner,
+    shares: Shares,
+    tree: ResourceTree,
+    state: ReservationState,
+) -> int:
+    """Return the priority by the kind of operation, else the resources, else the owner.
+
+    Raises:
+        UnknownName: there is no such kind of operation.
+    """
+    cfg, kind = state.cfg, request.operation
+    if kind is not None:
+        known = cfg.operation_priority
+        given: list[int | None] = [
+            find_name(known, kind, "Operation", "operation_priority")
+        ]
+    else:
+        rules = cfg.resource_priority
+        given = [_rule_of(x.name, rules, tree) for x in shares] if rules else []
+    found = [priority for priority in given if priority is not None]
+    return min(max(found), defaults.max_priority) if found else defaults.priority
+
+
+def _rule_of(leaf: str, rules: Mapping[str, int], tree: ResourceTree) -> int | None:
+    """Return the rule for a leaf, or for the smallest composite around it."""
+    name: str | None = leaf
+    while name is not None and name not in rules:
+        name = tree.parent(name)
+    return None if name is None else rules[name]
 
 
 def _essential(request: Request, tree: ResourceTree, state: ReservationState) -> Shares:

@@ -7,14 +7,14 @@ ticks; what is due at one is called in one order (`Due`).
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import ceil
 from typing import NamedTuple
 
-from controllers.arbitration.events import Event, Notified
+from controllers.arbitration.events import Event, Notified, ReadOnly
 from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
 from controllers.arbitration.manager.records import (
     AvailabilityWatch,
@@ -31,6 +31,7 @@ from controllers.arbitration.requests import (
     Present,
     StaleToken,
     Ticket,
+    checked_priorities,
 )
 from controllers.arbitration.resource_tree import ResourceTree, find_name
 from controllers.arbitration.tokens import (
@@ -73,6 +74,12 @@ class LedgerCfg:
     """Time in s for which a request that waits may be passed by later ones of equal
     priority that can be granted at once, so that a waiting group does not mute the
     robot; then nobody passes it, so that it does not starve. 0 lets nobody pass."""
+    operation_priority: Mapping[str, int] = field(default_factory=ReadOnly)
+    """Kind of operation to the priority of the requests for it."""
+    resource_priority: Mapping[str, int] = field(default_factory=ReadOnly)
+    """Resource to the priority of requests for it. It holds for all parts that have no
+    rule of their own; of several leaves the highest counts, optional ones do not. No
+    rule lifts anybody above the highest priority of the owner."""
     tells_commands: bool = True
     """Whether listeners are told of every command that a gate takes and writes, some
     thousands a second. Without, a long run costs less, and its trace cannot prove who
@@ -83,6 +90,9 @@ class LedgerCfg:
     def __post_init__(self) -> None:
         preemption = word(Preemption, self.preemption, "Preemption")
         object.__setattr__(self, "preemption", preemption)
+        for what in ("operation_priority", "resource_priority"):
+            rules = checked_priorities(what, getattr(self, what))
+            object.__setattr__(self, what, rules)
         positive = f"give a positive number, {SHORTEST_S:g} or more", SHORTEST_S
         passing = "give 0 to let nobody pass, or a positive number", 0.0
         for name, accepted, least in (

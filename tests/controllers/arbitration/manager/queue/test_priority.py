@@ -1,5 +1,7 @@
 """Authority: a higher priority takes, a tie follows its rules."""
 
+from typing import Any
+
 import pytest
 
 from controllers.arbitration.events import Revoked
@@ -13,7 +15,7 @@ from controllers.arbitration.tokens import (
     Preemption,
     Refusal,
 )
-from models import BadInput
+from models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     DENIED,
@@ -81,6 +83,68 @@ def test_a_priority_is_the_modules_unless_the_request_has_its_own(
     stage.take("high", "TTS")
     stage.take("high", "LHand", priority=3)
     assert [stage.row(leaf).holders[0].priority for leaf in ("TTS", "LHand")] == [7, 3]
+
+
+RULES: dict[str, Any] = {
+    "operation_priority": {"protect": 9, "greet": 3, "idle": 0},
+    "resource_priority": {"Motors": 4, "LHand": 2, "TTS": 6},
+}
+
+
+@pytest.mark.requirement("AR-13")
+@pytest.mark.parametrize(
+    ("wanted", "terms", "priority"),
+    [
+        (("LHand",), {"operation": "protect"}, 9),  # the kind of operation
+        (("TTS",), {"operation": "idle"}, 0),
+        (("LHand",), {"operation": "greet", "priority": 5}, 5),  # the application
+        (("TTS",), {}, 6),  # the resource
+        (("HeadYaw",), {}, 4),  # it is a part of the motors
+        (("LHand",), {}, 2),  # and has a rule of its own
+        (("LArm",), {}, 4),  # the highest of all
+        (("LHand", "TTS"), {}, 6),
+        (("LHand",), {"optional": ("TTS",)}, 2),  # what it goes without counts not
+        (("Microphone",), {}, 1),  # the module
+    ],
+)
+def test_a_priority_comes_from_the_kind_of_operation_or_the_resource(
+    wanted: tuple[str, ...], terms: dict[str, Any], priority: int
+) -> None:
+    """It is kept with the reservation, and takes from a lower one."""
+    stage = LedgerSetup(preemption=BY_PRIORITY, **RULES)
+    stage.owner("low", priority=max(priority - 1, 0))
+    stage.owner("app", priority=1)
+    if priority:
+        stage.take("low", *wanted, priority=priority - 1)
+    stage.take("app", *wanted, **terms)
+    assert {h.priority for h in stage.row(wanted[0]).holders} <= {priority}
+    held = [row for row in stage.picture() if row.holders]
+    assert {h.priority for row in held for h in row.holders} == {priority}
+    assert {h.owner for row in held for h in row.holders} == {"app"}
+
+
+@pytest.mark.requirement("AR-13")
+def test_the_arbiters_rules_stay_within_what_an_owner_may() -> None:
+    stage = LedgerSetup(**RULES)
+    stage.owner("guest", max_priority=3)
+    stage.take("guest", "TTS")
+    stage.take("guest", "LHand", operation="protect")
+    assert {stage.row(x).holders[0].priority for x in ("TTS", "LHand")} == {3}
+
+
+@pytest.mark.requirement("AR-13")
+def test_rules_that_cannot_be_are_refused() -> None:
+    stage = LedgerSetup(**RULES)
+    stage.owner("app")
+    with pytest.raises(UnknownName, match=r"Operation 'gret' .* Did you mean 'greet'"):
+        stage.ask("app", "TTS", operation="gret")
+    with pytest.raises(UnknownName, match="'HeadYa'"):
+        LedgerSetup(resource_priority={"HeadYa": 3})
+    for wrong in ({"TTS": 10}, {"TTS": True}, {3: 1}, "TTS", None):
+        with pytest.raises(BadInput):
+            LedgerSetup(resource_priority=wrong)
+        with pytest.raises(BadInput):
+            LedgerSetup(operation_priority=wrong)
 
 
 @pytest.mark.requirement("AR-13", "RM-17")
