@@ -20,7 +20,7 @@ from controllers.arbitration.behaviours import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import LedgerFront, take_snapshot
+from controllers.arbitration.manager.front import LedgerFront, take_snapshot, token_data
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.policies import (
@@ -48,4 +48,5 @@ __all__ = [
     "start_behaviour",
     "stop_behaviour",
     "take_snapshot",
+    "token_data",
 ]

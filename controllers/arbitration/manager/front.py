@@ -25,6 +25,7 @@ from controllers.arbitration.manager.records import (
     OwnerRecord,
     Reservation,
     Waiting,
+    names_of,
 )
 from controllers.arbitration.manager.state import ReservationState
 from controllers.arbitration.policies import ConflictPolicy
@@ -38,7 +39,13 @@ from controllers.arbitration.requests import (
     Request,
     Ticket,
 )
-from controllers.arbitration.tokens import Outcome, Refusal, Token, TokenId
+from controllers.arbitration.tokens import (
+    HolderTie,
+    Outcome,
+    Refusal,
+    Token,
+    TokenId,
+)
 from models import BadInput, TestbedError
 from models.resources import ResourceKind
 from models.values import short
@@ -151,6 +158,50 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
         resources=tuple(rows),
         owners=_owners(state),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenRow:
+    """What the ledger keeps of one token [US11660748B1, token data 160]."""
+
+    token: TokenId
+    owner: str
+    resources: tuple[str, ...]
+    """Leaves that it covers, sorted; of an ended one those that it covered last."""
+    priority: int
+    is_valid: bool
+    holder_tie: HolderTie
+    """What it allows an asker of equal priority."""
+    end: End | None
+    """How it ended; None while it is valid."""
+
+
+def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
+    """Return the data of all tokens, in the order of their issue.
+
+    Ended ones are among them as long as `LedgerCfg.dead_tokens_kept` says.
+    """
+    state, rows = ledger.state, list[TokenRow]()
+    for sequence in sorted({*state.reservations, *state.ended}):
+        one = state.reservations.get(sequence) or state.ended[sequence]
+        end: End | None = None
+        if isinstance(one, Reservation):
+            owner, leaves = one.owner.name, names_of(one.shares)
+        else:
+            owner, leaves = one.owner, tuple(sorted(one.leaves))
+            end = End(one.refusal, one.why, one.by)
+        rows.append(
+            TokenRow(
+                token=TokenId(ledger.epoch, sequence),
+                owner=owner,
+                resources=leaves,
+                priority=one.priority,
+                is_valid=end is None,
+                holder_tie=HolderTie.KEEPS if one.keeps_ties else HolderTie.YIELDS,
+                end=end,
+            )
+        )
+    return tuple(rows)
 
 
 def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:

@@ -294,7 +294,7 @@ def release(
             )
         )
     if is_whole:
-        _end(state, reservation, Refusal.RELEASED)
+        _end(state, reservation, Refusal.RELEASED, leaves)
 
 
 def expire(state: ReservationState, reservation: Reservation) -> None:
@@ -313,7 +313,7 @@ def expire(state: ReservationState, reservation: Reservation) -> None:
             leaves=names_of(leaves),
         )
     )
-    _end(state, reservation, Refusal.EXPIRED)
+    _end(state, reservation, Refusal.EXPIRED, leaves)
 
 
 def take_away(
@@ -371,7 +371,7 @@ def take_away(
             )
         )
     if is_whole:
-        _end(state, reservation, Refusal.REVOKED, why, by)
+        _end(state, reservation, Refusal.REVOKED, leaves, why, by)
 
 
 def _empty_inside(
@@ -427,6 +427,7 @@ def _end(
     state: ReservationState,
     reservation: Reservation,
     ended: Refusal,
+    leaves: Iterable[Leaf],
     why: LossCause | None = None,
     by: str = "",
 ) -> None:
@@ -438,7 +439,17 @@ def _end(
     if not owner.reservations:
         state.entangled.pop(owner, None)
     del state.reservations[token.sequence]
-    dead = DeadToken(token.secret, ended, reservation.first, why, by)
+    dead = DeadToken(
+        token.secret,
+        ended,
+        reservation.first,
+        why,
+        by,
+        owner.name,
+        tuple([leaf.name for leaf in leaves]),
+        reservation.priority,
+        reservation.keeps_ties,
+    )
     state.ended[token.sequence] = dead
     state.ended_order.append(token.sequence)
     if len(state.ended_order) > state.cfg.dead_tokens_kept:

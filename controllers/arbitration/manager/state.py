@@ -147,6 +147,11 @@ class DeadToken(NamedTuple):
     """Cause of the loss, if it was revoked."""
     by: str = ""
     """Owner, virtual owner or state behind the loss."""
+    owner: str = ""
+    leaves: tuple[str, ...] = ()
+    """What it covered last."""
+    priority: int = 0
+    keeps_ties: bool = True
 
 
 _NEVER = DeadToken(None, Refusal.UNKNOWN, None)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from controllers.arbitration.tokens import Refusal, Token, TokenMint, six_digits
+from controllers.arbitration.manager.front import token_data
+from controllers.arbitration.tokens import (
+    HolderTie,
+    Refusal,
+    Token,
+    TokenMint,
+    six_digits,
+)
 from models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
@@ -88,6 +95,55 @@ def test_the_record_of_a_token_says_who_what_and_how(stage: LedgerSetup) -> None
     assert holding.token == token.id
     assert str(token.secret) not in repr(stage.picture())
     assert stage.may(token, "LHand") is Refusal.NOT_COVERED
+
+
+@pytest.mark.requirement("AR-8", "AR-17")
+@pytest.mark.parametrize("how", ["release", "override", "freeze", "silence"])
+def test_the_data_of_tokens_say_all_of_each_valid_or_not(how: str) -> None:
+    """Token, resources, holder, priority, validity and tie preference, in one list."""
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owner("B", holder_tie=HolderTie.YIELDS, time_to_live_s=1.0)
+    stage.owner("C", priority=5)
+    c = stage.take("C", "LHand")
+    b = stage.take("B", *HEAD, "TTS", priority=2)
+    rows = token_data(stage.ledger)
+    assert [(row.token, row.owner, row.priority) for row in rows] == [
+        (c.id, "C", 5),
+        (b.id, "B", 2),
+    ]
+    assert [row.resources for row in rows] == [("LHand",), (*HEAD, "TTS")]
+    assert [row.holder_tie for row in rows] == [HolderTie.KEEPS, HolderTie.YIELDS]
+    assert all(row.is_valid and row.end is None for row in rows)
+    if how == "release":
+        stage.release(b)
+    elif how == "override":
+        stage.take("C", "HeadYaw")
+    elif how == "freeze":
+        stage.ledger.freeze(["TTS"], "brokenTTS", stage.tick)
+    else:
+        stage.until(2.0)
+    rows = token_data(stage.ledger)
+    assert [row.token for row in rows[:2]] == [c.id, b.id]
+    assert [row.is_valid for row in rows[:2]] == [True, False]
+    ended = rows[1]
+    assert (ended.owner, ended.priority, ended.holder_tie) == ("B", 2, "yields")
+    assert ended.resources == (*HEAD, "TTS")  # what it had last
+    assert ended.end == stage.ledger.follow("B", b).end
+    assert str(b.secret) not in repr(rows)
+
+
+@pytest.mark.requirement("AR-8", "AR-25")
+def test_the_data_of_a_token_follow_what_it_covers() -> None:
+    stage = LedgerSetup(dead_tokens_kept=1)
+    stage.owner("A")
+    token = stage.take("A", *HEAD, "TTS")
+    stage.release(token, "TTS")
+    stage.take("A", "LHand", add_to=token)
+    (row,) = token_data(stage.ledger)
+    assert row.resources == (*HEAD, "LHand")
+    for _ in range(3):
+        stage.release(stage.take("A", "TTS"))
+    assert [row.is_valid for row in token_data(stage.ledger)] == [True, False]
 
 
 @pytest.mark.requirement("AR-10")
