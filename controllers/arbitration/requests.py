@@ -292,6 +292,7 @@ def rate_of(name: str, percent: float) -> int:
 
 _ADVICE = {
     Why.BUSY: "give a time limit to wait for them",
+    Why.OUTRANKED: "ask again when it is free, or with a higher priority",
     Why.TIMEOUT: "wait longer, or go without",
     Why.FROZEN: "go without: a virtual owner has it, absent, hot or broken, until that "
     "is over",

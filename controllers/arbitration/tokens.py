@@ -71,6 +71,9 @@ class Why(StrEnum):
 
     BUSY = "busy"
     """Not free, and the asker did not want to wait."""
+    OUTRANKED = "outranked"
+    """Somebody of a higher priority has it; the asker did not want to wait, or may not
+    (`LedgerCfg.denies_lower`)."""
     DEADLOCK = "deadlock"
     """Its owner would wait for itself, directly or through others."""
     TIMEOUT = "timeout"

@@ -14,11 +14,13 @@ from controllers.arbitration.invariants.trace_replay import (
 from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
 
 _REASONS = {
-    OutcomeKind.DENIED: (Why.BUSY, Why.DEADLOCK, Why.FROZEN),
+    OutcomeKind.DENIED: (Why.BUSY, Why.OUTRANKED, Why.DEADLOCK, Why.FROZEN),
     OutcomeKind.TIMED_OUT: (Why.TIMEOUT, Why.FROZEN),
     OutcomeKind.CANCELLED: (Why.WITHDRAWN, Why.CLOSED, Why.OWNER_GONE, Why.TOKEN_DEAD),
 }
-_IN_THE_WAY = (Why.BUSY, Why.TIMEOUT, Why.FROZEN)
+_IN_THE_WAY = (Why.BUSY, Why.OUTRANKED, Why.TIMEOUT, Why.FROZEN)
+_WHO_WOULD_WAIT = (Why.DEADLOCK, Why.OUTRANKED)
+"""Reasons for which it is denied though it would have waited."""
 
 
 RULES = RuleTable()
@@ -68,14 +70,22 @@ def failed_once(replay: TraceReplay, event: t.Failed) -> Findings:
         yield "I-6", f"{name} is {event.kind} because of: {event.why}"
     if event.kind is OutcomeKind.TIMED_OUT and event.tick != due:
         yield "I-6", f"{name} is timed out now; its limit is tick {due}"
-    at_once = event.kind is OutcomeKind.DENIED and event.why is not Why.DEADLOCK
+    at_once = event.kind is OutcomeKind.DENIED and event.why not in _WHO_WOULD_WAIT
     if at_once and asked.timeout_ticks != 0:
         yield "I-6", f"{name} is denied at once; it would have waited until {due}"
+    if event.why is Why.OUTRANKED and not _is_outranked(replay, asked):
+        yield "I-6", f"{name} is outranked, but nobody of a higher priority has it"
     units = asked.optional.values()
     wanted = [*asked.shares] or [leaf for unit in units for leaf in unit]
     is_frozen = any(replay.leaf(leaf).is_frozen for leaf in wanted)
     if event.why in _IN_THE_WAY and is_frozen is not (event.why is Why.FROZEN):
         yield "I-6", f"{name} ends as {event.why}; frozen: {is_frozen}"
+
+
+def _is_outranked(replay: TraceReplay, asked: t.Requested) -> bool:
+    seats = [seat for leaf in asked.shares for seat in replay.leaf(leaf).seats]
+    is_higher = any(seat.token.priority > asked.priority for seat in seats)
+    return replay.by_priority and is_higher
 
 
 @RULES.before("I-6", "I-7")

@@ -114,6 +114,24 @@ def overrides(
     return arrives and waiting.terms.wins_ties and not holder.keeps_ties
 
 
+def is_outranked(state: ReservationState, waiting: Waiting) -> bool:
+    """Return whether another owner has what a request needs by a higher priority."""
+    if state.cfg.preemption is Preemption.OFF or waiting.recalls:
+        return False
+
+    owner = waiting.owner
+
+    def is_no_higher(holder: Reservation) -> bool:
+        return holder.owner is owner or holder.priority <= waiting.priority
+
+    return any(
+        leaf.must_yield(owner, share, is_no_higher) is None
+        and leaf.must_yield(owner, share, lambda _: True) is not None
+        for leaf, share in waiting.shares.items()
+        if leaf.competes
+    )
+
+
 def may_recall(state: ReservationState, waiting: Waiting, holder: Reservation) -> bool:
     """Whether a holder gives back what it was lent; authority may keep it."""
     is_off = state.cfg.preemption is Preemption.OFF

@@ -631,6 +631,9 @@ class Ledger:
             queue.announce(self._state, waiting)
         if granting.try_now(self._state, waiting, arrives=True):
             return
+        if self.cfg.denies_lower and granting.is_outranked(self._state, waiting):
+            queue.fail(self._state, waiting, OutcomeKind.DENIED, Why.OUTRANKED)
+            return
         queue.enqueue(self._state, waiting)
         if waiting.deadline is not None:
             negotiation.repeat(self._state, waiting)
@@ -641,7 +644,9 @@ class Ledger:
                 queue.fail(self._state, waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
             raise
         if waiting.is_waiting and waiting.deadline is None:
-            queue.fail(self._state, waiting, OutcomeKind.DENIED, Why.BUSY)
+            is_outranked = granting.is_outranked(self._state, waiting)
+            why = Why.OUTRANKED if is_outranked else Why.BUSY
+            queue.fail(self._state, waiting, OutcomeKind.DENIED, why)
 
     # -- the body ---------------------------------------------------------------------
 

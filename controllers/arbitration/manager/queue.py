@@ -26,7 +26,7 @@ from controllers.arbitration.tokens import (
     Why,
 )
 
-_IN_THE_WAY = (Why.BUSY, Why.TIMEOUT)
+_IN_THE_WAY = (Why.BUSY, Why.OUTRANKED, Why.TIMEOUT)
 """Reasons of those that could not be granted."""
 
 

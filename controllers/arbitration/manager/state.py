@@ -67,6 +67,10 @@ class LedgerCfg:
     tick_s: float = 0.01
     """Length of a tick in s: the device slot."""
     preemption: Preemption = Preemption.OFF
+    denies_lower: bool = False
+    """With preemption: whether a request is denied at once where a higher priority has
+    what it needs, as in US11660748B1. Else it waits within its time limit, and the
+    holder may give way, as in ES2535273T3."""
     retry_s: float = 0.5
     """Period in s at which holders are told again of those who wait and have no period
     of their own."""
@@ -107,10 +111,11 @@ class LedgerCfg:
                 f"dead_tokens_kept is {short(self.dead_tokens_kept)}; give a whole "
                 "number from 0."
             )
-        if type(self.tells_commands) is not bool:
-            raise BadInput(
-                f"tells_commands is {short(self.tells_commands)}; give true or false."
-            )
+        for what in ("tells_commands", "denies_lower"):
+            if type(getattr(self, what)) is not bool:
+                raise BadInput(
+                    f"{what} is {short(getattr(self, what))}; give true or false."
+                )
 
     @property
     def retry_ticks(self) -> int:

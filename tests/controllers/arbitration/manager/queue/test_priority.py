@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controllers.arbitration.events import Revoked
-from controllers.arbitration.policies import Lock, PauseOnDemand
-from controllers.arbitration.requests import Owner
+from controllers.arbitration.policies import Lock, PauseOnDemand, StopOnDemand
+from controllers.arbitration.requests import NotGranted, Owner
 from controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
@@ -14,6 +14,7 @@ from controllers.arbitration.tokens import (
     LossCause,
     Preemption,
     Refusal,
+    Why,
 )
 from models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
@@ -26,6 +27,8 @@ from tests.controllers.arbitration.ledger_setup import (
     LedgerSetup,
     end_of,
     node,
+    outcome_of,
+    why,
 )
 
 WINS, LOSES = AskerTie.WINS, AskerTie.LOSES
@@ -293,6 +296,66 @@ def test_resources_need_not_be_physical(resource: str) -> None:
     token = stage.take("A", resource, priority=1, asker_tie=LOSES)
     stage.take("B", resource, priority=4)
     assert stage.may(token, resource) is Refusal.REVOKED
+
+
+@pytest.mark.requirement("AR-15")
+@pytest.mark.parametrize("timeout_s", [0.0, 9.0])
+@pytest.mark.parametrize("wanted", [("TTS",), ("Audio",), ("TTS", "LHand")])
+def test_a_lower_priority_is_denied_at_once_and_told_why(
+    wanted: tuple[str, ...], timeout_s: float
+) -> None:
+    """Nobody is asked for it, and nothing changes."""
+    stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
+    stage.owner("high", priority=7, policy=StopOnDemand())
+    stage.owner("low", priority=2)
+    token = stage.take("high", "TTS")
+    denied = stage.ask("low", *wanted, timeout_s=timeout_s)
+    assert end_of(denied) == (DENIED, 0.0)
+    assert why(denied) is Why.OUTRANKED
+    assert [b.owners for b in outcome_of(denied).blockers] == [("high",)]
+    with pytest.raises(NotGranted, match=r"outranked \(in the way: TTS: high\)\. Ask"):
+        _ = denied.token
+    assert not stage.demands_on("high")
+    assert stage.may(token, "TTS") is None
+    assert not stage.ledger.waiting
+    stage.release(token)
+    stage.take("low", *wanted)
+
+
+@pytest.mark.requirement("AR-15", "RM-17")
+def test_an_equal_and_one_behind_others_wait_all_the_same() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
+    stage.owners("one", "two", "three", priority=4)
+    stage.take("one", "TTS")
+    assert stage.ask("two", "TTS", timeout_s=9.0).outcome is None
+    assert stage.ask("three", "TTS", timeout_s=9.0).outcome is None
+    mute = LedgerSetup(denies_lower=True)  # without preemption the holder decides
+    mute.owner("high", priority=7)
+    mute.owner("low", priority=2)
+    mute.take("high", "TTS")
+    assert mute.ask("low", "TTS", timeout_s=9.0).outcome is None
+
+
+@pytest.mark.requirement("AR-15", "RM-57")
+def test_a_share_is_outranked_only_if_lower_ones_would_not_do() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
+    for name, priority in (("high", 7), ("low", 1), ("asker", 4)):
+        stage.owner(name, priority=priority)
+    stage.ask("high", rates={"CPU": 60.0})
+    stage.ask("low", rates={"CPU": 30.0})
+    assert why(stage.ask("asker", rates={"CPU": 50.0})) is Why.OUTRANKED
+    assert end_of(stage.ask("asker", rates={"CPU": 40.0}))[0] is GRANTED
+    stage.owner("part", parent="asker")
+    more = stage.ask("part", rates={"CPU": 50.0}, timeout_s=0.0)
+    assert why(more) is Why.BUSY  # of the whole's 40 % nobody could give so much
+
+
+@pytest.mark.requirement("AR-15")
+def test_who_tries_once_hears_why_without_that_rule_too(stage: LedgerSetup) -> None:
+    stage.take("high", "TTS")
+    assert why(stage.ask("low", "TTS", timeout_s=0.0)) is Why.OUTRANKED
+    assert stage.ask("low", "TTS", timeout_s=9.0).outcome is None
+    assert why(stage.ask("high", "TTS", timeout_s=0.0)) is Why.BUSY
 
 
 @pytest.mark.requirement("AR-13")
