@@ -1,7 +1,7 @@
 """The robots side by side as a run left them, joints in the colours of temperatures."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Joint temperatures of the robots at the end"
-PANEL_HEIGHT = 4.6
-"""In inches; the width follows from the robot."""
+PANEL_HEIGHT, LEAST_WIDTH = 4.6, 2.6
+"""Of a robot's image, in inches; the width follows from the robot."""
+NAME_HEIGHT, REMARK_HEIGHT = 0.32, 0.21
+"""Above it, in inches: of the controller's name, and of each line of remarks."""
+LETTER_WIDTH = 0.6
+"""Of a letter on average, in its height."""
+EDGE = 0.06
+"""Left and right of an image, in inches."""
 
 
 def draw_robot_picture(
@@ -82,12 +88,33 @@ def robot_figure(
     from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy
 
     height, width, _ = next(iter(views.values())).painted({}).shape
-    panel_width = max(2.6, PANEL_HEIGHT * width / height)
-    figure = new_figure(panel_width * len(arms) + 0.9, PANEL_HEIGHT + 0.5, gap=0.0)
+    panel_width = max(LEAST_WIDTH, PANEL_HEIGHT * width / height)
+    lines = {
+        name: textwrap.wrap(text, int(panel_width / (LETTER_WIDTH * 10.0 / 72.0)))
+        for name, text in remarks.items()
+    }
+    above = REMARK_HEIGHT * max(map(len, lines.values()), default=0)
+    pitch = panel_width + 2.0 * EDGE
+    whole = pitch * len(arms) + 0.9, PANEL_HEIGHT + NAME_HEIGHT + above + 0.2
+    figure = new_figure(*whole)
+    figure.set_layout_engine("none")  # an image without axes would be laid over words
     figure.set_facecolor(tuple(BACKGROUND))
-    panels = figure.subplots(1, len(arms), squeeze=False)[0]
+    low, tall = 0.2 / whole[1], PANEL_HEIGHT / whole[1]
+    panels = [
+        figure.add_axes(
+            ((i * pitch + EDGE) / whole[0], low, panel_width / whole[0], tall)
+        )
+        for i in range(len(arms))
+    ]
     for axes, (name, temperatures) in zip(panels, arms.items(), strict=True):
-        _draw_trial(axes, views[name], name, temperatures, remarks.get(name))
+        _draw_trial(axes, views[name], temperatures, lines.get(name, []))
+        axes.set_title(
+            name,
+            fontsize=min(12.0, 72.0 * panel_width / (1.2 * LETTER_WIDTH * len(name))),
+            color=INK,
+            fontweight="bold",
+            pad=4.0 + 72.0 * above,
+        )
     if slope_deg:
         panels[0].text(
             0.02,
@@ -99,10 +126,9 @@ def robot_figure(
         )
     bar = figure.colorbar(
         ScalarMappable(Normalize(COLDEST_DEGC, HOTTEST_DEGC), colour_map()),
-        ax=panels.tolist(),
-        shrink=0.6,
-        aspect=28,
-        pad=0.01,
+        cax=figure.add_axes(
+            (1.0 - 0.8 / whole[0], low + 0.2 * tall, 0.1 / whole[0], 0.6 * tall)
+        ),
         extend="both",
         ticks=[25, 40, 60, 80],
     )
@@ -115,24 +141,23 @@ def robot_figure(
 def _draw_trial(
     axes: "Axes",
     view: RobotView,
-    name: str,
     temperatures: Mapping[str, float],
-    remark: str | None,
+    remark: Sequence[str],
 ) -> None:
-    """Show one robot, with its name above and its hottest joint pointed at."""
+    """Show one robot with a remark above, its hottest joint pointed at."""
     image = view.painted(temperatures)
     height, width, _ = image.shape
-    axes.imshow(image, interpolation="lanczos")
+    axes.imshow(image, interpolation="lanczos", aspect="equal")
     axes.set_axis_off()
-    axes.set_title(name, fontsize=12, color=INK, fontweight="bold", pad=4)
-    if remark is not None:
-        axes.text(
-            0.5,
-            0.99,
-            textwrap.fill(remark, 40),
-            transform=axes.transAxes,
+    if remark:
+        axes.annotate(
+            "\n".join(remark),
+            (0.5, 1.0),
+            (0, 3),
+            xycoords="axes fraction",
+            textcoords="offset points",
             ha="center",
-            va="top",
+            va="bottom",
             fontsize=10,
             color=INK,
         )
@@ -156,7 +181,10 @@ def _draw_trial(
     axes.annotate(
         text,
         xy=(column, row),
-        xytext=(width * (0.99 if is_right else 0.01), row - 0.10 * height),
+        xytext=(
+            width * (0.99 if is_right else 0.01),
+            max(row - 0.10 * height, 0.1 * height),
+        ),
         ha="right" if is_right else "left",
         va="bottom",
         fontsize=9,

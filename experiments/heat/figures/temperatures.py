@@ -1,7 +1,7 @@
 """Joint temperatures over time, and efforts: the charts of ES2659053T3, fig. 4a to 5b.
 
 Temperatures: a row for the right leg and one for the left, a column for each
-controller; the five joints that the patent draws, the line of the shut-down and, beside
+controller; the five joints that the patent draws, the line of its shut-down and, beside
 the published experiment alone, its end values; else the foot says why there are none.
 Robots with other legs get one row with their hottest joints.
 
@@ -74,8 +74,8 @@ def temperature_figure(
     for row, (side, joints) in enumerate(rows.items()):
         for column, (name, arm) in enumerate(result.arms.items()):
             axes = panels[row, column]
-            _draw_limits(axes, result)
-            _draw_curves(axes, arm, frames.get(name), joints, side, result.minutes)
+            _draw_limits(axes, result, arm)
+            _draw_curves(axes, arm, frames.get(name), joints, side, result)
             if side in SIDES:
                 _draw_published(axes, result, arm, side)
             axes.set_ylim(low, high)
@@ -98,14 +98,22 @@ def _temperature_range(result: HeatResult) -> tuple[float, float]:
     return min(values) - 9.0, max(values) + 8.0
 
 
-def _draw_limits(axes: "Axes", result: HeatResult) -> None:
+def _ends_early(result: HeatResult, arm: TrialResult) -> bool:
+    """Return True if names stand at the curves' ends; other words are right of them."""
+    return arm.sim_s <= 0.5 * 60.0 * result.minutes
+
+
+def _draw_limits(axes: "Axes", result: HeatResult, arm: TrialResult) -> None:
     axes.axhline(SHUT_DOWN_DEGC, xmax=1.0 / ROOM, color=INK, lw=0.8, ls=(0, (4, 3)))
+    is_shut_down = result.settings.get("protection") == "document"
+    early = _ends_early(result, arm)
     axes.annotate(
-        f"shut-down at {SHUT_DOWN_DEGC:.0f} °C",
-        (0.015, SHUT_DOWN_DEGC),
-        (0, 2),
+        f"{'shut-down at ' if is_shut_down else ''}{SHUT_DOWN_DEGC:.0f} °C",
+        (1.0 / ROOM if early else 0.015, SHUT_DOWN_DEGC),
+        (3, 0) if early else (0, 2),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
+        va="center" if early else "baseline",
         fontsize=7.5,
         color=SOFT_INK,
     )
@@ -121,7 +129,7 @@ def _draw_curves(
     frame: "pd.DataFrame | None",
     joints: Sequence[str],
     side: str,
-    minutes_asked: float,
+    result: HeatResult,
 ) -> None:
     """Draw temperatures over time, each curve named at its end.
 
@@ -137,12 +145,12 @@ def _draw_curves(
         ends[joint] = (float(minutes[-1]), float(degc[-1]))
     labels = spread_labels([degc for _, degc in ends.values()], LABEL_GAP_DEGC)
     last = max((minutes for minutes, _ in ends.values()), default=0.0)
-    place = minutes_asked if last > 0.5 * minutes_asked else last
+    place = last if _ends_early(result, arm) else result.minutes
     for (joint, end), height in zip(ends.items(), labels, strict=True):
         axes.annotate(
             f"{joint.removeprefix(side)} {end[1]:.0f} °C",
             end,
-            (place + 0.03 * minutes_asked, float(height)),
+            (place + 0.03 * result.minutes, float(height)),
             fontsize=7.5,
             color=COLOURS[joints.index(joint)],
             va="center",
@@ -212,7 +220,16 @@ def _draw_published(
                     label=f"published {joint}",
                 )
                 _name_mark(axes, result.minutes, degc, colour)
-    axes.text(0.015, 0.03, words, transform=axes.transAxes, fontsize=8, color=SOFT_INK)
+    early = _ends_early(result, arm)
+    axes.text(
+        0.985 if early else 0.015,
+        0.03,
+        words,
+        transform=axes.transAxes,
+        ha="right" if early else "left",
+        fontsize=8,
+        color=SOFT_INK,
+    )
 
 
 def _name_mark(axes: "Axes", minutes: float, degc: float, colour: str) -> None:

@@ -153,6 +153,47 @@ def test_no_line_runs_through_the_name_of_a_curve(
                 assert not any(box.contains(*point) for point in points)
 
 
+@pytest.mark.parametrize("part", [0.001, 0.02, 0.2, 0.35, 0.6, 1.0])
+@pytest.mark.parametrize("degc", [30.0, 80.0])
+def test_no_words_lie_over_others_whenever_a_run_ends(
+    result: HeatResult, part: float, degc: float
+) -> None:
+    """All legs as hot as each other: their names take the most room."""
+    arm = result.arms["fixed"]
+    row = dataclasses.replace(
+        next(iter(arm.joints.values())), start_degc=degc, end_degc=degc
+    )
+    arm = dataclasses.replace(
+        arm, joints=dict.fromkeys(arm.joints, row), sim_s=60.0 * result.minutes * part
+    )
+    figure = temperature_figure(dataclasses.replace(result, arms={"fixed": arm}), {})
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        words = [text for text in axes.texts if text.get_text()]
+        boxes = [Text.get_window_extent(text) for text in words]
+        for i, box in enumerate(boxes):
+            over = [
+                w
+                for w, b in zip(words[i + 1 :], boxes[i + 1 :], strict=True)
+                if b.overlaps(box)
+            ]
+            assert not over, (words[i], over)
+
+
+@pytest.mark.parametrize(
+    ("protection", "words"),
+    [("document", "shut-down at 80 °C"), ("none", "80 °C"), ("nao", "80 °C")],
+)
+def test_the_line_is_that_of_a_shut_down_where_there_is_one(
+    result: HeatResult, protection: str, words: str
+) -> None:
+    settings = {**result.settings, "protection": protection}
+    figure = temperature_figure(dataclasses.replace(result, settings=settings), {})
+    for axes in figure.axes:
+        assert words in texts(axes)
+        assert ("shut" in " ".join(texts(axes))) is (protection == "document")
+
+
 @given(
     st.floats(0, 100),
     st.lists(st.tuples(st.floats(0, 100), st.floats(0, 20)), max_size=6),

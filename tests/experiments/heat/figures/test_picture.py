@@ -1,3 +1,5 @@
+import dataclasses
+import itertools
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -5,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -296,6 +299,41 @@ def test_the_last_row_tells_the_pose(fall: tuple[Robot, Pose]) -> None:
     np.testing.assert_array_equal(found.base_quaternion, pose.base_quaternion)
     assert last_pose(frame.drop(columns="base_position.z"), robot, {}) is None
     assert last_pose(frame.iloc[:0], robot, {}) is None
+
+
+@pytest.mark.parametrize("shape", [(760, 418), (760, 610), (760, 1300)])
+@pytest.mark.parametrize("place", [(5.0, 5.0), (400.0, 5.0), (200.0, 750.0)])
+def test_all_words_are_in_the_picture_and_none_on_the_head(
+    view: RobotView, shape: tuple[int, int], place: tuple[float, float]
+) -> None:
+    """Of robots that lie or stand, with the hottest joint anywhere in the picture."""
+    height, width = shape
+    robot = dataclasses.replace(
+        view,
+        brightness=np.ones((2 * height, 2 * width, 3)),
+        drums={},
+        centres={"LHand": place},
+    )
+    arms = {
+        name: {"LHand": 60.0}
+        for name in ("fixed", "minheat:PoseInit=0.25+Crouch=0.1+warm", "nudge")
+    }
+    remarks = {"nudge": "shut down at 874.56 s, fell at 875.12 s", "fixed": "fell"}
+    figure = robot_figure(dict.fromkeys(arms, robot), arms, remarks, 3.0)
+    figure.draw_without_rendering()
+    for axes in figure.axes[:3]:
+        image = axes.images[0].get_window_extent()
+        for text in [axes.title, *axes.texts]:
+            box = Text.get_window_extent(text)
+            assert figure.bbox.containsx(box.x0), text
+            assert figure.bbox.containsx(box.x1), text
+            assert figure.bbox.containsy(box.y0), text
+            assert figure.bbox.containsy(box.y1), text
+            if text.get_text().startswith(("shut down", "fell")):
+                assert box.y0 >= image.y1
+                assert not box.overlaps(Text.get_window_extent(axes.title))
+    titles = [Text.get_window_extent(axes.title) for axes in figure.axes[:3]]
+    assert not any(a.overlaps(b) for a, b in itertools.pairwise(titles))
 
 
 def test_when_it_fell_is_in_the_picture(
