@@ -117,6 +117,7 @@ class _Scenario(BaseModel):
     sim_s: float = 0.0
     wall_s: float = 0.0
     max_degc: dict[str, float] = {}
+    never_acted: dict[str, str] = {}
     tracking: Tracking = Tracking()
 
 

@@ -130,6 +130,18 @@ class _Joint(BaseModel):
     joule_loss_j: float
 
 
+class _JointResult(_Joint):
+    """And what it is looked through for."""
+
+    time_to_80_degc_s: float | None = None
+
+
+class _Parameters(BaseModel):
+    """What a table computes with."""
+
+    control_period: float = 1.0
+
+
 class _Result(BaseModel):
     """What a table takes of `TrialResult`."""
 
@@ -148,7 +160,7 @@ class _Result(BaseModel):
     physics_s: float | None = None
     wall_s: float | None = None
     flags: dict[str, int] = {}
-    joints: dict[str, _Joint] = {}
+    joints: dict[str, _JointResult] = {}
 
 
 OUTCOMES = tuple(n for n in _Result.model_fields if n not in ("flags", "joints"))
@@ -344,6 +356,7 @@ def read_record(path: Path) -> TrialRecord:
         raise BadInput(f"{path} cannot be read: {why(error)}.") from error
     _check_format(path, text)
     record = json_as(path, text, TrialRecord)
+    json_as(path, json.dumps(record.parameters), _Parameters, "parameters")
     if record.result is not None:
         json_as(path, json.dumps(record.result), _Result, "result")
     return record

@@ -22,6 +22,9 @@ from sim.recording.channels import TIME_COLUMN
 from sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
 from sim.recording.run_meta import RunMeta, read_meta
 
+ANGLES = "q."
+"""Before a joint's name: a column without which nothing can be drawn."""
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -200,7 +203,7 @@ def read_part(path: Path) -> "pd.DataFrame":
     try:
         check_kind(path)
         frame: pd.DataFrame = pq.read_table(path).to_pandas()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         cause = why(error)
         raise BadInput(
             f"{path} cannot be read: {cause}. A part is written whole, so the file was "
@@ -226,6 +229,10 @@ def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
             return f"column {name} holds no numbers"
     if not np.isfinite(frame[TIME_COLUMN]).all():
         return f"column {TIME_COLUMN} holds what is no time"
+    angles = [str(n) for n in frame if str(n).startswith(ANGLES)]
+    for name in angles if path.name != LAST_SECOND_FILE else ():
+        if not np.isfinite(frame[name]).all():
+            return f"column {name} holds what is no angle"
     return None
 
 

@@ -394,11 +394,11 @@ def draw_figures(
     for k, plan in enumerate(plans):
         try:
             drawn = plan.draw()
+            svg = None if drawn is None else themed_svg(drawn, f"{prefix}-{k}")
         except Exception as error:  # noqa: BLE001  # the tables do not depend on it
-            what = plan.caption[:-1]
-            problems.append(f"A figure could not be drawn ({what}): {error}.")
+            what, why = plan.caption[:-1], str(error) or type(error).__name__
+            problems.append(f"A figure could not be drawn ({what}): {why}.")
             continue
-        if drawn is not None:
-            svg = themed_svg(drawn, f"{prefix}-{k}")
+        if svg is not None:
             figures.append(PageFigure(caption=plan.caption, alt=plan.alt, svg=svg))
     return figures

@@ -78,7 +78,9 @@ SCENARIO: list[dict[str, object]] = [
     {"max_degc": {"HeadYaw": "x"}},
     {"mishaps": [{"time_s": None, "what": "x"}]},
     {"sim_s": {}},
+    {"never_acted": 3.0},
 ]
+HOT: dict[str, object] = {"end_degc": 1.0, "rise_k": 1.0, "joule_loss_j": 1.0}
 TRIAL: list[tuple[str, object]] = [
     ("number", "x"),
     ("robot", 1.5),
@@ -86,6 +88,8 @@ TRIAL: list[tuple[str, object]] = [
     ("result", 3),
     ("result.legs_power_w", "x"),
     ("result.joints", []),
+    ("result.joints", {"HeadYaw": HOT | {"time_to_80_degc_s": "x"}}),
+    ("parameters.control_period", "x"),
     ("format", 7),
 ]
 SWEEP: list[tuple[str, object]] = [
@@ -280,6 +284,7 @@ def test_a_damaged_table_gives_way_to_the_trials(
     ("column", "values", "says"),
     [
         ("q.HeadYaw", "x", "column q.HeadYaw holds no numbers"),
+        ("q.HeadYaw", float("nan"), "column q.HeadYaw holds what is no angle"),
         ("time_s", float("nan"), "column time_s holds what is no time"),
         ("time_s", None, "it has no column time_s"),
         (None, None, "it is a folder"),
@@ -304,6 +309,13 @@ def test_a_damaged_part_is_told_by_every_reader(
         _ = read_run(folder / "smart").frame
     left_out = "part-00000.parquet is damaged and was left out."
     assert any(left_out in warning for warning in read_source(folder).warnings)
+
+
+def test_a_part_whose_names_are_no_text_is_told(copy_of: Copy) -> None:
+    path = copy_of("odd") / "smart" / "part-00000.parquet"
+    path.write_bytes(path.read_bytes().replace(b"q.HeadYaw", b"\xff.HeadYaw"))
+    with pytest.raises(BadInput, match=f"{re.escape(str(path))} cannot be read: "):
+        _ = read_run(path.parent).frame
 
 
 def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:

@@ -1,5 +1,7 @@
 """A page keeps the figures that can be drawn."""
 
+from collections.abc import Callable
+
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
@@ -16,8 +18,21 @@ def broken() -> Figure:
     raise ValueError("no rows")
 
 
+class Unfit(Figure):
+    """Of numbers that matplotlib cannot place: it says so only when it writes."""
+
+    def savefig(self, *_: object, **__: object) -> None:
+        raise StopIteration
+
+
 def test_a_figure_that_fails_is_told_and_takes_no_other_along() -> None:
-    draws = {"First.": line, "Second.": broken, "Third.": lambda: None, "Last.": line}
+    draws: dict[str, Callable[[], Figure | None]] = {
+        "First.": line,
+        "Second.": broken,
+        "Third.": lambda: None,
+        "Fourth.": Unfit,
+        "Last.": line,
+    }
     plans = [
         PlannedFigure(caption=caption, draw=draw, alt="")
         for caption, draw in draws.items()
@@ -25,5 +40,8 @@ def test_a_figure_that_fails_is_told_and_takes_no_other_along() -> None:
     problems: list[str] = []
     drawn = draw_figures(plans, "run", problems)
     assert [figure.caption for figure in drawn] == ["First.", "Last."]
-    assert problems == ["A figure could not be drawn (Second): no rows."]
+    assert problems == [
+        "A figure could not be drawn (Second): no rows.",
+        "A figure could not be drawn (Fourth): StopIteration.",
+    ]
     assert not plt.get_fignums()  # nothing is left in matplotlib's register
