@@ -61,7 +61,8 @@ class Gate:
 
     In a slot each leaf takes one command: a later one of the same token replaces the
     earlier, which is then neither executed nor rejected. So a command leads to at most
-    one write, and each value written has exactly one command. Beside those the
+    one write, and each value written has exactly one command. A leaf without a device
+    takes as many as come: each is a use of its own. Beside those the
     gate writes on its own: a safe set-point where authority was lost, the encoder's
     angle where a motor is limp, and a stiffness where an effort cap came or went.
 

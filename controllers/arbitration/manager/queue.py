@@ -63,7 +63,7 @@ def enqueue(state: ReservationState, waiting: Waiting) -> None:
     if waiting.resumes is None and not waiting.recalls:
         waiting.firm_at += state.cfg.overtake_ticks
     timeout_s = waiting.terms.timeout_s
-    if timeout_s:
+    if timeout_s or (timeout_s is not None and waiting.resumes is not None):
         waiting.deadline = state.tick + state.cfg.ticks(timeout_s)
         state.timers.at(
             waiting.deadline,

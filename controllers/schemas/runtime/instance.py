@@ -11,57 +11,17 @@ from typing import Any, cast
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.policies import (
     Answer,
-    AnswerKind,
     CallbackOnDemand,
     ConflictPolicy,
     Demand,
     Lock,
-    as_policy,
 )
 from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Outcome, OutcomeKind, Token
+from controllers.arbitration.tokens import LossCause, Outcome, OutcomeKind, Token
 from controllers.schemas.actuators import ChildView, Playing
 from controllers.schemas.declaration import Cell, SchemaInfo, State
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.schemas.waking import Waking
-
-
-class HeardPolicy:
-    """A policy as its holder knows it: whether it gave way for good."""
-
-    def __init__(self, policy: ConflictPolicy, ledger: Ledger) -> None:
-        """Answer as a policy does.
-
-        Args:
-            policy: decides.
-            ledger: that asks it.
-        """
-        self.name = policy.name
-        self._policy = policy
-        self._ledger = ledger
-        self._asker: Ticket | None = None
-        self._has_promised = False
-
-    def answer(self, demand: Demand) -> Answer:
-        """Return what the policy says, and remember a promise."""
-        answer = self._policy.answer(demand)
-        if isinstance(answer, Answer) and answer.kind is AnswerKind.YIELD:
-            self._has_promised = True
-            number = demand.request
-            self._asker = None if number is None else self._ledger.ticket(number)
-        return answer
-
-    @property
-    def has_yielded(self) -> bool:
-        """Whether the asker that it promised to give way to has what it asked for."""
-        if self._asker is None:
-            return self._has_promised
-        outcome = self._asker.outcome
-        return outcome is not None and outcome.is_granted
-
-    def forget(self) -> None:
-        """Begin anew, with another token."""
-        self._asker, self._has_promised = None, False
 
 
 class InstanceReservation:
@@ -73,29 +33,25 @@ class InstanceReservation:
 
     __slots__ = (
         "_ledger",
-        "_policy",
         "_request",
         "_resumed",
         "_ticket",
+        "has_yielded",
         "obtained",
         "owner",
         "token",
     )
 
-    def __init__(
-        self, ledger: Ledger, owner: Owner, request: Request, policy: HeardPolicy
-    ) -> None:
+    def __init__(self, ledger: Ledger, owner: Owner, request: Request) -> None:
         """Hold nothing yet.
 
         Args:
             ledger: knows the owner already.
             owner: the instance, by its path.
             request: what it needs; the same each time.
-            policy: of the owner.
         """
         self._ledger = ledger
         self._request = request
-        self._policy = policy
         self._ticket: Ticket | None = None
         self._resumed: Token | None = None
         """Granted after a pause that nobody saw, and not taken over yet."""
@@ -103,6 +59,8 @@ class InstanceReservation:
         self.token: Token | None = None
         self.obtained: tuple[str, ...] = ()
         """Leaves that the token covered when it was granted."""
+        self.has_yielded = False
+        """Whether its token is gone because its policy gave way for good."""
 
     @property
     def is_engaged(self) -> bool:
@@ -127,7 +85,7 @@ class InstanceReservation:
             UnknownName: a resource is not known any more.
         """
         self.token = self._resumed = None
-        self._policy.forget()
+        self.has_yielded = False
         self._ticket = self._ledger.request(self._request, tick)
 
     def take(self, outcome: Outcome) -> bool:
@@ -147,13 +105,10 @@ class InstanceReservation:
         present = self._ledger.follow(self.owner.name, self.token)
         if present.token == self.token:
             return True
+        end = present.end
+        self.has_yielded = end is not None and end.why is LossCause.YIELDED
         self.token, self._ticket, self._resumed = None, present.ticket, present.token
         return False
-
-    @property
-    def has_yielded(self) -> bool:
-        """Whether its token is gone because its policy gave way for good."""
-        return self._policy.has_yielded
 
     @property
     def is_waiting(self) -> bool:
@@ -195,11 +150,10 @@ def make_reservation(
     given: ConflictPolicy = waking.policy or Lock()
     if isinstance(given, CallbackOnDemand) and not given.decides and on_demand:
         given = replace(given, function=on_demand)
-    policy = HeardPolicy(given, ledger)
     owner = Owner(
         name=path,
         parent=parent,
-        policy=as_policy(policy),
+        policy=given,
         priority=priority,
         timeout_s=waking.timeout_s,
     )
@@ -219,7 +173,7 @@ def make_reservation(
         rates=rates,
     )
     ledger.add_owner(owner, ledger.tick)
-    return InstanceReservation(ledger, owner, request, policy)
+    return InstanceReservation(ledger, owner, request)
 
 
 MOST_ORDERS = 16

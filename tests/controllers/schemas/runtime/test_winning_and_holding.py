@@ -255,6 +255,39 @@ def test_a_promise_that_nobody_needs_any_more_is_no_end(nao: Robot) -> None:
     assert stage.runtime.view("turn").is_waiting
 
 
+@pytest.mark.requirement("RM-35")
+def test_who_would_have_let_a_state_be_left_that_stayed_has_not_yielded(
+    nao: Robot,
+) -> None:
+    """Another one keeps the state; later a fault takes all, and gives it back."""
+    needs = ("HeadYaw", "Stand")
+    stage = SchemaWorld.of(nao, actuation("turn", needs=needs))
+    stage.ledger.set_state("State", "Stand", 0)
+    stage.hold("keeper", "Stand", policy="lock")
+    stage.begin("turn", policy="stop").slot(3)
+    assert not stage.ledger.ask_state("State", "Sit", stage.tick)
+    stage.ledger.freeze(("HeadYaw",), "hotEngine", stage.tick)
+    stage.slot(2)
+    assert stage.runtime.view("turn").is_waiting
+    stage.ledger.thaw("hotEngine", stage.tick)
+    stage.slot(2)
+    assert stage.runtime.may_act("turn")
+
+
+@pytest.mark.requirement("RM-35")
+def test_of_two_askers_the_one_who_is_granted_counts(nao: Robot) -> None:
+    """The second one lacks something else when the first takes what was promised."""
+    stage = SchemaWorld.of(nao, turner("turn", "HeadYaw", "HeadPitch"))
+    stage.begin("turn", policy=StopOnDemand(within_s=0.05)).slot(3)
+    stage.hold("keeper", "Speech")
+    for name, leaves in (("first", ("HeadYaw",)), ("other", ("HeadPitch", "Speech"))):
+        stage.ledger.add_owner(Owner(name=name), stage.tick)
+        stage.ledger.request(Request(owner=name, resources=leaves), stage.tick)
+    stage.slot(12)
+    assert [event.why for event in stage.told(SchemaStopped)] == ["yielded"]
+    assert stage.state("turn") is State.SLEPT
+
+
 @pytest.mark.requirement("RM-36")
 def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> None:
     """Asked in slot 3, it goes on to the slot in which it stands stably."""

@@ -58,7 +58,8 @@ def test_a_paused_holder_waits_before_those_who_came_after_it() -> None:
 
 @pytest.mark.requirement("RM-37")
 def test_a_pause_without_limit_never_times_out_and_one_with_limit_does() -> None:
-    for limit_s, outcome in ((None, None), (3.0, (TIMED_OUT, 3.0))):
+    limits = ((None, None), (3.0, (TIMED_OUT, 3.0)), (0.0, (TIMED_OUT, 0.0)))
+    for limit_s, outcome in limits:
         stage = stage_with(PauseOnDemand(resume_timeout_s=limit_s))
         stage.take("dancer", "TTS")
         stage.take("asker", "TTS")
