@@ -57,6 +57,18 @@ def test_what_is_not_given_stays(stand: SimulatedRobot) -> None:
     assert (stand.read().stiffness == 0.4).all()
 
 
+def test_two_loops_do_not_undo_each_others_commands(stand: SimulatedRobot) -> None:
+    first = Loop(stand, ConstantStiffness(0.7), None)
+    with pytest.raises(BadInput, match=r"has a gate already.*Loop\.close"):
+        Loop(stand, ConstantStiffness(0.4), None)
+    first.cycle()
+    first.close()
+    Loop(stand, ConstantStiffness(0.4), None).cycle()
+    assert (stand.read().stiffness == 0.4).all()
+    with pytest.raises(BadInput, match="gate is closed"):
+        first.cycle()
+
+
 @pytest.mark.parametrize("bad", [np.nan, 1.5])
 def test_a_bad_limit_is_refused_and_nothing_is_written(
     stand: SimulatedRobot, bad: float
