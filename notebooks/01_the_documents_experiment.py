@@ -90,7 +90,7 @@ for name, published in result.published.items():
     table[name, "apart"] = table[name, "ours"] - table[name, "published"]
 comparison = pd.DataFrame(table)
 nothing = "Nothing is published of these controllers."
-comparison.round(1) if table else Markdown(result.not_comparable or nothing)
+comparison.round(1) + 0.0 if table else Markdown(result.not_comparable or nothing)
 
 # %%
 lives = "; ".join(f"`{n}`: {lifetime_text(a)}" for n, a in result.arms.items())

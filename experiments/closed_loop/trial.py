@@ -167,6 +167,8 @@ class TrialCfg:
     """The run folder; None records nothing."""
     command: tuple[str, ...] = ()
     """The command line, kept in the run folder."""
+    preset: str | None = None
+    """That the setting was made with, kept in the run folder."""
     exact: bool = False
     """Record every digit of what the controller sees."""
     quiet_s: float | None = None

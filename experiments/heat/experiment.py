@@ -88,6 +88,7 @@ def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
             duration_s=60.0 * minutes,
             fast_forward=None if cfg.full else FastForwardCfg(),
             command=cfg.command,
+            preset=cfg.preset,
             exact=cfg.exact,
         )
         for controller in cfg.controllers

@@ -401,6 +401,7 @@ def heat_from_rows(arms: Mapping[str, TrialResult], first: RecordedTrial) -> Hea
         arms=dict(arms),
         settings={
             "robot": first.run.meta.robot,
+            "preset": config.get("preset"),
             "effort_limits_nm": first.run.meta.robot_data.get("effort_limits_nm") or {},
             **_settings(config),
         },

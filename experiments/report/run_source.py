@@ -137,6 +137,7 @@ class _Config(BaseModel):
     controller: str = ""
     scenario: str = ""
     posture: str = ""
+    preset: str | None = None
     duration_s: float = 0.0
     pushes: list[RecordedPush] = []
     simulation: _Simulation = _Simulation()

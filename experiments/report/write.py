@@ -22,6 +22,7 @@ from experiments.common.drawing.page import (
     TextBlock,
     duration,
 )
+from experiments.common.drawing.style import without_home
 from experiments.common.output_files import check_replaceable
 from experiments.heat.figures.section import (
     ROBOT_PICTURE,
@@ -41,7 +42,7 @@ from experiments.report.run_contents import (
     trial_from_rows,
 )
 from experiments.report.run_source import RunSource, read_source, runs_in
-from experiments.scenarios.tables import scenario_tables
+from experiments.scenarios.tables import scenario_tables, words_of
 from experiments.sweep.summary.section import sweep_section
 from experiments.sweep.sweep_table import SweepFolder, is_sweep_folder, read_folder
 from models import BadInput, Robot
@@ -179,8 +180,7 @@ def _lead(source: RunSource, heat: HeatResult | None) -> str:
     words = f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}"
     verdicts = (source.scenario or {}).get("verdicts")
     if verdicts:
-        held = sum(bool(verdict["holds"]) for verdict in verdicts)
-        words += f": {held} of {len(verdicts)} expectations hold"
+        words += f": {words_of(verdicts)}"
     return f"{_about(source)} {words}.".strip()
 
 
@@ -236,12 +236,13 @@ def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
     )
     environment.filters["script_text"] = _script_text
     template = environment.get_template(TEMPLATE)
-    return template.render(
+    page = template.render(
         title=title,
         sections=sections,
         overview=overview_table(sections),
         made_by=made_by,
     )
+    return without_home(page)
 
 
 def _script_text(text: str) -> str:

@@ -4,7 +4,7 @@ An expectation is a row: its line in the file, its verdict, what was seen. Pure
 functions of results; nothing is printed here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +20,7 @@ from experiments.common.drawing.page import (
     number,
 )
 from experiments.common.drawing.plain_table import plain_table
-from experiments.scenarios.playing.result import ScenarioResult
+from experiments.scenarios.playing.result import ScenarioResult, verdicts_in_words
 
 MOST_FAILURES = 10
 """Things that went wrong that are printed; the JSON has them all."""
@@ -129,11 +129,14 @@ def scenario_tables(result: Mapping[str, Any]) -> tuple[DataTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
+def words_of(verdicts: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the terminal says of verdicts that `scenario.json` has."""
+    return verdicts_in_words([(one["line"], bool(one["holds"])) for one in verdicts])
+
+
 def _outcome_table(result: Mapping[str, Any]) -> DataTable:
-    verdicts = result.get("verdicts") or []
-    held = sum(bool(verdict["holds"]) for verdict in verdicts)
     values = {
-        "expectations that hold": f"{held} of {len(verdicts)}",
+        "verdict": words_of(result.get("verdicts") or ()),
         "the robot fell": "yes" if result.get("fell") else "no",
         "failed" if result.get("is_whole") else "ended early": str(
             result.get("failure") or "no"

@@ -7,6 +7,7 @@ text nor curve is covered. matplotlib is imported when the first figure is made.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -69,6 +70,17 @@ def plain_frame(axes: "Axes") -> None:
     axes.set_axisbelow(True)
 
 
+HOMES = r"/(?:home|Users)/[^/\\\s\"'<>&;,:)\]]+"
+"""Folders of users, whoever made a run."""
+
+
+def without_home(text: str) -> str:
+    """Return a text with `~` for the home folders of users, which are private."""
+    own = str(Path.home())
+    homes = HOMES if own == "/" else f"{HOMES}|{re.escape(own)}"
+    return re.sub(rf"(?<![\w./~+-])(?:{homes})(?![\w.-])", "~", text)
+
+
 def save_figure(
     figure: "Figure", path: Path, title: str, settings: Mapping[str, object]
 ) -> Path:
@@ -77,7 +89,7 @@ def save_figure(
     Raises:
         NotWritten: the operating system refuses.
     """
-    description = json.dumps(settings, ensure_ascii=False, default=str)
+    description = without_home(json.dumps(settings, ensure_ascii=False, default=str))
     metadata: dict[str, str | None] = {"Title": title, "Description": description}
     if path.suffix == ".png":
         metadata["Software"] = "nao-testbed"

@@ -129,9 +129,8 @@ class ScenarioPlay:
         width = None if sys.stderr.isatty() else 100
         Console(file=sys.stderr, width=width).print(verdict_table(result))
         broken = [one for one in result.verdicts if not one.holds]
-        n = len(result.verdicts)
         self.news.append(
-            f"scenario over: {n - len(broken)} of {n} expectations hold"
+            f"scenario over: {result.verdicts_in_words}"
             + "".join(f"; broken: {one.expectation} ({one.seen})" for one in broken)
         )
         if self._folder is not None:

@@ -102,21 +102,29 @@ class ScenarioResult:
     @property
     def verdicts_in_words(self) -> str:
         """How many of the file's expectations hold, and whether the invariants do."""
-        own = [verdict for verdict in self.verdicts if verdict.line]
-        held = sum(verdict.holds for verdict in own)
-        words = f"{held} of {len(own)} expectations hold" if own else ""
-        proofs = [verdict for verdict in self.verdicts if not verdict.line]
-        if not proofs:
-            return words or "nothing was expected"
-        if all(verdict.holds for verdict in proofs):
-            all_hold = held == len(own)
-            rest = ", and the invariants" if all_hold else "; the invariants hold"
-            return words + rest if words else "the invariants hold"
-        return f"{words}; an invariant is broken" if words else "an invariant is broken"
+        return verdicts_in_words([(one.line, one.holds) for one in self.verdicts])
 
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
         return {"experiment": "scenario", **asdict(self), "all_hold": self.all_hold}
+
+
+def verdicts_in_words(verdicts: Sequence[tuple[int | None, bool]]) -> str:
+    """Return how many expectations hold, and whether the invariants do.
+
+    Args:
+        verdicts: line in the file, none of an invariant, and whether it holds.
+    """
+    own = [holds for line, holds in verdicts if line]
+    held = sum(own)
+    words = f"{held} of {len(own)} expectations hold" if own else ""
+    proofs = [holds for line, holds in verdicts if not line]
+    if not proofs:
+        return words or "nothing was expected"
+    if all(proofs):
+        rest = ", and the invariants" if held == len(own) else "; the invariants hold"
+        return words + rest if words else "the invariants hold"
+    return f"{words}; an invariant is broken" if words else "an invariant is broken"
 
 
 _ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
+from experiments.common.drawing.style import without_home
+from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.report.write import ReportCfg, write_report
 from models import BadInput
 
 Copy = Callable[[str], Path]
 Run = Callable[[str], tuple[int, str, str]]
 
+BOB, CLEO = Path(os.sep, "home", "bob"), Path(os.sep, "Users", "cleo.b")
 KERNEL = str(Path(os.sep, "proc"))
 """A folder in which nobody can write."""
 
@@ -203,7 +206,7 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     path.write_text(SCENARIO, encoding="utf-8")
     folder = tmp_path / "scenario"
     folder.mkdir()
-    run = run_scenario(load_scenario(path), folder, proves=False)
+    run = run_scenario(load_scenario(path), folder)
     (folder / "scenario.json").write_text(json_text(run.result.as_json()))
     cfg = ReportCfg(runs=(folder,), with_replay=False)
     text = write_report(cfg).read_text(encoding="utf-8")
@@ -211,11 +214,64 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     assert '<td class="text">holds</td>' in text
     (lead,) = re.findall('<p class="lead">(.*)</p>', text)
     assert lead.startswith("Nobody wants anything. nao under ")
-    assert lead.endswith(": 1 of 1 expectations hold.")
+    assert lead.endswith(f": {run.result.verdicts_in_words}.")  # as the terminal says
+    assert (
+        run.result.verdicts_in_words == "1 of 1 expectations hold, and the invariants"
+    )
+    assert f'<td class="text">{run.result.verdicts_in_words}</td>' in text
     assert "The scenario&#39;s file" in text
     (folder / "scenario.json").unlink()
     text = write_report(cfg).read_text(encoding="utf-8")
     assert "scenario.json is missing." in text
+
+
+def test_a_stopped_run_keeps_its_preset(report: Run, copy_of: Copy) -> None:
+    folder = copy_of("run")
+    (folder / "heat.json").unlink()
+    for meta in folder.glob("*/meta.json"):
+        data = json.loads(meta.read_text(encoding="utf-8"))
+        data["config"]["preset"] = "document"
+        meta.write_text(json.dumps(data), encoding="utf-8")
+    status, _, err = report(str(folder))
+    assert status == 0, err
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    (lead,) = re.findall('<p class="lead">(.*)</p>', text)
+    assert ", preset document, seed " in lead
+
+
+def test_the_preset_of_a_heat_run_is_recorded() -> None:
+    (arm,) = plan_trials(HeatCfg(controllers=("fixed",), preset="document"))
+    assert arm.preset == "document"
+
+
+def test_a_page_says_nothing_of_who_made_it(
+    report: Run, copy_of: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither of this user nor of another, whose run it is."""
+    monkeypatch.setenv("HOME", str(tmp_path / "ann"))
+    folder = copy_of("run")
+    places = [str(tmp_path / "ann"), f"{BOB}", f"{CLEO}"]
+    for meta, place in zip(sorted(folder.glob("*/meta.json")), places, strict=False):
+        data = json.loads(meta.read_text(encoding="utf-8"))
+        data["command"] = [f"{place}/.venv/bin/nao-testbed", "heat", f"--out={place}/x"]
+        data["config"]["robot_folder"] = f"{place}/robots/mine"
+        meta.write_text(json.dumps(data), encoding="utf-8")
+    status, _, err = report(str(folder))
+    assert status == 0, err
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "~/.venv/bin/nao-testbed" in text
+    assert not [place for place in places if place in text]
+
+
+def test_only_whole_names_of_homes_are_taken_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = str(Path(os.sep, "srv", "ann"))
+    monkeypatch.setenv("HOME", own)
+    said = f"{own}/x:{own}a {BOB}-2 ({CLEO}) '{own}' data{BOB}"
+    assert without_home(said) == f"~/x:{own}a ~ (~) '~' data{BOB}"
+    monkeypatch.setenv("HOME", "/")
+    assert without_home(f"{own} and/or") == f"{own} and/or"
 
 
 SCENARIO = """\
