@@ -289,8 +289,18 @@ def xray_command(
     seconds: Annotated[
         float, typer.Option(help="Of --trials: length of each log in s.")
     ] = 15.0,
+    varied: Annotated[
+        bool,
+        typer.Option(
+            "--varied",
+            help="Of --trials: 1 to 3 joints off, slopes, gear friction, loads.",
+        ),
+    ] = False,
     posture: Annotated[
         str | None, typer.Option(help="Of --trials: held; default: PoseInit.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Of --trials: pybullet or mujoco.")
     ] = None,
     robot: RobotOption = None,
     json_file: JsonOption = None,
@@ -312,6 +322,8 @@ def xray_command(
             seconds=seconds,
             robot=folder,
             posture=posture,
+            engine=engine,  # type: ignore[arg-type]  # checked by the simulator
+            varied=varied,
             assumptions=assumptions,
         )
         heed_stop_signals()

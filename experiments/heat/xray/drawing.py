@@ -23,51 +23,104 @@ from experiments.common.drawing.style import (
     plain_frame,
 )
 from experiments.heat.xray.losses import LIMIT_DEGC
-from experiments.heat.xray.suspects import Suspects
-from experiments.heat.xray.xray import Xray, cannot_tell
+from experiments.heat.xray.suspects import LOAD_CAUSE, MOST_OFF, Suspects
+from experiments.heat.xray.xray import MOST_MISFIT, NAMED, Xray, cannot_tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 0.01
+SHOWN = 0.05
 """Probability from which on a joint has a row, beside the best ones."""
 FEWEST_SHOWN = 3
+PERHAPS = 0.2
+"""Probability from which on the sentence names a cause that is no result."""
+UNLIKE = 1.5
+"""Factor from which on gear friction that is not the model's is said at the top."""
 
 
 def headline(found: Xray) -> str:
-    """Return the finding as a sentence."""
-    best = found.suspects.best
-    legs = found.losses
-    heat = (
-        f"The legs turn {legs.loss_w:.2f} W into heat; {legs.needed_w:.2f} W carry the "
-        f"robot, {legs.useless_w:.2f} W carry nothing."
+    """Return the finding as sentences; that nothing explains the log comes first."""
+    said = f"{_what_is_off(found)} {_heat(found)}"
+    friction = found.suspects.friction
+    if found.is_explained and not 1.0 / UNLIKE < friction < UNLIKE:
+        said += f" The gears' friction seems to be {friction:.1f} times the model's."
+    saving = found.saving
+    if saving is None:
+        return said
+    if saving.saved_w <= 0.0:
+        return (
+            f"{said} To move the set-point of {saving.joint} alone would save nothing."
+        )
+    said += (
+        f" The set-point of {saving.joint} moved by {saving.set_point_deg:+.2f}° would "
+        f"save {saving.saved_w:.2f} W"
     )
+    if saving.cooler_k:
+        motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
+        said += f"; in 15 minutes {motor} would be {kelvin:.0f} K cooler"
+    return f"{said}."
+
+
+def _heat(found: Xray) -> str:
+    legs = found.losses
     if legs.useless_w < 0.0:
-        heat = (
+        return (
             f"The legs turn {legs.loss_w:.2f} W into heat, less than the "
             f"{legs.needed_w:.2f} W that carry the robot: stuck gears bear a part."
         )
-    if not best.errors:
-        return f"{heat} No joint is off that this log could tell."
-    parts = [
-        f"{e.joint} is off by {e.degrees:+.2f}° ({e.low_deg:+.2f}° to "
-        f"{e.high_deg:+.2f}°)"
-        for e in best.errors
-    ]
-    said = f"{heat} {' and '.join(parts)}, with {best.probability:.0%}."
-    saving = found.saving
-    if saving is not None and saving.saved_w <= 0.0:
-        said += f" To move the set-point of {saving.joint} alone would save nothing."
-    elif saving is not None:
-        said += (
-            f" Its set-point moved by {saving.set_point_deg:+.2f}° would save "
-            f"{saving.saved_w:.2f} W"
+    return (
+        f"The legs turn {legs.loss_w:.2f} W into heat; {legs.needed_w:.2f} W carry the "
+        f"robot, {legs.useless_w:.2f} W carry nothing."
+    )
+
+
+def _what_is_off(found: Xray) -> str:
+    suspects = found.suspects
+    if not found.is_explained:
+        return (
+            f"No set of offsets explains this log (up to {MOST_OFF} joints, a sloping "
+            f"floor, a load; misfit {suspects.best.misfit:.0f}, at most "
+            f"{MOST_MISFIT:.0f} is usual): no joint is named."
         )
-        if saving.cooler_k:
-            motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
-            said += f"; in 15 minutes {motor} would be {kelvin:.0f} K cooler"
-        said += "."
-    return said
+    parts = [
+        f"{cause_words(suspects, name)}, with {chance:.0%}."
+        for name, chance in found.named.items()
+    ]
+    perhaps = [
+        f"{label(suspects, name)} {chance:.0%}"
+        for name, chance in suspects.causes.items()
+        if PERHAPS <= chance <= NAMED and name not in found.named
+    ]
+    none = suspects.probability_of_none
+    if not parts and none > NAMED:
+        return f"No joint is off that this log could tell, with {none:.0%}."
+    if not parts:
+        parts = ["Something may be off, and this log does not tell what."]
+        perhaps.append(f"nothing {none:.0%}")
+    if perhaps:
+        parts.append(f"Perhaps: {', '.join(perhaps)}.")
+    return " ".join(parts)
+
+
+def cause_words(suspects: Suspects, name: str) -> str:
+    """Return a clause that says by how much a cause is off."""
+    if name == LOAD_CAUSE:
+        mass = suspects.likeliest_with(name).load_kg or 0.0
+        return (
+            f"The robot carries {mass:+.2f} kg, or its model is lighter than it by that"
+        )
+    e = suspects.error_of(name)
+    size = f"{e.degrees:+.2f}° ({e.low_deg:+.2f}° to {e.high_deg:+.2f}°)"
+    if name not in suspects.ankles:
+        return f"{name} is off by {size}"
+    pair = suspects.ankles[name]
+    slopes = f"the floor slopes by {abs(e.degrees):.2f}°"
+    if not pair:
+        return f"{name}: {slopes}"
+    return (
+        f"{' and '.join(pair)} are both off by {size}, or {slopes} (standing still "
+        "cannot tell them apart)"
+    )
 
 
 def tables(found: Xray) -> tuple[DataTable, ...]:
@@ -75,7 +128,7 @@ def tables(found: Xray) -> tuple[DataTable, ...]:
     return (
         heat_table(found),
         wrench_table(found),
-        suspects_table(found.suspects),
+        suspects_table(found),
         unknown_table(found),
     )
 
@@ -153,36 +206,39 @@ def wrench_table(found: Xray) -> DataTable:
     )
 
 
-def suspects_table(suspects: Suspects) -> DataTable:
-    """Return how likely each joint is off, and by how much as the only one."""
-    chance = {name: suspects.probability_of(name) for name in suspects.by_joint}
-    ordered = sorted(chance, key=lambda name: -chance[name])
+def suspects_table(found: Xray) -> DataTable:
+    """Return how likely each joint is off, and by how much."""
+    suspects = found.suspects
     shown = [
         name
-        for k, name in enumerate(ordered)
-        if k < FEWEST_SHOWN or chance[name] >= SHOWN
+        for k, (name, chance) in enumerate(suspects.causes.items())
+        if k < FEWEST_SHOWN or chance >= SHOWN
     ]
     rows = []
     for name in shown:
-        one = suspects.by_joint[name]
-        error = one.errors[0]
-        rows.append(
-            Row(
-                cells=(
-                    name,
-                    f"{chance[name]:.0%}",
-                    signed(error.degrees, 2),
-                    signed(error.low_deg, 2),
-                    signed(error.high_deg, 2),
-                    number(one.misfit, 0),
-                )
-            )
+        one = suspects.likeliest_with(name)
+        chance = f"{suspects.probability_of(name):.0%}"
+        size = [f"{one.load_kg or 0.0:+.2f} kg", NOTHING, NOTHING]
+        if name != LOAD_CAUSE:
+            e = suspects.error_of(name)
+            size = [signed(x, 2) for x in (e.degrees, e.low_deg, e.high_deg)]
+        cells = (
+            label(suspects, name),
+            chance if found.is_explained else NOTHING,
+            *size,
+            number(one.misfit, 0),
         )
-    pairs = [e for e in suspects.explanations if len(e.errors) == 2]
-    both = sum(e.probability for e in pairs)
-    none = next(e for e in suspects.explanations if not e.errors)
+        rows.append(Row(cells=cells))
+    note = (
+        "No set of them explains the log: no joint is named, and no probability holds."
+    )
+    if found.is_explained:
+        note = (
+            "By how much: if it is, with its interval of 95 %. "
+            f"None is off with {suspects.probability_of_none:.0%}."
+        )
     return DataTable(
-        caption="Which joint is off: true angle minus measured angle",
+        caption="What is off: true angle minus measured angle",
         columns=(
             Column(label="joint", is_number=False),
             Column(label="off with"),
@@ -192,11 +248,14 @@ def suspects_table(suspects: Suspects) -> DataTable:
             Column(label="misfit"),
         ),
         rows=tuple(rows),
-        note=(
-            f"By how much: if it is the only one, with its interval of 95 %. None is "
-            f"off with {none.probability:.0%}, two are with {both:.0%}."
-        ),
+        note=note,
     )
+
+
+def label(suspects: Suspects, name: str) -> str:
+    """Return the name of a cause in a table or a figure."""
+    pair = suspects.ankles.get(name)
+    return f"{' and '.join(pair)}, or floor" if pair else name
 
 
 def unknown_table(found: Xray) -> DataTable:
@@ -210,8 +269,13 @@ def unknown_table(found: Xray) -> DataTable:
             "(--feet anywhere does without)"
         )
     rows.append(
-        f"assumed: a flat floor, level to {np.rad2deg(assumed.floor_rad):.2f}°; a mass "
-        f"model right to {1000.0 * assumed.com_m:.1f} mm"
+        f"assumed: a flat floor, level to {np.rad2deg(assumed.floor_rad):.2f}° or off "
+        f"as a joint is; a mass model right to {1000.0 * assumed.com_m:.1f} mm, or off "
+        "by a load"
+    )
+    rows.append(
+        "found with the rest: the gears' friction, "
+        f"{found.suspects.friction:.1f} times that of the model"
     )
     rows += [f"cannot tell {text}" for text in cannot_tell(found)]
     rows += [f"read: {text}" for text in found.standing.remarks]
@@ -240,17 +304,17 @@ def xray_figure(found: Xray) -> "Figure":
     left.legend(frameon=False, fontsize=8, loc="lower right")
     panel_title(left, "Where the heat comes from")
     suspects = found.suspects
-    names = list(suspects.by_joint)
+    names = [*suspects.by_joint, *suspects.ankles]
     rows = np.arange(len(names))[::-1]
     for place, name in zip(rows, names, strict=True):
-        error = suspects.by_joint[name].errors[0]
-        is_best = name in suspects.best.joints
+        error = suspects.error_of(name)
+        is_best = name in found.named
         colour = COLOURS[1] if is_best else FAINT_INK
         right.plot([error.low_deg, error.high_deg], [place] * 2, color=colour, lw=3)
         right.plot(error.degrees, place, "o", color=colour, ms=5)
         chance = suspects.probability_of(name)
         right.annotate(
-            f"{chance:.0%}",
+            f"{chance:.0%}" if found.is_explained else NOTHING,
             (1.0, place),
             xycoords=("axes fraction", "data"),
             ha="right",
@@ -259,12 +323,11 @@ def xray_figure(found: Xray) -> "Figure":
             color=INK if is_best else SOFT_INK,
         )
     right.axvline(0.0, color=SOFT_INK, lw=0.8)
-    right.set_yticks(rows, names, fontsize=8)
+    right.set_yticks(rows, [label(suspects, name) for name in names], fontsize=8)
     right.margins(x=0.15)
-    right.set_xlabel(
-        "true minus measured angle in °, if it is the only one", fontsize=9
-    )
-    panel_title(right, "Which joint is off, and how likely")
+    right.set_xlabel("true minus measured angle in °, if it is off", fontsize=9)
+    titles = ("No set of offsets explains it", "Which joint is off, and how likely")
+    panel_title(right, titles[found.is_explained])
     for axes in (left, right):
         plain_frame(axes)
         axes.grid(axis="y", visible=False)

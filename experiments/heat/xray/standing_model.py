@@ -1,27 +1,31 @@
 """What explains the sensors of a robot that stands: foot wrenches and angle errors.
 
 Unknown are the wrench w_i of the ground on each of the two soles, the error e_j of each
-leg angle, the true vertical u, the floor's normal n and height h_0. With θ the measured
-angles and everything evaluated at q = θ + e, the means of a log must agree with
+leg angle, the true vertical u, the floor's normal n and height h_0, and by what the
+weight W = m g and the place of the centre of mass c differ from those of the model.
+With θ the measured angles and everything evaluated at q = θ + e, the means of a log
+must agree with
 
     motors      S (g - Σ C_i w_i) = T ± gear friction
-    weight      Σ w_i = (m g u, 0) about the centre of mass
+    weight      Σ w_i = ((W + ΔW) u, 0) about the centre of mass c + Δc
     soles       the corners c_k that touch:  n·c_k = h_0;  the others: n·c_k >= h_0
     pressure    each w_i acts within its sole
     sensors     force sensors: the shares of w_i;  accelerometer: u
-    floor       n = u ± slope
+    floor       n = u - D s,   D_k = ∂n/∂e of both ankles about axis k
     feet        place and yaw of one sole beside the other, as the posture has them
 
 S, g, C as in `controllers.heat_minimization.standing_problem`. Each line is a row of
 residuals over its standard deviation, so the sum of squares is -2 log likelihood; a
-hypothesis "joint j is off" is nothing but a wider prior of e_j. Of the three rows of
+hypothesis "joint j is off" is nothing but a wider prior of e_j, "the floor slopes" one
+of s, "it carries something" one of ΔW and Δc. A slope s is the angle by which both
+ankles would have to be off to look like it. Of the three rows of
 the soles and the two of the accelerometer, all pitch joints of a leg share one
 direction nearly, and so do its roll joints: which of them it is, is told by where the
 feet stand. The last row is an assumption that a user has to make true
 (`Assumptions.feet`).
 
-Soles are flat and rigid, the floor is flat; links do not bend; the mass model is right
-to `com_m`.
+Gear friction is known to a factor only, and the residuals of the motors grow with it:
+`fit` takes the factor. Soles are flat and rigid, the floor is flat; links do not bend.
 """
 
 from collections.abc import Sequence
@@ -90,8 +94,18 @@ MOMENT = 0.1
 """Scale of moments beside forces in the vector of unknowns, in N·m/N."""
 HEIGHT_M = 1e-3
 """Scale of h_0."""
-N_WRENCH, N_SHARED = 12, 17
-"""Unknowns of the soles, and all before the angles."""
+TOLERANCE = 1e-4
+"""Relative change of a fit at which it ends: probabilities are then right to 0.001."""
+N_SHARED = 15
+"""Unknowns without a width: 12 of the soles, 2 of the vertical, h_0."""
+FLOOR = slice(0, 2)
+"""Places among the widths: slopes, alike to both ankles' pitch, then roll, in rad."""
+LOAD = slice(2, 5)
+"""ΔW in N, Δc ahead and to the left in m."""
+NOT_SEEN = 0.3
+"""Of a load that is none: a share of what the model's mass is off by anyway."""
+N_OTHER = 5
+"""Widths before those of the angles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +195,10 @@ class StandingFit:
     z: FloatArray
     """(n,) scaled unknowns."""
     width: FloatArray
-    """(n_legs,) prior standard deviations of the angle errors in rad."""
+    """(5 + n_legs,) prior standard deviations of slopes in rad, load in N and m, and
+    angle errors in rad."""
+    friction: float
+    """Factor on the gears' friction."""
     residual: FloatArray
     jacobian: FloatArray
 
@@ -190,37 +207,15 @@ class StandingFit:
         """Sum of squared residuals, prior terms included."""
         return float(self.residual @ self.residual)
 
-    @cached_property
-    def log_evidence(self) -> float:
-        """Laplace's approximation, up to a constant that all hypotheses share."""
-        sign, size = np.linalg.slogdet(self.jacobian.T @ self.jacobian)
-        return -0.5 * (self.misfit + float(size)) if sign > 0 else -np.inf
-
-    @cached_property
-    def covariance(self) -> FloatArray:
-        """(n_legs, n_legs) of the angle errors, in rad²."""
-        whole = np.linalg.inv(self.jacobian.T @ self.jacobian)[N_SHARED:, N_SHARED:]
-        return np.asarray(whole * np.outer(self.width, self.width))
+    @property
+    def values(self) -> FloatArray:
+        """(5 + n_legs,) what the widths are of."""
+        return self.z[N_SHARED:] * self.width
 
     @property
     def error(self) -> FloatArray:
         """(n_legs,) angle errors, true minus measured, in rad."""
-        return self.z[N_SHARED:] * self.width
-
-    def with_widths(self, width: FloatArray) -> "StandingFit":
-        """Return the fit under other priors, to first order about this one."""
-        scale = np.concatenate((np.ones(N_SHARED), width / self.width))
-        n = len(width)
-        jacobian = self.jacobian * scale
-        jacobian[-n:] = 0.0
-        jacobian[-n:, N_SHARED:] = np.eye(n)
-        residual = self.residual.copy()
-        residual[-n:] = self.error / width
-        step = np.linalg.lstsq(jacobian, -residual, rcond=None)[0]
-        z = np.concatenate((self.z[:N_SHARED], self.error / width)) + step
-        return StandingFit(
-            z=z, width=width, residual=residual + jacobian @ step, jacobian=jacobian
-        )
+        return self.values[N_OTHER:]
 
 
 class StandingModel:
@@ -255,7 +250,7 @@ class StandingModel:
         ).astype(np.float64)
         self._counts = joule_loss(robot) > 0.0
         friction = gear_friction(robot)[self._counts]
-        self._torque_sd = np.sqrt(friction**2 / 3.0 + TORQUE_NM**2)
+        self._gear_sd = friction / np.sqrt(3.0)
         self._sensors = [
             [k for k, s in enumerate(robot.force_sensors) if s.link == sole.link]
             for sole in self.soles
@@ -265,7 +260,15 @@ class StandingModel:
             for ks in self._sensors
             if ks
         ]
-        self.q, self.width = self._angles()
+        self.q, angle_sd = self._angles()
+        self.width = np.concatenate(
+            (
+                np.full(2, assumptions.floor_rad),
+                NOT_SEEN * np.array([FORCE_N, assumptions.com_m, assumptions.com_m]),
+                angle_sd,
+            )
+        )
+        self.ankles, self._slopes = self._like_slopes()
         self.posture = _held_posture(robot, standing)
         self._beside = self._nominal()
         self._up = self._measured_up()
@@ -284,25 +287,46 @@ class StandingModel:
         left, right = self._touches
         return int(left.sum()), int(right.sum())
 
+    def torque_sd(self, friction: float) -> FloatArray:
+        """Return (n,) standard deviations of the motors' rows, the first ones, in N·m.
+
+        Args:
+            friction: factor on the gears' friction.
+        """
+        return np.asarray(np.hypot(friction * self._gear_sd, TORQUE_NM))
+
     def fit(
-        self, width: FloatArray | None = None, start: StandingFit | None = None
+        self,
+        width: FloatArray | None = None,
+        start: StandingFit | None = None,
+        friction: float = 1.0,
     ) -> StandingFit:
         """Find the most likely state.
 
         Args:
-            width: (n_legs,) standard deviations of the angle errors before the log, in
-                rad; None: those of the angle sensors.
+            width: (5 + n_legs,) standard deviations before the log, as `StandingFit`
+                has them; None: those of sensors and assumptions.
             start: where the search begins; None: from the force sensors.
+            friction: factor on the gears' friction.
         """
         width = self.width if width is None else width
         z = self._first_guess()
         if start is not None:
             z = start.z.copy()
-            z[N_SHARED:] = start.error / width
-        found = least_squares(self._residual, z, args=(width,), max_nfev=60)
+            z[N_SHARED:] = start.values / width
+        torque_sd = self.torque_sd(friction)
+        found = least_squares(
+            self._residual,
+            z,
+            args=(width, torque_sd),
+            max_nfev=60,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
+        )
         return StandingFit(
             z=found.x,
             width=width,
+            friction=friction,
             residual=found.fun,
             jacobian=np.asarray(found.jac),
         )
@@ -323,7 +347,7 @@ class StandingModel:
 
     def up(self, fit: StandingFit) -> FloatArray:
         """Return the vertical in the base frame, (3,)."""
-        return self._directions(fit.z)[0]
+        return self._directions(fit.z, fit.width)[0]
 
     def true_angles(self, fit: StandingFit) -> FloatArray:
         """Return measured angles with their errors taken off, (n_joints,) in rad."""
@@ -332,7 +356,8 @@ class StandingModel:
     def place(self, q: FloatArray, z: FloatArray) -> TwoSoles:
         """Return how the soles stand at angles q, under the wrenches in z."""
         self._dynamics.update(q)
-        up = self._directions(np.concatenate((z[:N_SHARED], self.width)))[0]
+        no_slope = np.concatenate((z[:N_SHARED], 0.0 * self.width))
+        up = self._directions(no_slope, self.width)[0]
         return self._two_soles(z[:12], up)
 
     def balance(self, q: FloatArray, second: FloatArray, up: FloatArray) -> TwoSoles:
@@ -429,7 +454,7 @@ class StandingModel:
         return np.asarray(up / np.linalg.norm(up))
 
     def _first_guess(self) -> FloatArray:
-        z = np.zeros(N_SHARED + len(self.legs))
+        z = np.zeros(N_SHARED + len(self.width))
         for i, ks in enumerate(self._sensors):
             if self.standing.fsr is None or not ks:
                 z[6 * i + 2] = 0.5 * self.weight
@@ -439,7 +464,7 @@ class StandingModel:
             x, y, _ = force @ np.array(places)
             z[6 * i + 2 : 6 * i + 5] = force.sum(), y / MOMENT, -x / MOMENT
         self._dynamics.update(self.q)
-        z[16] = float((self._dynamics.point_positions @ self._up).mean()) / HEIGHT_M
+        z[14] = float((self._dynamics.point_positions @ self._up).mean()) / HEIGHT_M
         return z
 
     def _find_touching(self) -> tuple[BoolArray, ...]:
@@ -465,10 +490,45 @@ class StandingModel:
 
     def _true_angles(self, z: FloatArray, width: FloatArray) -> FloatArray:
         q = self.q.copy()
-        q[self.legs] += z[N_SHARED:] * width
+        q[self.legs] += z[N_SHARED + N_OTHER :] * width[N_OTHER:]
         return q
 
-    def _directions(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _like_slopes(self) -> tuple[tuple[tuple[str, ...], ...], FloatArray]:
+        """Return which joints, one of each leg, look like a slope when both are off.
+
+        Returns:
+            Their names, for pitch and for roll, empty where a leg has no such joint;
+            and (2, 2), x and y of what the sole's normal turns by for each, a radian.
+        """
+        step = 1e-4
+        self._dynamics.update(self.q)
+        axes = [self._dynamics.link_rotation(sole.link).copy() for sole in self.soles]
+        last: list[dict[int, str]] = [{}, {}]
+        turns = np.zeros((2, 2, 2))
+        for k in self.legs.tolist():
+            q = self.q.copy()
+            q[k] += step
+            self._dynamics.update(q)
+            for i, sole in enumerate(self.soles):
+                turned = self._dynamics.link_rotation(sole.link) - axes[i]
+                normal = turned[:2, 2] / step
+                if np.abs(normal).max() < 0.8:  # another leg's, or about another axis
+                    continue
+                kind = int(np.abs(normal).argmax())
+                last[i][kind] = self.robot.joint_names[k]
+                turns[i, :, kind] = normal
+        alike = [
+            float(turns[0, :, kind] @ turns[1, :, kind]) > 0.6 for kind in range(2)
+        ]
+        names = tuple(
+            tuple(each[kind] for each in last) if alike[kind] else ()
+            for kind in range(2)
+        )
+        return names, np.where(alike, turns.mean(0), np.eye(2))
+
+    def _directions(
+        self, z: FloatArray, width: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the vertical and the floor's normal, base frame."""
         has = self.standing.accelerometer is not None
         tilt = ACCELEROMETER_RAD if has else UNKNOWN_TILT_RAD
@@ -476,7 +536,8 @@ class StandingModel:
         up[:2] += tilt * z[12:14]
         up /= np.linalg.norm(up)
         normal = up.copy()
-        normal[:2] += self.assumptions.floor_rad * z[14:16]
+        slopes = z[N_SHARED:][FLOOR] * width[FLOOR]
+        normal[:2] -= self._slopes @ slopes
         return up, normal / np.linalg.norm(normal)
 
     def _wrench(
@@ -492,13 +553,17 @@ class StandingModel:
         part = z[6 * i : 6 * i + 6]
         return turn, origin, part[:3], MOMENT * part[3:]
 
-    def _residual(self, z: FloatArray, width: FloatArray) -> FloatArray:
+    def _residual(
+        self, z: FloatArray, width: FloatArray, torque_sd: FloatArray
+    ) -> FloatArray:
         dynamics, seen, assumed = self._dynamics, self.standing, self.assumptions
         dynamics.update(self._true_angles(z, width))
-        up, normal = self._directions(z)
+        up, normal = self._directions(z, width)
         tau = self._torques(z, up)
-        force, moment = -self.weight * up, np.zeros(3)
-        heights = dynamics.point_positions @ normal - HEIGHT_M * z[16]
+        more, *aside = z[N_SHARED:][LOAD] * width[LOAD]
+        com = dynamics.com + np.array([*aside, 0.0])
+        force, moment = -(self.weight + more) * up, np.zeros(3)
+        heights = dynamics.point_positions @ normal - HEIGHT_M * z[14]
         rows: list[FloatArray] = []
         for i, sole in enumerate(self.soles):
             turn, origin, pressing, twisting = self._wrench(z, i)
@@ -506,7 +571,7 @@ class StandingModel:
             pressing = turn @ pressing
             force = force + pressing
             moment = moment + turn @ twisting
-            moment = moment + np.cross(origin - dynamics.com, pressing)
+            moment = moment + np.cross(origin - com, pressing)
             load, place = _pressure(z[6 * i : 6 * i + 6])
             rows.append(np.minimum(sole.inside(place), 0.0) / EDGE_M)
             if seen.fsr is not None and self._sensors[i]:
@@ -518,23 +583,23 @@ class StandingModel:
                 flat = np.where(self._touches[i], h, np.minimum(h, 0.0))
                 rows.append(flat / CORNER_M)
         torque = self.sharing @ tau
+        rows.insert(0, (torque - seen.effort)[self._counts] / torque_sd)
         rows += [
-            (torque - seen.effort)[self._counts] / self._torque_sd,
             force / FORCE_N,
             moment / (self.weight * assumed.com_m),
-            np.array([1e-3 * (z[16] - self._first_height)]),
-            z[12:16],
+            np.array([1e-3 * (z[14] - self._first_height)]),
+            z[12:14],
         ]
         if self._beside is not None:
             away = self._place_of_feet() - self._beside
             sd = np.array([assumed.feet_m, assumed.feet_m, assumed.yaw_rad])
             rows.append(away / sd)
-        rows.append(z[N_SHARED:])  # the prior of the angles comes last
+        rows.append(z[N_SHARED:])  # the priors of what has widths come last
         return np.concatenate(rows)
 
     @cached_property
     def _first_height(self) -> float:
-        return float(self._first_guess()[16])
+        return float(self._first_guess()[14])
 
 
 def _pressure(part: FloatArray) -> tuple[float, FloatArray]:

@@ -1,40 +1,77 @@
-"""Which joint is off: hypotheses about the angle sensors, weighed by their evidence.
+"""What is off: hypotheses about joints, floor and load, weighed by their evidence.
 
 Each leg joint is off with probability `P_OFF`, independently, and then by a normal
-error of `SPREAD_RAD`. A hypothesis is the set of joints that are off: none, one, or
-two. Its evidence is that of the fit with these joints' priors wide (Laplace); those of
-one joint are fitted, those of two follow to first order from the best fit of one. The
-posterior of a hypothesis is prior times evidence, over the sum of all.
+error of `SPREAD_RAD`; so is the floor in pitch and in roll, and the robot carries
+something with the same probability. A hypothesis is a set of up to `MOST_OFF` joints,
+with or without floor and load. Gear friction is a factor of the model's, log-normal,
+and every hypothesis is weighed under each factor of `FRICTIONS`.
+
+The evidence of a hypothesis is Laplace's, with its causes' priors wide. That of none is
+fitted. The rest follow to first order from the likeliest fit; the likeliest of them are
+fitted in turn, `ROUNDS` times at most.
+
+Both ankles off by the same angle look like a floor that slopes: their hypothesis is
+counted as that of the floor (`FLOOR_CAUSES`), whose name says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.heat.xray.standing_model import StandingFit, StandingModel
+from controllers.stiffness.dynamics import GRAVITY
+from experiments.heat.xray.standing_model import (
+    FLOOR,
+    LOAD,
+    N_OTHER,
+    N_SHARED,
+    StandingFit,
+    StandingModel,
+)
 from models.values import FloatArray
 
 P_OFF = 0.1
 """That a joint is off by more than its sensor's step, before the log is read."""
 SPREAD_RAD = np.deg2rad(1.5)
-"""Of such an error."""
+"""Of such an error, and of a floor's slope."""
+LOAD_N, LOAD_M = 3.0, 0.005
+"""Of a load's weight, and of the way by which it moves the centre of mass."""
+MOST_OFF = 3
+"""Joints of a hypothesis: more of twelve are beyond what a log tells."""
+LEAST = 1e-5
+"""Probability below which a hypothesis is no explanation that is told."""
+FRICTIONS = np.array([0.35, 0.6, 1.0, 1.7, 3.0])
+"""Factors on the gear friction of the model, which is an estimate."""
+FRICTION_SD = np.log(2.0)
+"""Of the factor's logarithm, before the log is read."""
+ROUNDS, FITS_A_ROUND = 4, 4
+"""At most, of fits."""
 INTERVAL_SDS = 1.96
 """Of an interval of 95 %."""
 FLOOR_OF_SD_RAD = np.deg2rad(0.03)
 """Soles sink in, links give: no interval is narrower than that of this deviation."""
+SLOPE_SHARE = 0.1
+"""Of a slope's size, by which the accelerometer's gain may be off."""
 RIVAL = 0.05
 """Share of the probability from which on an explanation is a rival of the best."""
+FLOOR_CAUSES = ("both ankles or floor, pitch", "both ankles or floor, roll")
+"""Standing still cannot tell both ankles off alike from a floor that slopes."""
+LOAD_CAUSE = "load"
+
+Off = tuple[int, ...]
+"""Places among the causes, rising."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointError:
-    """How far a joint is off, if it is."""
+    """How far a joint, or the floor, is off, if it is."""
 
     joint: str
+    """Name of the cause: a leg joint, or one of `FLOOR_CAUSES`."""
     degrees: float
-    """True angle minus measured angle."""
+    """True angle minus measured angle; of the floor what both ankles' would be."""
     low_deg: float
     high_deg: float
     """Interval of 95 %."""
@@ -42,19 +79,25 @@ class JointError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Explanation:
-    """A set of joints that are off together."""
+    """A set of causes together."""
 
     errors: tuple[JointError, ...]
-    """Empty: none is off."""
+    """Of joints and floor; empty: none is off."""
+    load_kg: float | None = None
+    """What it carries, or how much heavier it is than its model; None: nothing."""
     probability: float
     misfit: float
-    """Sum of squared residuals; below some forty the log is explained."""
-    fit: StandingFit
+    """Sum of squared residuals, at the likeliest friction."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names, in joint order."""
+        """Names of what is off, in the order of the causes."""
         return tuple(error.joint for error in self.errors)
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The same, with the load."""
+        return self.joints + (LOAD_CAUSE,) * (self.load_kg is not None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,9 +105,17 @@ class Suspects:
     """Explanations of one log."""
 
     explanations: tuple[Explanation, ...]
-    """Of all hypotheses, the most likely first."""
+    """The most likely first; those below `LEAST` are left out."""
+    causes: dict[str, float]
+    """Cause to the probability that it is one, the most likely first."""
     by_joint: dict[str, Explanation]
-    """Each leg joint as the only one that is off."""
+    """Each leg joint as the only cause."""
+    ankles: Mapping[str, tuple[str, ...]]
+    """Cause of the floor to the joints, one of each leg, that look like it."""
+    friction: float
+    """Factor on the gears' friction, in the mean."""
+    fit: StandingFit
+    """The state under the best explanation."""
 
     @property
     def best(self) -> Explanation:
@@ -77,66 +128,351 @@ class Suspects:
         return tuple(e for e in self.explanations[1:] if e.probability >= RIVAL)
 
     @property
-    def single(self) -> Explanation:
-        """The most likely one of those with one joint off."""
-        return max(self.by_joint.values(), key=lambda e: e.probability)
+    def probability_of_none(self) -> float:
+        """Return the probability that nothing is off, and nothing carried."""
+        return sum(e.probability for e in self.explanations if not e.causes)
 
-    def probability_of(self, joint: str) -> float:
-        """Return the probability that a joint is off."""
-        return sum(e.probability for e in self.explanations if joint in e.joints)
+    def probability_of(self, cause: str) -> float:
+        """Return the probability that a joint, or the floor, is off."""
+        return self.causes[cause]
+
+    def likeliest_with(self, cause: str) -> Explanation:
+        """Return the most likely explanation that has a cause."""
+        return next(e for e in self.explanations if cause in e.causes)
+
+    def error_of(self, cause: str) -> JointError:
+        """Return how far a joint, or the floor, is off, if it is.
+
+        As in the likeliest explanation that has it; the interval is that of them all.
+        """
+        having = [
+            (one.probability, error)
+            for one in self.explanations
+            for error in one.errors
+            if error.joint == cause
+        ]
+        weight = np.array([probability for probability, _ in having])
+        weight = weight / weight.sum()
+        size = np.array([error.degrees for _, error in having])
+        half = np.array([error.high_deg - error.degrees for _, error in having])
+        mean = float(weight @ size)
+        apart = INTERVAL_SDS * (size - mean)
+        spread = float(np.sqrt(weight @ (half**2 + apart**2)))
+        likeliest = float(size[weight.argmax()])
+        return JointError(
+            joint=cause,
+            degrees=likeliest,
+            low_deg=min(mean - spread, likeliest),
+            high_deg=max(mean + spread, likeliest),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Weighed:
+    """One hypothesis under all factors of friction, to first order about a fit."""
+
+    score: FloatArray
+    """(n_frictions,) log evidence."""
+    misfit: FloatArray
+    """(n_frictions,)"""
+    values: FloatArray
+    """(n_frictions, n_widths) what is off."""
+    covariance: FloatArray
+    """(n_frictions, n_widths, n_widths)"""
+
+
+class _Linear:
+    """Least squares about a fit, under each factor of friction.
+
+    Minimises |r + J (x - x_0)|² + Σ (x_k / width_k)², the motors' rows weighed by each
+    friction. Log evidence is -½ (misfit + log |H| + Σ log width²) - Σ log σ. Where few
+    widths differ from those of the sensors, H differs by as few of its diagonal:
+    Woodbury's identity then gives its inverse and determinant.
+    """
+
+    def __init__(self, model: StandingModel, fit: StandingFit) -> None:
+        n = len(model.width)
+        scale = np.concatenate((np.ones(N_SHARED), fit.width))
+        jacobian, x0 = fit.jacobian[:-n] / scale, fit.z * scale
+        left = fit.residual[:-n] - jacobian @ x0
+        self._narrow = model.width
+        self._parts = []
+        for factor in FRICTIONS.tolist():
+            sd = model.torque_sd(factor)
+            weight = np.ones(len(left))
+            weight[: len(sd)] = model.torque_sd(fit.friction) / sd
+            rows, rest = weight[:, np.newaxis] * jacobian, weight * left
+            constant = np.log(sd).sum() + 0.5 * (np.log(factor) / FRICTION_SD) ** 2
+            self._parts.append(
+                (rows.T @ rows, rows.T @ rest, float(rest @ rest), float(constant))
+            )
+
+    def _with(self, hessian: FloatArray, width: FloatArray) -> FloatArray:
+        whole = hessian.copy()
+        places = np.arange(N_SHARED, len(whole))
+        whole[places, places] += width**-2.0
+        return whole
+
+    def scores(self, widths: FloatArray, wide: NDArray[np.intp]) -> FloatArray:
+        """Return (n_hypotheses, n_frictions) log evidences.
+
+        Args:
+            widths: (n_hypotheses, n_widths).
+            wide: (n_hypotheses, n) places that differ from those of the sensors; others
+                fill it up.
+        """
+        size_of_prior = 2.0 * np.log(widths).sum(1)
+        narrow = self._narrow[wide]
+        cut = np.sqrt(narrow**-2.0 - np.take_along_axis(widths, wide, 1) ** -2.0)
+        places = N_SHARED + wide
+        found = []
+        for hessian, slope, rest, constant in self._parts:
+            whole = self._with(hessian, self._narrow)
+            inverse = np.linalg.inv(whole)
+            x = -inverse @ slope
+            block = inverse[places[:, :, np.newaxis], places[:, np.newaxis, :]]
+            small = np.eye(wide.shape[1]) - block * (
+                cut[:, :, np.newaxis] * cut[:, np.newaxis, :]
+            )
+            y = cut * x[places]
+            moved = np.linalg.solve(small, y[..., np.newaxis])[..., 0]
+            misfit = rest + slope @ x - (y * moved).sum(1)
+            size = np.linalg.slogdet(whole)[1] + np.linalg.slogdet(small)[1]
+            found.append(-0.5 * (misfit + size + size_of_prior) - constant)
+        return np.stack(found, axis=1)
+
+    def weigh(self, width: FloatArray) -> _Weighed:
+        """Return one hypothesis in full.
+
+        Args:
+            width: (n_widths,)
+        """
+        size_of_prior = 2.0 * float(np.log(width).sum())
+        scores, misfits, values, covariances = [], [], [], []
+        for hessian, slope, rest, constant in self._parts:
+            whole = self._with(hessian, width)
+            inverse = np.linalg.inv(whole)
+            x = -inverse @ slope
+            misfit = float(rest + slope @ x)
+            size = float(np.linalg.slogdet(whole)[1]) + size_of_prior
+            scores.append(-0.5 * (misfit + size) - constant)
+            misfits.append(misfit)
+            values.append(x[N_SHARED:])
+            covariances.append(inverse[N_SHARED:, N_SHARED:])
+        return _Weighed(
+            score=np.array(scores),
+            misfit=np.array(misfits),
+            values=np.array(values),
+            covariance=np.array(covariances),
+        )
+
+
+class _Search:
+    """All hypotheses of one log: which are fitted, and what that says of the rest."""
+
+    def __init__(self, model: StandingModel) -> None:
+        self.model = model
+        joints = model.robot.leg_joints
+        n = len(joints)
+        self.names = (*joints, *FLOOR_CAUSES, LOAD_CAUSE)
+        self.places = [[N_OTHER + k] for k in range(n)]
+        self.places += [[FLOOR.start], [FLOOR.start + 1]]
+        self.places.append(list(range(LOAD.start, LOAD.stop)))
+        self.ankles = {
+            n + kind: tuple(joints.index(name) for name in pair)
+            for kind, pair in enumerate(model.ankles)
+            if pair
+        }
+        others = range(n, len(self.names))
+        self.hypotheses: list[Off] = [
+            (*off, *beside)
+            for many in range(MOST_OFF + 1)
+            for off in combinations(range(n), many)
+            for more in range(len(others) + 1)
+            for beside in combinations(others, more)
+            if not self._twice((*off, *beside))
+        ]
+        self.place = {off: h for h, off in enumerate(self.hypotheses)}
+        self._wide_sd = np.full(len(model.width), SPREAD_RAD)
+        self._wide_sd[LOAD] = LOAD_N, LOAD_M, LOAD_M
+        self.widths = np.array([self._width(off) for off in self.hypotheses])
+        count = np.array([len(off) for off in self.hypotheses])
+        self._log_prior = count * np.log(P_OFF / (1.0 - P_OFF))
+        most = MOST_OFF + N_OTHER
+        self._wide = np.argsort(-self.widths / model.width, axis=1)[:, :most]
+        self.fits: dict[Off, StandingFit] = {}
+        self.own: dict[Off, _Weighed] = {}
+        self._nearest: _Linear | None = None
+
+    def _twice(self, off: Off) -> bool:
+        """Return whether a slope stands beside both ankles that look like it."""
+        return any(k in off and {*pair} <= {*off} for k, pair in self.ankles.items())
+
+    def _width(self, off: Off) -> FloatArray:
+        width = self.model.width.copy()
+        places = [place for k in off for place in self.places[k]]
+        width[places] = np.hypot(width[places], self._wide_sd[places])
+        return width
+
+    def fit(self, off: Off, friction: float = 1.0) -> None:
+        """Fit one hypothesis, from the largest part of it that is fitted."""
+        parts = [one for one in self.fits if {*one} <= {*off}]
+        start = None
+        if parts:
+            nearest = max(parts, key=lambda p: (len(p), self.own[p].score.max()))
+            start = self.fits[nearest]
+        fit = self.model.fit(self._width(off), start, friction)
+        self.fits[off] = fit
+        self.own[off] = _Linear(self.model, fit).weigh(self._width(off))
+
+    def scores(self) -> FloatArray:
+        """Return (n_hypotheses, n_frictions) log posteriors, up to a constant.
+
+        Of those that are fitted by their fit, of the others about the likeliest fit.
+        """
+
+        def score(off: Off) -> float:
+            prior = self._log_prior[self.place[off]]
+            return float(self.own[off].score.max() + prior)
+
+        self._nearest = _Linear(self.model, self.fits[max(self.own, key=score)])
+        found = self._nearest.scores(self.widths, self._wide)
+        for off, own in self.own.items():
+            found[self.place[off]] = own.score
+        return np.asarray(found + self._log_prior[:, np.newaxis])
+
+    def weighed(self, off: Off) -> _Weighed:
+        """Return one hypothesis in full."""
+        if off not in self.own:
+            assert self._nearest is not None
+            self.own[off] = self._nearest.weigh(self._width(off))
+        return self.own[off]
 
 
 def find_suspects(
     model: StandingModel, on_fit: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Suspects:
-    """Weigh all hypotheses of none, one and two joints off.
+    """Weigh all hypotheses of up to three causes.
 
     Args:
         model: of the log.
         on_fit: told how many fits are done, and of how many.
     """
-    names = model.robot.leg_joints
-    n = len(names)
-    none = model.fit()
-    on_fit(1, n + 1)
-    fits: dict[tuple[int, ...], StandingFit] = {(): none}
-    for k in range(n):
-        fits[k,] = model.fit(_widths(model, (k,)), start=none)
-        on_fit(k + 2, n + 1)
-    best = max((fits[k,] for k in range(n)), key=lambda fit: fit.log_evidence)
-    for pair in combinations(range(n), 2):
-        fits[pair] = best.with_widths(_widths(model, pair))
-    scores = {
-        off: fit.log_evidence + len(off) * np.log(P_OFF / (1.0 - P_OFF))
-        for off, fit in fits.items()
-    }
-    most = max(scores.values())
-    total = sum(np.exp(score - most) for score in scores.values())
+    search = _Search(model)
+    search.fit(())
+    score = search.scores()
+    for done in range(ROUNDS):
+        before = len(search.fits)
+        for k, h in enumerate(np.argsort(-score.max(1))[:FITS_A_ROUND].tolist()):
+            off, factor = search.hypotheses[h], float(FRICTIONS[score[h].argmax()])
+            if off not in search.fits or search.fits[off].friction != factor:
+                search.fit(off, factor)
+            on_fit(done * FITS_A_ROUND + k + 1, ROUNDS * FITS_A_ROUND)
+        score = search.scores()
+        if len(search.fits) == before:
+            break
+    chance = np.exp(score - score.max())
+    return _told(search, chance / chance.sum())
+
+
+def _told(search: _Search, chance: FloatArray) -> Suspects:
+    """Return what the weighed hypotheses say; equal ankles count as the floor.
+
+    Args:
+        search: that weighed them.
+        chance: (n_hypotheses, n_frictions) of sum 1.
+    """
+    of_friction, of_each = chance.sum(0), chance.sum(1)
+    singles = [search.place[k,] for k in range(len(search.names))]
+    has = {k: [k in off for off in search.hypotheses] for k in range(len(singles))}
+    likeliest = [int((of_each * has[k]).argmax()) for k in has]
+    told = {*np.flatnonzero(of_each >= LEAST).tolist(), *singles, *likeliest}
+    members: dict[Off, list[int]] = {}
+    for h in sorted(told):
+        off = _as_floor(search, search.hypotheses[h], int(of_friction.argmax()))
+        members.setdefault(off, []).append(h)
+    firsts = {off: max(hs, key=lambda h: of_each[h]) for off, hs in members.items()}
     found = {
-        off: Explanation(
-            errors=tuple(_error(names[k], k, fit) for k in off),
-            probability=float(np.exp(scores[off] - most) / total),
-            misfit=fit.misfit,
-            fit=fit,
-        )
-        for off, fit in fits.items()
+        off: _explanation(search, off, firsts[off], chance, members[off])
+        for off in members
     }
-    ordered = sorted(found.values(), key=lambda e: -e.probability)
+    ordered = sorted(found, key=lambda off: -found[off].probability)
+    best = search.hypotheses[firsts[ordered[0]]]
+    if best not in search.fits:
+        search.fit(best, float(FRICTIONS[of_friction.argmax()]))
+    causes = {
+        name: sum(one.probability for one in found.values() if name in one.causes)
+        for name in search.names
+    }
+    n = len(search.model.robot.leg_joints)
     return Suspects(
-        explanations=tuple(ordered), by_joint={names[k]: found[k,] for k in range(n)}
+        explanations=tuple(found[off] for off in ordered),
+        causes=dict(sorted(causes.items(), key=lambda item: -item[1])),
+        by_joint={search.names[k]: found[k,] for k in range(n)},
+        ankles=dict(zip(FLOOR_CAUSES, search.model.ankles, strict=True)),
+        friction=float(np.exp(of_friction @ np.log(FRICTIONS))),
+        fit=search.fits[best],
     )
 
 
-def _widths(model: StandingModel, off: tuple[int, ...]) -> FloatArray:
-    width = model.width.copy()
-    width[list(off)] = np.hypot(width[list(off)], SPREAD_RAD)
-    return width
+def _as_floor(search: _Search, off: Off, m: int) -> Off:
+    """Return the hypothesis with a slope for both ankles that are off alike.
+
+    Args:
+        search: of all.
+        off: a hypothesis.
+        m: place of the friction.
+    """
+    for k, pair in search.ankles.items():
+        if not {*pair} <= {*off}:
+            continue
+        one = search.weighed(off)
+        apart = np.zeros(one.values.shape[1])
+        apart[[search.places[j][0] for j in pair]] = 1.0, -1.0
+        variance = apart @ one.covariance[m] @ apart + 2.0 * FLOOR_OF_SD_RAD**2
+        if abs(apart @ one.values[m]) < INTERVAL_SDS * np.sqrt(variance):
+            return tuple(sorted({*off} - {*pair} | {k}))
+    return off
 
 
-def _error(joint: str, k: int, fit: StandingFit) -> JointError:
-    sd = np.hypot(np.sqrt(fit.covariance[k, k]), FLOOR_OF_SD_RAD)
-    half = INTERVAL_SDS * sd
-    low, here, high = np.rad2deg(fit.error[k] + np.array([-half, 0.0, half]))
-    return JointError(
-        joint=joint, degrees=float(here), low_deg=float(low), high_deg=float(high)
+def _explanation(
+    search: _Search, off: Off, h: int, chance: FloatArray, members: list[int]
+) -> Explanation:
+    """Return a hypothesis as it is told.
+
+    Args:
+        search: of all.
+        off: as what it counts.
+        h: of the likeliest that counts as it.
+        chance: (n_hypotheses, n_frictions) of sum 1.
+        members: of all that count as it.
+    """
+    one = search.weighed(search.hypotheses[h])
+    share = np.exp(one.score - one.score.max())
+    share /= share.sum()
+    errors = []
+    load = None
+    for k in off:
+        if search.names[k] == LOAD_CAUSE:
+            load = float(share @ one.values[:, LOAD.start]) / GRAVITY
+            continue
+        columns = [search.places[k][0]]
+        if k not in search.hypotheses[h]:  # both ankles tell of the floor
+            columns = [search.places[j][0] for j in search.ankles[k]]
+        values = one.values[:, columns].mean(1)
+        variance = one.covariance[:, columns][:, :, columns].mean((1, 2))
+        mean = float(share @ values)
+        spread = float(share @ (variance + (values - mean) ** 2))
+        if search.names[k] in FLOOR_CAUSES:
+            spread += (SLOPE_SHARE * mean) ** 2
+        half = INTERVAL_SDS * np.hypot(np.sqrt(spread), FLOOR_OF_SD_RAD)
+        low, here, high = np.rad2deg(mean + np.array([-half, 0.0, half])).tolist()
+        errors.append(
+            JointError(joint=search.names[k], degrees=here, low_deg=low, high_deg=high)
+        )
+    return Explanation(
+        errors=tuple(errors),
+        load_kg=load,
+        probability=float(chance[members].sum()),
+        misfit=float(one.misfit[chance.sum(0).argmax()]),
     )

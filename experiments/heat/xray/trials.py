@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,13 +37,23 @@ from experiments.common.progress import console_for, counted
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import exit_status, why_stopped
 from experiments.heat.xray.standing_model import Assumptions
-from experiments.heat.xray.xray import XrayCfg, xray
+from experiments.heat.xray.suspects import FLOOR_CAUSES, LOAD_CAUSE, Suspects
+from experiments.heat.xray.xray import NAMED, XrayCfg, xray
 from models import BadInput, Robot, load_robot
-from models.values import FloatArray
+from models.values import EngineName, FloatArray
 from sim.robot import SimulatedRobot
 
 SMALLEST_DEG, LARGEST_DEG = 0.5, 2.0
 """Size of an error, of either sign."""
+STEEPEST_DEG = 3.0
+"""Of a slope, half of the robots stand on one."""
+LEVEL_DEG = 0.2
+"""Below which a floor counts as level."""
+FRICTION_RANGE = (0.3, 3.0)
+"""Factor on gear friction, its logarithm drawn evenly."""
+LOAD_RANGE_KG = (0.05, 0.5)
+"""What half of the robots carry, on one of `CARRIERS`, or on their base."""
+CARRIERS = ("torso", "LForeArm", "RForeArm", "Head")
 MEASURED_S = 3.0
 """Over which the true watts are averaged, at the end."""
 MOVED_S = 8.0
@@ -65,6 +75,10 @@ class TrialsCfg:
     """Length of each log."""
     robot: Path
     posture: str | None = None
+    engine: EngineName | None = None
+    varied: bool = False
+    """Whether floor, gear friction and load are drawn too, and 1, 2, 3 joints in turn
+    are off, whatever `joints_off` says."""
     assumptions: Assumptions
 
     def __post_init__(self) -> None:
@@ -110,6 +124,8 @@ class Outcome:
     """Of the best explanation."""
     inside: Mapping[str, bool]
     """Joint that is off, and named, to whether its interval holds the error."""
+    named: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
+    """Cause that the sentence names to its probability, and whether it is so."""
     rivals: int = 0
     heat: Watts | None = None
     needed: Watts | None = None
@@ -147,28 +163,48 @@ class _MovesSetPoint(ControllerWrapper):
         return limits if self._shift is None else replace(limits, shift=self._shift)
 
 
-def drawn_errors(robot: Robot, cfg: TrialsCfg, k: int) -> dict[str, float]:
-    """Return the errors of robot `k` in degrees, by joint."""
+def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
+    """Return robot `k`: which of its joints are off, and what it stands in."""
     rng = np.random.default_rng([cfg.seed, k])
-    joints = rng.choice(robot.leg_joints, cfg.joints_off, replace=False)
-    sizes = rng.uniform(SMALLEST_DEG, LARGEST_DEG, cfg.joints_off)
-    signs = rng.choice([-1.0, 1.0], cfg.joints_off)
-    return {
-        str(name): float(sign * size)
-        for name, sign, size in zip(joints, signs, sizes, strict=True)
-    }
+    count = 1 + k % 3 if cfg.varied else cfg.joints_off
+    joints = rng.choice(robot.leg_joints, count, replace=False)
+    sizes = rng.uniform(SMALLEST_DEG, LARGEST_DEG, count)
+    signs = rng.choice([-1.0, 1.0], count)
+    setting = RobotSetting(
+        robot=cfg.robot,
+        posture=cfg.posture,
+        misalignment_deg={
+            str(name): float(sign * size)
+            for name, sign, size in zip(joints, signs, sizes, strict=True)
+        },
+        engine=cfg.engine,
+        seed=1000 * cfg.seed + k,
+    )
+    if not cfg.varied:
+        return setting
+    slope_deg = 0.0
+    if rng.random() < 0.5:
+        slope_deg = float(rng.uniform(-STEEPEST_DEG, STEEPEST_DEG))
+    low, high = np.log(FRICTION_RANGE)
+    gear_friction = float(np.exp(rng.uniform(low, high)))
+    payload_kg = {}
+    if rng.random() < 0.5:
+        names = [link.name for link in robot.links]
+        links = [name for name in CARRIERS if name in names] or names[:1]
+        payload_kg[str(rng.choice(links))] = float(rng.uniform(*LOAD_RANGE_KG))
+    return replace(
+        setting,
+        slope_deg=slope_deg,
+        gear_friction=gear_friction,
+        payload_kg=payload_kg,
+    )
 
 
 def run_one(cfg: TrialsCfg, k: int) -> Outcome:
     """Let robot `k` stand, X-ray its log, and move the set-point that is blamed."""
     robot = load_robot(cfg.robot)
-    errors = drawn_errors(robot, cfg, k)
-    setting = RobotSetting(
-        robot=cfg.robot,
-        posture=cfg.posture,
-        misalignment_deg=errors,
-        seed=1000 * cfg.seed + k,
-    )
+    setting = drawn_setting(robot, cfg, k)
+    errors = dict(setting.misalignment_deg)
     posture = setting.posture_of(robot)
     sim = SimulatedRobot(robot, setting.simulation(), posture)
     controller = _MovesSetPoint(FixedStiffness())
@@ -212,12 +248,18 @@ def run_one(cfg: TrialsCfg, k: int) -> Outcome:
         return Outcome(
             number=k,
             true_deg=errors,
-            said_deg={e.joint: e.degrees for e in suspects.best.errors},
+            said_deg={
+                e.joint: e.degrees for e in suspects.best.errors if e.joint in chance
+            },
+            named={
+                name: (p, _is_so(name, setting, suspects))
+                for name, p in found.named.items()
+            },
             first=max(chance, key=lambda name: chance[name]),
             probability=suspects.best.probability,
             inside={
                 e.joint: e.low_deg <= errors[e.joint] <= e.high_deg
-                for e in suspects.best.errors
+                for e in map(suspects.error_of, suspects.best.joints)
                 if e.joint in errors
             },
             rivals=len(suspects.rivals),
@@ -229,6 +271,18 @@ def run_one(cfg: TrialsCfg, k: int) -> Outcome:
         )
     finally:
         sim.close()
+
+
+def _is_so(name: str, setting: RobotSetting, suspects: Suspects) -> bool:
+    """Return whether a cause that is named is one; both ankles off are the floor."""
+    off = setting.misalignment_deg
+    if name == LOAD_CAUSE:
+        return bool(setting.payload_kg)
+    pair = suspects.ankles.get(name)
+    if pair is None:
+        return name in off
+    slopes = name == FLOOR_CAUSES[0] and abs(setting.slope_deg) > LEVEL_DEG
+    return slopes or (bool(pair) and {*pair} <= off.keys())
 
 
 def _record(
@@ -340,6 +394,11 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
         ),
         ("most likely joint is off", of([o.first in o.true_deg for o in seen])),
         ("its interval of 95 % then holds it", of(is_inside)),
+        ("sentence names what is not so", of([_names_wrong(o) for o in seen])),
+        *(
+            (f"said with {low:.0%} to {high:.0%}: is so", of(_so(seen, low, high)))
+            for low, high in SAID
+        ),
         (f"heat of the legs to {SHARE:.0%}", right(lambda o: o.heat)),
         ("needed watts", right(lambda o: o.needed)),
         ("useless watts", right(lambda o: o.useless)),
@@ -351,9 +410,15 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
         rows.append(
             ("time of an X-ray, s", f"{number(middle)}, at most {number(slowest)}")
         )
+    varied = (
+        f"Half on slopes up to {STEEPEST_DEG:g}°, half with a load up to "
+        f"{LOAD_RANGE_KG[1]:g} kg, gear friction {FRICTION_RANGE[0]:g} to "
+        f"{FRICTION_RANGE[1]:g} times the model's. "
+    ) * cfg.varied
+    count = "1 to 3" if cfg.varied else cfg.joints_off
     note = (
-        f"{cfg.joints_off} leg joint(s) off by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; "
-        f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. Watts count as right "
+        f"{count} leg joint(s) off by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; logs of "
+        f"{cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Watts count as right "
         f"within 10 % or {RIGHT_W:g} W."
     )
     return DataTable(
@@ -367,6 +432,19 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Outcome]) -> DataTable:
     )
 
 
+SAID = ((NAMED, 0.9), (0.9, 0.99), (0.99, 1.0))
+"""Probabilities of the sentence, in whose ranges it is counted how often it is so."""
+
+
+def _names_wrong(one: Outcome) -> bool:
+    return not all(is_so for _, is_so in one.named.values())
+
+
+def _so(found: Sequence[Outcome], low: float, high: float) -> list[bool]:
+    named = [item for one in found for item in one.named.values()]
+    return [is_so for chance, is_so in named if low < chance <= high]
+
+
 def _errors(degrees: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:+.2f}°" for name, value in degrees.items())
 
@@ -378,7 +456,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
         BadInput: a value cannot be used, or a file not be written.
     """
     robot = load_robot(cfg.robot)
-    RobotSetting(robot=cfg.robot, posture=cfg.posture).check(robot)
+    drawn_setting(robot, cfg, 0).check(robot)
     check_json_file(json_file)
     say_if_it_compiles()
     found: list[Outcome] = []
@@ -402,7 +480,8 @@ def _as_json(cfg: TrialsCfg, found: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "experiment": "xray-trials",
         "seed": cfg.seed,
-        "joints_off": cfg.joints_off,
+        "joints_off": None if cfg.varied else cfg.joints_off,
+        "varied": cfg.varied,
         "seconds": cfg.seconds,
         "feet": cfg.assumptions.feet,
         "trials": [

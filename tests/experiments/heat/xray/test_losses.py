@@ -22,7 +22,7 @@ from tests.experiments.heat.xray.conftest import DEGREES, JOINT
 
 @pytest.fixture(scope="module")
 def account(model: StandingModel, standing: Standing, suspects: Suspects) -> LegAccount:
-    return LegAccount(model, standing, suspects.best.fit)
+    return LegAccount(model, standing, suspects.fit)
 
 
 def test_watts_add_up_and_the_needed_ones_are_fewer(account: LegAccount) -> None:
@@ -36,7 +36,7 @@ def test_less_than_needed_is_said_to_be_borne_by_stuck_gears(
     model: StandingModel, standing: Standing, suspects: Suspects
 ) -> None:
     calm = replace(standing, mean_square=0.01 * standing.mean_square)
-    losses = LegAccount(model, calm, suspects.best.fit).losses()
+    losses = LegAccount(model, calm, suspects.fit).losses()
     assert losses.useless_w < 0.0
     found = Xray(
         standing=calm, model=model, suspects=suspects, losses=losses, saving=None
@@ -65,7 +65,7 @@ def test_the_internal_wrench_reproduces_the_torques(
     account: LegAccount, model: StandingModel, suspects: Suspects
 ) -> None:
     """T - T* = -S (C_l - C_r) w, with the torques of the fit."""
-    fit, w = suspects.best.fit, account.internal()
+    fit, w = suspects.fit, account.internal()
     state = model.place(model.true_angles(fit), fit.z)
     extra = model.sharing @ state.tau - account.least.motor_effort
     # The wrench as forces at the corners of each sole, by least squares.
@@ -90,9 +90,9 @@ def test_the_internal_wrench_reproduces_the_torques(
 def test_forces_of_the_least_stand_in_the_axes_of_the_soles(
     account: LegAccount, model: StandingModel, suspects: Suspects
 ) -> None:
-    up = model.up(suspects.best.fit)
+    up = model.up(suspects.fit)
     dynamics = account._dynamics
-    dynamics.update(model.true_angles(suspects.best.fit))
+    dynamics.update(model.true_angles(suspects.fit))
     axes = sole_axes(sole_normals(dynamics.point_positions, account._foot, up))
     total = np.einsum("ka,kab->b", account.least.forces, axes)
     assert_allclose(total, model.weight * up, atol=0.05)
@@ -120,7 +120,7 @@ def test_springs_settle_where_the_servo_equation_holds(
     model: StandingModel, suspects: Suspects
 ) -> None:
     """Twice the shift, twice the change of torque: soles stick, gears do not."""
-    fit, n = suspects.best.fit, len(model.robot.leg_joints)
+    fit, n = suspects.fit, len(model.robot.leg_joints)
     k = model.robot.leg_joints.index("RKneePitch")
     efforts = []
     for degrees in (0.0, 0.1, 0.2):
@@ -142,7 +142,7 @@ def test_times_to_the_limit_come_from_the_heating_model(
     square = standing.mean_square.copy()
     square[m] = 4.0
     hot = replace(standing, mean_square=square)
-    losses = LegAccount(model, hot, suspects.best.fit).losses()
+    losses = LegAccount(model, hot, suspects.fit).losses()
     one = next(motor for motor in losses.motors if motor.motor == "RAnklePitch")
     data = robot.motors[m].one_node
     power = data.resistance / data.torque_constant**2 * 4.0

@@ -1,20 +1,29 @@
 """Robots with known errors: what is drawn, what counts as right, one trial whole."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.robot_setting import RobotSetting
+from experiments.heat.xray.drawing import headline
 from experiments.heat.xray.standing_model import Assumptions
+from experiments.heat.xray.suspects import FLOOR_CAUSES
 from experiments.heat.xray.trials import (
     LARGEST_DEG,
     SMALLEST_DEG,
     Outcome,
     TrialsCfg,
     Watts,
-    drawn_errors,
+    drawn_setting,
     outcome_table,
     run_one,
     summary_table,
 )
+from experiments.heat.xray.xray import Xray, XrayCfg, xray
 from models import BadInput, Robot, default_robot_folder
+from models.values import EngineName
 
 
 def cfg(**given: object) -> TrialsCfg:
@@ -39,6 +48,10 @@ def outcome(**given: object) -> Outcome:
     return Outcome(**right)  # type: ignore[arg-type]
 
 
+def drawn_errors(robot: Robot, cfg: TrialsCfg, k: int) -> dict[str, float]:
+    return dict(drawn_setting(robot, cfg, k).misalignment_deg)
+
+
 def test_errors_are_drawn_from_the_seed_alone(robot: Robot) -> None:
     drawn = [drawn_errors(robot, cfg(seed=3), k) for k in range(200)]
     assert drawn == [drawn_errors(robot, cfg(seed=3), k) for k in range(200)]
@@ -48,6 +61,38 @@ def test_errors_are_drawn_from_the_seed_alone(robot: Robot) -> None:
     assert all(SMALLEST_DEG <= abs(size) <= LARGEST_DEG for size in sizes)
     assert {size > 0.0 for size in sizes} == {True, False}
     assert len(drawn_errors(robot, cfg(joints_off=3), 0)) == 3
+
+
+def test_floor_friction_and_load_vary_where_asked(robot: Robot) -> None:
+    settings = [drawn_setting(robot, cfg(seed=30, varied=True), k) for k in range(90)]
+    assert settings == [
+        drawn_setting(robot, cfg(seed=30, varied=True), k) for k in range(90)
+    ]
+    for k, one in enumerate(settings):
+        one.check(robot)
+        assert len(one.misalignment_deg) == 1 + k % 3
+    frictions = [one.gear_friction for one in settings]
+    assert min(frictions) < 0.5
+    assert max(frictions) > 2.0
+    slopes = [abs(one.slope_deg) for one in settings]
+    assert 0.3 * len(slopes) < slopes.count(0.0) < 0.7 * len(slopes)
+    assert 2.0 < max(slopes) <= 3.0
+    assert 0.3 < sum(bool(one.payload_kg) for one in settings) / len(settings) < 0.7
+    level = drawn_setting(robot, cfg(seed=30), 0)
+    assert (level.slope_deg, level.gear_friction, level.payload_kg) == (0.0, 1.0, {})
+
+
+def test_what_is_named_is_counted_by_its_probability() -> None:
+    one = outcome(
+        named={"LKneePitch": (0.95, True), "both ankles or floor, pitch": (0.8, False)}
+    )
+    summary = summary_table(cfg(robots=1, varied=True), [one])
+    cells = {row.cells[0]: row.cells[1] for row in summary.rows}
+    assert cells["sentence names what is not so"] == "1 of 1 (100%)"
+    assert cells["said with 90% to 99%: is so"] == "1 of 1 (100%)"
+    assert cells["said with 70% to 90%: is so"] == "0 of 1 (0%)"
+    assert "1 to 3 leg joint(s)" in summary.note
+    assert "gear friction 0.3 to 3 times" in summary.note
 
 
 def test_right_is_the_joint_and_its_size() -> None:
@@ -96,3 +141,41 @@ def test_one_robot_is_named_sized_and_its_heat_saved() -> None:
     for watts in (found.heat, found.needed, found.useless, found.saved):
         assert watts is not None
         assert watts.is_right, watts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_a_floor_that_slopes_is_no_joint(engine: EngineName, robot: Robot) -> None:
+    found = stood(RobotSetting(slope_deg=3.0, engine=engine, seed=3), robot)
+    assert list(found.named) == [FLOOR_CAUSES[0]], headline(found)
+    error = found.suspects.error_of(FLOOR_CAUSES[0])
+    assert error.low_deg <= 3.0 <= error.high_deg
+    assert "cannot tell them apart" in headline(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pybullet", "mujoco"])
+def test_stiff_gears_blame_no_joint_that_is_right(
+    engine: EngineName, robot: Robot
+) -> None:
+    """Three times the friction that the model has."""
+    off = {"RAnklePitch": 1.5}
+    setting = RobotSetting(misalignment_deg=off, gear_friction=3.0, engine=engine)
+    found = stood(setting, robot)
+    assert {*found.named} <= {*off}, headline(found)
+    assert found.suspects.friction > 1.5
+
+
+def stood(setting: RobotSetting, robot: Robot) -> Xray:
+    """Let a robot stand for 8 s, and X-ray its run."""
+    with TemporaryDirectory() as folder:
+        cfg = TrialCfg.of(
+            setting,
+            controller="fixed",
+            posture="PoseInit",
+            duration_s=8.0,
+            fast_forward=None,
+            folder=Path(folder),
+        )
+        assert run_trial(cfg).failure is None
+        return xray(XrayCfg(source=Path(folder)), robot)
