@@ -191,7 +191,8 @@ def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
     if rng.random() < 0.5:
         names = [link.name for link in robot.links]
         links = [name for name in CARRIERS if name in names] or names[:1]
-        payload_kg[str(rng.choice(links))] = float(rng.uniform(*LOAD_RANGE_KG))
+        link = str(rng.choice(links))
+        payload_kg[link] = float(rng.uniform(*LOAD_RANGE_KG))
     return replace(
         setting,
         slope_deg=slope_deg,
