@@ -115,10 +115,14 @@ def overrides(
 
 
 def is_outranked(state: ReservationState, waiting: Waiting) -> bool:
-    """Return whether another owner has what a request needs by a higher priority."""
+    """Return whether another owner has what a request needs by a higher priority.
+
+    Not if a virtual owner has a part of it: then that is what it waits for.
+    """
     if state.cfg.preemption is Preemption.OFF or waiting.recalls:
         return False
-
+    if any(leaf.is_frozen for leaf in waiting.shares):
+        return False
     owner = waiting.owner
 
     def is_no_higher(holder: Reservation) -> bool:

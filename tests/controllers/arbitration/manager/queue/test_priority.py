@@ -336,6 +336,21 @@ def test_an_equal_and_one_behind_others_wait_all_the_same() -> None:
     assert mute.ask("low", "TTS", timeout_s=9.0).outcome is None
 
 
+@pytest.mark.requirement("AR-15", "RM-40")
+def test_where_a_part_is_frozen_that_is_the_reason() -> None:
+    """It waits within its limit: the cause may end, and nobody's rank matters yet."""
+    stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
+    stage.owner("high", priority=7)
+    stage.owner("low", priority=2)
+    stage.take("high", "TTS")
+    stage.ledger.freeze(["LHand"], "brokenArm", stage.tick)
+    assert why(stage.ask("low", "TTS", "LHand", timeout_s=0.0)) is Why.FROZEN
+    waiting = stage.ask("low", "TTS", "LHand", timeout_s=1.0)
+    assert waiting.outcome is None
+    stage.until(1.0)
+    assert why(waiting) is Why.FROZEN
+
+
 @pytest.mark.requirement("AR-15", "RM-57")
 def test_a_share_is_outranked_only_if_lower_ones_would_not_do() -> None:
     stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
