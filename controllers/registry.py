@@ -33,12 +33,11 @@ from controllers.stiffness import (
     read_offset,
 )
 from models import BadInput, Robot, TestbedError, UnknownName
+from models.errors import FOREIGN
 from models.values import number_of, short
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
-FOREIGN = (Exception, SystemExit, GeneratorExit)
-"""What foreign code may raise of itself; a KeyboardInterrupt may be the user's."""
 
 
 def _plain(name: str, make: Callable[[], Controller]) -> ControllerFactory:

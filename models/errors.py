@@ -14,6 +14,10 @@ LONGEST_SAID = 200
 """Characters of an unknown name that a message repeats at most."""
 
 
+FOREIGN = (Exception, SystemExit, GeneratorExit)
+"""What code of others may raise of itself; a KeyboardInterrupt may be the user's."""
+
+
 class TestbedError(Exception):
     """Base class of every error that this project raises on purpose."""
 

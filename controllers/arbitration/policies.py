@@ -26,6 +26,7 @@ from typing import ClassVar, Protocol
 
 from controllers.arbitration.tokens import TokenId, word
 from models import BadInput, UnknownName
+from models.errors import FOREIGN
 from models.values import check_seconds, short
 
 
@@ -255,7 +256,7 @@ def policy_classes() -> dict[str, type[ConflictPolicy]]:
 def _load(entry: EntryPoint) -> type[ConflictPolicy]:
     try:
         kind = entry.load()
-    except Exception as error:  # whatever a foreign module raises when imported
+    except FOREIGN as error:  # whatever a foreign module raises when imported
         raise BadInput(
             f"conflict policy {entry.name!r} ({entry.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}. Mend or remove the package that brings "

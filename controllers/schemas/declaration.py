@@ -26,6 +26,7 @@ from controllers.arbitration.events import ReadOnly
 from controllers.arbitration.requests import checked_rates
 from controllers.arbitration.resource_tree import check_name, check_names
 from models import BadInput, UnknownName
+from models.errors import FOREIGN
 from models.values import check_seconds, short
 
 
@@ -305,7 +306,7 @@ def _check_parameters(who: str, kind: type) -> None:
         kind()
     except BadInput:
         raise
-    except Exception as error:  # whatever a foreign class raises
+    except FOREIGN as error:  # whatever a foreign class raises
         raise BadInput(
             f"parameters of {who} cannot be made without values: {error}. Give each "
             "field a default."

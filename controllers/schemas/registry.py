@@ -16,6 +16,7 @@ from typing import Any
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from models import BadInput, UnknownName
+from models.errors import FOREIGN
 from models.values import short
 
 ENTRY_POINT_GROUP = "nao_testbed.schemas"
@@ -135,7 +136,7 @@ def _installed() -> dict[str, tuple[EntryPoint, ...]]:
 def _load(name: str, point: EntryPoint) -> SchemaClass:
     try:
         item = point.load()
-    except Exception as error:  # whatever a foreign module raises when imported
+    except FOREIGN as error:  # whatever a foreign module raises when imported
         raise BadInput(
             f"schema {name!r} ({point.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}. Mend or remove the package that brings "

@@ -24,6 +24,7 @@ from controllers.arbitration.requests import check_priority, check_timeout
 from controllers.arbitration.resource_tree import check_names
 from controllers.schemas.declaration import SchemaInfo
 from models import BadInput, TestbedError, UnknownName
+from models.errors import FOREIGN
 from models.files.tables import message_of
 
 
@@ -137,7 +138,7 @@ def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
         return replace(present, **read)
     except TestbedError:
         raise
-    except Exception as error:  # whatever the schema of another package raises
+    except FOREIGN as error:  # whatever the schema of another package raises
         raise BadInput(f"parameters of schema {info.name!r}: {error}.") from error
 
 

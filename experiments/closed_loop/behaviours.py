@@ -39,6 +39,7 @@ from controllers.interface.robot_interface import (
 )
 from experiments.closed_loop.loop import blamed_on
 from models import BadInput, Robot, TestbedError, UnknownName
+from models.errors import FOREIGN
 from models.resources import DeviceKind
 
 MOST_KEPT = 100
@@ -55,7 +56,7 @@ class SlotFailure:
     """Of the ledger."""
     who: str
     """Owner of a behaviour, or the part of the robot's loop that failed."""
-    error: Exception
+    error: BaseException
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -103,7 +104,7 @@ class SlotFailures:
         """Let a part of the slot do its work; return whether it did not fail."""
         try:
             part()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the slot goes on
+        except FOREIGN as error:  # whatever it is, the slot goes on
             self.count += 1
             if len(self.kept) < MOST_KEPT:
                 self.kept.append(SlotFailure(tick=tick, who=who, error=error))

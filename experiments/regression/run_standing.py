@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from controllers.interface.controller import Controller
-from controllers.registry import FOREIGN, make_controller
+from controllers.registry import make_controller
 from experiments.closed_loop.trial import run_trial
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression.setting import StandingCfg
@@ -22,6 +22,7 @@ from experiments.regression.watched_controller import (
     WatchedController,
 )
 from models import BadInput, TestbedError
+from models.errors import FOREIGN
 from sim.recording.run_folder import create_run_folder
 
 ControllerChoice = str | Controller | Callable[[], Controller]

@@ -13,6 +13,7 @@ from controllers.schemas.events import Finished, SchemaStarted, Won
 from controllers.schemas.runtime.deactivation import Agenda, Deactivation
 from controllers.schemas.runtime.instance import Instance, InstanceReservation
 from models import BadInput
+from models.errors import FOREIGN
 
 
 class Activation(Deactivation):
@@ -65,7 +66,7 @@ class Activation(Deactivation):
         if one.is_acting:
             try:
                 one.perceiving.perceive()
-            except Exception as error:  # noqa: BLE001  # whatever, the others go on
+            except FOREIGN as error:  # whatever, the others go on
                 self.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
@@ -77,7 +78,7 @@ class Activation(Deactivation):
             return
         try:
             one.is_ready = bool(one.acting.ready())
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+        except FOREIGN as error:  # whatever it is, the others go on
             self.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:

@@ -21,6 +21,7 @@ from controllers.schemas.events import (
     StateChangedTo,
 )
 from controllers.schemas.runtime.instance import Instance
+from models.errors import FOREIGN
 
 _NUMBER = attrgetter("number")
 
@@ -168,11 +169,11 @@ class Deactivation:
         """Call a method; if it raises this instance falls asleep, with all below it."""
         try:
             return method()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+        except FOREIGN as error:  # whatever it is, the others go on
             self.fail(one, name, error)
         return None
 
-    def fail(self, one: Instance, name: str, error: Exception) -> None:
+    def fail(self, one: Instance, name: str, error: BaseException) -> None:
         """Put an instance to sleep whose method raised, with all below it."""
         self._note_failure(one, name, error)
         self.put_to_sleep(one, "failed")
@@ -181,10 +182,10 @@ class Deactivation:
         """Call a method of an instance that ends anyway."""
         try:
             method()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+        except FOREIGN as error:  # whatever it is, the others go on
             self._note_failure(one, name, error)
 
-    def _note_failure(self, one: Instance, name: str, error: Exception) -> None:
+    def _note_failure(self, one: Instance, name: str, error: BaseException) -> None:
         one.error = f"{type(error).__name__}: {error}"
         self.tell(SchemaFailed, one, method=name, error=one.error)
 

@@ -14,6 +14,7 @@ from controllers.schemas.runtime.instance import Instance, make_reservation
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking, make_parameters
 from models import BadInput, Robot, TestbedError, UnknownName
+from models.errors import FOREIGN
 from models.values import short
 
 
@@ -165,7 +166,7 @@ class Instances:
             )
         try:
             schema = kind()
-        except Exception as error:  # whatever the schema of another package raises
+        except FOREIGN as error:  # whatever the schema of another package raises
             raise BadInput(
                 f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
             ) from error
@@ -290,7 +291,7 @@ def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
         yield
     except TestbedError:
         raise
-    except Exception as error:
+    except FOREIGN as error:
         raise BadInput(
             f"schema {kind.info.name!r} cannot say {what}: "
             f"{type(error).__name__}: {error}."

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from traceback import extract_tb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,12 @@ from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.loop import ControllerFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from experiments.common.signals import PATIENCE_S, noted_signals, why_stopped
+from experiments.common.signals import (
+    PATIENCE_S,
+    is_order,
+    noted_signals,
+    why_stopped,
+)
 from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
@@ -151,8 +157,15 @@ class ScenarioRunner:
                 self.fail(str(error))
                 self._recording.save_last_second(self._setup.body.sim)
             except KeyboardInterrupt as stop:
-                stopped = stop
-                self.fail(why_stopped(stop))
+                if is_order(stop):
+                    stopped = stop
+                    self.fail(why_stopped(stop))
+                else:
+                    last = extract_tb(stop.__traceback__)[-1]
+                    place = f"{Path(last.filename).name}:{last.lineno}"
+                    self.fail(
+                        f"KeyboardInterrupt was raised at {place}; no signal came"
+                    )
             run = self.judge(folder, time.perf_counter() - begin)
             self._recording.close(
                 f"failed: {self._failure}" if self._failure else "done"

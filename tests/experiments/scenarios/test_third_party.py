@@ -78,6 +78,16 @@ def test_an_installed_package_brings_schemas_and_a_broken_one_fails_alone(
     done = nao_testbed(tmp_path, "run", "own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "careless failed: RuntimeError: no idea what to do" in done.stdout
+    leaves = MODULE.replace('RuntimeError("no idea what to do")', "SystemExit(0)")
+    (tmp_path / "others_schemas.py").write_text(leaves)
+    done = nao_testbed(tmp_path, "run", "own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "careless failed: SystemExit: 0" in done.stdout
+    stops = MODULE.replace('RuntimeError("no idea what to do")', "KeyboardInterrupt")
+    (tmp_path / "others_schemas.py").write_text(stops)
+    done = nao_testbed(tmp_path, "run", "own.yaml")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "was raised at others_schemas.py:12; no signal came" in done.stdout
     lost = nao_testbed(tmp_path, "check", "lost.yaml")
     assert lost.returncode == 2
     assert lost.stderr.startswith("lost.yaml:7: ")
