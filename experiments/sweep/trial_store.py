@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from experiments.sweep.spec import Keep, SweepSpec
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, robot_number_of
@@ -122,8 +122,14 @@ class TrialRecord:
     """Of the worker, over all of the trial."""
 
 
+_FINITE = ConfigDict(allow_inf_nan=False)
+"""A whole number of 400 digits is none either."""
+
+
 class _Joint(BaseModel):
     """What a table takes of a joint's result."""
+
+    model_config = _FINITE
 
     end_degc: float
     rise_k: float
@@ -144,6 +150,8 @@ class _Parameters(BaseModel):
 
 class _Result(BaseModel):
     """What a table takes of `TrialResult`."""
+
+    model_config = _FINITE
 
     fell: bool | None = None
     failure: str | None = None

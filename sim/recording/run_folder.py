@@ -22,6 +22,8 @@ from sim.recording.channels import TIME_COLUMN
 from sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
 from sim.recording.run_meta import RunMeta, read_meta
 
+LONGEST_S = 1e12
+"""Of a run, in s; what is later, or NaN, is no time."""
 ANGLES = "q."
 """Before a joint's name: a column without which nothing can be drawn."""
 
@@ -186,7 +188,11 @@ def _event(line: str) -> Event | None:
     except (ValueError, RecursionError):
         return None
     match data:
-        case {"kind": str(kind), "time_s": int() | float() as time_s, "data": dict()}:
+        case {
+            "kind": str(kind),
+            "time_s": int() | float() as time_s,
+            "data": dict(),
+        } if abs(time_s) < LONGEST_S:
             return Event(kind=kind, time_s=time_s, data=data["data"])
     return None
 

@@ -87,6 +87,7 @@ TRIAL: list[tuple[str, object]] = [
     ("parameters", []),
     ("result", 3),
     ("result.legs_power_w", "x"),
+    ("result.legs_power_w", 10**400),
     ("result.joints", []),
     ("result.joints", {"HeadYaw": HOT | {"time_to_80_degc_s": "x"}}),
     ("parameters.control_period", "x"),
@@ -322,6 +323,14 @@ def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
     path = copy_of("odd") / "smart" / "events.jsonl"
     deep = '{"a": ' * 3000 + "1" + "}" * 3000
     path.write_text(f"{deep}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert read_run(path.parent).damaged_events == 1
+
+
+@pytest.mark.parametrize("time_s", ["NaN", "1e400", "9" * 400, '"x"'])
+def test_an_event_at_no_time_is_damaged(copy_of: Copy, time_s: str) -> None:
+    path = copy_of("odd") / "smart" / "events.jsonl"
+    line = f'{{"kind": "odd", "time_s": {time_s}, "data": {{}}}}'
+    path.write_text(f"{line}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     assert read_run(path.parent).damaged_events == 1
 
 
