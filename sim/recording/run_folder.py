@@ -24,6 +24,8 @@ from sim.recording.run_meta import RunMeta, read_meta
 
 LONGEST_S = 1e12
 """Of a run, in s; what is later, or NaN, is no time."""
+LARGEST_RAD = 1e6
+"""What is larger is no angle: its sine has no digits left long before 1e300."""
 ANGLES = "q."
 """Before a joint's name: a column without which nothing can be drawn."""
 
@@ -237,7 +239,7 @@ def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
         return f"column {TIME_COLUMN} holds what is no time"
     angles = [str(n) for n in frame if str(n).startswith(ANGLES)]
     for name in angles if path.name != LAST_SECOND_FILE else ():
-        if not np.isfinite(frame[name]).all():
+        if not (frame[name].abs() < LARGEST_RAD).all():  # nor is NaN
             return f"column {name} holds what is no angle"
     return None
 

@@ -286,6 +286,7 @@ def test_a_damaged_table_gives_way_to_the_trials(
     [
         ("q.HeadYaw", "x", "column q.HeadYaw holds no numbers"),
         ("q.HeadYaw", float("nan"), "column q.HeadYaw holds what is no angle"),
+        ("q.HeadYaw", 1e300, "column q.HeadYaw holds what is no angle"),
         ("time_s", float("nan"), "column time_s holds what is no time"),
         ("time_s", None, "it has no column time_s"),
         (None, None, "it is a folder"),
