@@ -201,6 +201,9 @@ def read_sweep(path: Path | str) -> Sweep:
         ) from None
     meta = sweep_meta(file, text)
     spec = str(meta.pop("spec"))
+    nested = [field.name for field in table.schema if field.type.num_fields]
+    if nested:
+        raise BadInput(f"{file} is damaged: its column {nested[0]} holds lists.")
     frame = table.to_pandas()
     _check_columns(file, frame)
     for name in OUTCOMES:  # what an older version did not know yet

@@ -77,6 +77,20 @@ def test_a_scenario_ends(
     assert (here / "runs" / "hour" / "events.jsonl").read_text()
 
 
+def test_a_scenario_that_is_killed_keeps_rows_and_events(
+    here: Path, launch: Launch
+) -> None:
+    (here / "hour.yaml").write_text(SCENARIO.format("fixed"))
+    process, run = launch("scenario run hour.yaml"), here / "runs" / "hour"
+    wait_for(lambda: bool(list(run.glob("part-*.parquet"))), process)
+    process.kill()
+    process.communicate(timeout=PATIENCE_S)
+    kept = read_run(run)
+    assert kept.state == "interrupted"
+    assert len(kept.frame) > 1
+    assert kept.events
+
+
 def test_a_run_of_one_robot_ends_that_computes_in_c(
     here: Path, theirs: None, launch: Launch
 ) -> None:

@@ -259,10 +259,11 @@ def test_a_file_that_tells_of_another_trial_is_made_again(
     [
         ("settled_s", "x", "its column settled_s holds no numbers"),
         ("controller", None, "it has no column controller"),
+        ("controller", ["x"], "its column controller holds lists"),
     ],
 )
 def test_a_damaged_table_gives_way_to_the_trials(
-    tmp_path: Path, column: str, value: str | None, says: str
+    tmp_path: Path, column: str, value: object, says: str
 ) -> None:
     folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
     whole = run_sweep(spec, folder, work=heat)

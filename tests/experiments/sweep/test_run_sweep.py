@@ -1,7 +1,9 @@
 """A sweep runs, stops, goes on, and becomes a table: files whole, none twice."""
 
 import dataclasses
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from experiments.sweep.sweep_table import METADATA_KEY, TABLE_FILE, Sweep, read_
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from experiments.sweep.trial_store import SWEEP_FILE, TrialStore
 from models import BadInput
+from models.files import NotWritten
 from sim.engine.world import default_engine
 from tests.experiments.sweep.files import SHORT, spec_of
 
@@ -142,6 +145,27 @@ def test_after_a_stop_the_table_is_there_and_the_rest_follows(
     assert rest.ran == [4, 5]
     assert frame["trial"].is_unique
     assert len(frame) == 6
+
+
+def test_after_a_full_disc_a_sweep_goes_on(
+    spec: SweepSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = [1, 1, 1, 1]  # for the description and three trials
+
+    def sync(_: int) -> None:
+        if not room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room.pop()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("experiments.sweep.trial_store.os.fsync", sync)
+        with pytest.raises(NotWritten, match="No space left on device"):
+            run_sweep(spec, tmp_path / "out", work=Fake())
+    assert len(read_sweep(tmp_path / "out").frame) == 3
+    rest = Fake()
+    frame = run_sweep(spec, tmp_path / "out", work=rest).frame
+    assert rest.ran == [3, 4, 5]
+    assert frame.equals(run_sweep(spec, tmp_path / "whole", work=Fake()).frame)
 
 
 def test_a_failed_trial_is_told_and_tried_again(
