@@ -103,10 +103,15 @@ def test_hypotheses_follow_to_first_order_from_a_fit(model: StandingModel) -> No
         assert linear.score[m] == pytest.approx(exact.score[m], abs=0.1)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.fixture(scope="module")
+def linear(model: StandingModel) -> _Linear:
+    return _Linear(model, model.fit())
+
+
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_the_quick_score_of_a_hypothesis_is_its_full_one(
-    model: StandingModel, data: st.DataObject
+    model: StandingModel, linear: _Linear, data: st.DataObject
 ) -> None:
     """Woodbury's identity against the inverse of the whole."""
     off = data.draw(st.sets(st.integers(0, len(model.width) - 1), max_size=8))
@@ -114,7 +119,6 @@ def test_the_quick_score_of_a_hypothesis_is_its_full_one(
     width[sorted(off)] = np.hypot(width[sorted(off)], SPREAD_RAD)
     rest = [k for k in range(len(width)) if k not in off]
     wide = np.array([*sorted(off), *rest])[np.newaxis, :8]
-    linear = _Linear(model, model.fit())
     quick = linear.scores(width[np.newaxis], wide)[0]
     assert_allclose(quick, linear.weigh(width).score, rtol=1e-6, atol=1e-4)
 
