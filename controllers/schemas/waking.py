@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, get_type_hints
 
+import numpy as np
 from pydantic import (
     ConfigDict,
     InstanceOf,
@@ -20,12 +21,17 @@ from pydantic import (
 from pydantic_core import to_json
 
 from controllers.arbitration.policies import ConflictPolicy, as_policy
-from controllers.arbitration.requests import check_priority, check_timeout
-from controllers.arbitration.resource_tree import check_names
+from controllers.arbitration.requests import (
+    check_priority,
+    check_timeout,
+    checked_rates,
+)
+from controllers.arbitration.resource_tree import check_name, check_names
 from controllers.schemas.declaration import SchemaInfo
 from models import BadInput, TestbedError, UnknownName
 from models.errors import FOREIGN
 from models.files.tables import message_of
+from models.values import short
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +67,14 @@ class Waking:
         """Refuse what cannot be.
 
         Raises:
-            BadInput: a name has '/' or '.', two children have one name, a priority or
-                a time is out of range, the policy is none.
+            BadInput: a field is of the wrong shape, a name has '/' or '.', two children
+                have one name, a priority or a time is out of range, the policy is none.
             UnknownName: the policy's name is none.
         """
+        check_name(self.schema, "a schema")
         if not self.name:
             object.__setattr__(self, "name", self.schema)
+        check_name(self.name, "a behaviour")
         if not self.name.strip() or "/" in self.name or "." in self.name:
             raise BadInput(
                 f"behaviour {self.name!r} needs another name: one that is not empty "
@@ -77,11 +85,29 @@ class Waking:
             names = getattr(self, what)
             if names is not None:
                 check_names(names, f"{what} of {self.name!r}")
+        if not isinstance(self.parameters, Mapping):
+            raise BadInput(
+                f"parameters of {self.name!r} are {short(self.parameters)}; give a "
+                "dictionary of names and values."
+            )
+        if not isinstance(self.order, int | np.integer):
+            raise BadInput(
+                f"order of {self.name!r} is {short(self.order)}; give a whole number."
+            )
+        if self.rates is not None:
+            checked_rates(self.rates)
         if self.priority is not None:
             check_priority(self.priority)
         check_timeout(self.timeout_s)
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
+        if not isinstance(self.children, list | tuple) or not all(
+            isinstance(child, Waking) for child in self.children
+        ):
+            raise BadInput(
+                f"children of {self.name!r} are {short(self.children)}; give a tuple "
+                "of Wakings, as in (Waking(schema='wave'),)."
+            )
         names_below = [child.name for child in self.children]
         for name in names_below:
             if names_below.count(name) > 1:

@@ -201,9 +201,15 @@ def _tell(
     width: int = 120,
 ) -> None:
     """Write data as JSON if asked for, and print tables, but beside JSON on stdout."""
-    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # heavy
+    from experiments.common.options import (  # noqa: PLC0415
+        STDOUT,  # heavy
+        check_json_file,
+        json_text,
+        write_json,
+    )
     from experiments.common.progress import console_for  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     write_json(json_file, json_text(data))
     if json_file != STDOUT:
         console = console_for(json_file, width)

@@ -186,7 +186,10 @@ class Deactivation:
             self._note_failure(one, name, error)
 
     def _note_failure(self, one: Instance, name: str, error: BaseException) -> None:
-        one.error = f"{type(error).__name__}: {error}"
+        try:
+            one.error = f"{type(error).__name__}: {error}"
+        except FOREIGN:  # its own words are foreign code too
+            one.error = type(error).__name__
         self.tell(SchemaFailed, one, method=name, error=one.error)
 
     def change(self, one: Instance, state: State) -> None:

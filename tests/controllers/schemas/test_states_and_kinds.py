@@ -250,17 +250,34 @@ ODD += ({"v": 0.0}, {1: 2}, {"Head": "all"}, int, int | None, list[int], object(
 
 
 @pytest.mark.parametrize("odd", ODD, ids=[type(odd).__name__ for odd in ODD])
-@pytest.mark.parametrize("kind", [SchemaInfo, Variable])
+@pytest.mark.parametrize("kind", [SchemaInfo, Variable, Waking])
 def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
     kind: type, odd: object
 ) -> None:
-    """Each field is given each value; nothing but `BadInput` is raised."""
+    """Each field is given each value; nothing but an error of ours is raised."""
     good: dict[str, Any] = {"name": "x", "about": "Of a test."}
     if kind is Variable:
         good["type"] = float
+    if kind is Waking:
+        good = {"schema": "wave"}
     for one in fields(kind):
-        with suppress(BadInput):
+        with suppress(BadInput, UnknownName):
             kind(**{**good, one.name: odd})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"parameters": 5}, "parameters of 'wave' are 5; give a dictionary"),
+        ({"order": nan}, "order of 'wave' is nan; give a whole number"),
+        ({"children": ("wave",)}, "give a tuple of Wakings"),
+        ({"rates": 5}, "rates are 5; give a dictionary"),
+        ({"schema": 5}, "the name of a schema is 5; give a text"),
+    ],
+)
+def test_a_waking_of_a_wrong_shape_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        Waking(**{"schema": "wave", **wrong})
 
 
 def test_what_a_declaration_keeps_nobody_changes() -> None:

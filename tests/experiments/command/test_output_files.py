@@ -84,6 +84,14 @@ def test_a_file_of_somebody_else_is_left_as_it_is(
     assert list(here.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("word", ["list", "words", "schemas"])
+def test_a_folder_is_no_file_to_write(nao_testbed: Run, here: Path, word: str) -> None:
+    ran = nao_testbed(f"scenario {word} --json .")
+    assert ran.status == 2
+    assert ran.out == ""
+    assert "give another file" in ran.err.lower()
+
+
 def test_overwrite_replaces_it_and_its_own_file_needs_no_word(
     here: Path, nao_testbed: Run
 ) -> None:

@@ -21,6 +21,24 @@ def turn(schema: Any) -> None:
     schema.submit("HeadYaw", 0.1)
 
 
+@pytest.mark.requirement("JD-1")
+def test_an_error_without_words_ends_this_schema_alone(nao: Robot) -> None:
+    """What it says of itself is foreign code too; `step` raises nothing."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    def iterate(schema: Any) -> None:
+        raise Mute
+
+    stage = SchemaWorld.of(nao, actuation("bad", iterate=iterate), actuation("good"))
+    stage.begin("bad").begin("good").slot(2)
+    assert stage.runtime.view("bad").error == "Mute"
+    assert stage.state("bad") is State.SLEPT
+    assert stage.state("good") is State.WINNER
+
+
 @pytest.mark.parametrize("method", ["ready", "iterate", "start", "arbitrate"])
 @pytest.mark.requirement("JD-1")
 def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
