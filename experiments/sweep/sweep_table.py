@@ -47,6 +47,8 @@ TABLE_FILE = "table.parquet"
 METADATA_KEY = b"nao_testbed.sweep"
 """Of the Parquet schema's metadata: JSON with spec, versions, commit and seed."""
 _KEEP: TypeAdapter[Keep | None] = TypeAdapter(Keep | None)
+_FOUND = ("until_80_degc_s", "hottest_degc", "caught_s", "fell_s", "trial_s")
+"""Numbers that a table has beside the outcomes."""
 _TEXTS = ("failure", "error", "hottest_joint", "commit", "trial")
 
 
@@ -204,7 +206,10 @@ def read_sweep(path: Path | str) -> Sweep:
     nested = [field.name for field in table.schema if field.type.num_fields]
     if nested:
         raise BadInput(f"{file} is damaged: its column {nested[0]} holds lists.")
-    frame = table.to_pandas()
+    try:
+        frame = table.to_pandas()
+    except (TypeError, ValueError) as error:  # its types are not those it names
+        raise BadInput(f"{file} is damaged: {error}.") from error
     _check_columns(file, frame)
     for name in OUTCOMES:  # what an older version did not know yet
         if name not in frame:
@@ -224,7 +229,7 @@ def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
     fields = tuple(f"{field}." for field in JOINT_OUTCOMES)
     for name in map(str, frame.columns):
         values = frame[name]
-        is_outcome = name in {"robot", *OUTCOMES} or name.startswith(fields)
+        is_outcome = name in {"robot", *OUTCOMES, *_FOUND} or name.startswith(fields)
         if name in _TEXTS or not is_outcome:
             continue
         is_number = values.dtype.kind in "fiub" or bool(values.isna().all())

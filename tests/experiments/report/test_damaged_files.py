@@ -260,6 +260,8 @@ def test_a_file_that_tells_of_another_trial_is_made_again(
         ("settled_s", "x", "its column settled_s holds no numbers"),
         ("controller", None, "it has no column controller"),
         ("controller", ["x"], "its column controller holds lists"),
+        ("caught_s", "x", "its column caught_s holds no numbers"),
+        ("fell", 1.5, "Expected array of boolean type, got double instead"),
     ],
 )
 def test_a_damaged_table_gives_way_to_the_trials(
