@@ -15,7 +15,7 @@ from controllers.arbitration.invariants.trace_replay import (
     gone_leaves,
 )
 from controllers.arbitration.requests import FULL
-from controllers.arbitration.tokens import NoticeKind, OutcomeKind
+from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
 from models.resources import ResourceKind
 
 RULES = RuleTable()
@@ -259,7 +259,10 @@ def none_is_left_over(replay: TraceReplay, _: t.Settled) -> Findings:
 
 @RULES.before("I-20")
 def siblings_were_told(replay: TraceReplay, _: t.Settled) -> Findings:
-    """After a call every sibling knows who else asks for what it has."""
+    """After a call every sibling knows who else asks for what it has.
+
+    Not of who was outranked: with `LedgerCfg.denies_lower` nobody is asked for it.
+    """
     notes = replay.notes
     if not notes.siblings:
         return
@@ -268,13 +271,14 @@ def siblings_were_told(replay: TraceReplay, _: t.Settled) -> Findings:
         for x in notes.all(t.Notified)
         if x.kind is NoticeKind.DEMANDED
     }
+    outranked = {x.request for x in notes.all(t.Failed) if x.why is Why.OUTRANKED}
     for asked, seat in notes.siblings:
         request = replay.requests.get(asked.request)
         kind = request.outcome if request else OutcomeKind.GRANTED
         stays = seat.token.seats.get(seat.leaf.name) is seat
         is_told = (seat.token.id, asked.request) in told
         is_itself = seat.owner.name == asked.owner
-        is_untold = stays and not is_told and not is_itself
+        is_untold = stays and not (is_told or is_itself or asked.request in outranked)
         if kind in (None, OutcomeKind.DENIED) and is_untold:
             what = f"{seat.leaf.name} of their common reservation"
             who = f"{seat.owner.name} is not told that {asked.owner}"

@@ -366,6 +366,19 @@ def test_a_share_is_outranked_only_if_lower_ones_would_not_do() -> None:
 
 
 @pytest.mark.requirement("AR-15")
+def test_a_part_of_the_same_whole_is_outranked_and_nobody_is_asked() -> None:
+    """No invariant minds that the other part never hears of it."""
+    stage = LedgerSetup(preemption=BY_PRIORITY, denies_lower=True)
+    stage.owner("whole")
+    stage.owner("high", parent="whole", priority=2)
+    stage.owner("low", parent="whole", priority=1)
+    stage.take("whole", *HEAD)
+    stage.take("high", "HeadYaw")
+    assert why(stage.ask("low", "HeadYaw")) is Why.OUTRANKED
+    assert stage.demands_on("high") == []
+
+
+@pytest.mark.requirement("AR-15")
 def test_who_tries_once_hears_why_without_that_rule_too(stage: LedgerSetup) -> None:
     stage.take("high", "TTS")
     assert why(stage.ask("low", "TTS", timeout_s=0.0)) is Why.OUTRANKED
