@@ -56,6 +56,8 @@ class Scenario(RobotWithLedgerCfg):
     robot: Robot
     """With the body that the scenario begins with, and its own library."""
     body: str | None
+    posture: str
+    """In which it begins."""
     duration_ticks: int
     seed: int
     controller: str

@@ -45,7 +45,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed replay runs/exact*": FOLDER,
         "nao-testbed bench*": MINUTES,
         "python -m benchmarks*": MINUTES,
-        "nao-testbed xray --trials 50 *": MINUTES,
+        "nao-testbed xray --trials 330 *": MINUTES,
         "nao-testbed live*": SERVER,
         "nao-testbed naoqi serve*": SERVER,
         "python examples/naoqi/wave.py *": SERVER,

@@ -70,7 +70,9 @@ def was_interrupted() -> bool:
 
 _interrupts: list[int] = []
 _seen: list[int] = []
-"""Signals that came while ours were in force."""
+"""Signals that came since the outermost `noted_signals` began, or outside of one."""
+_depth = 0
+"""How many `noted_signals` of the main thread are under way."""
 
 
 def is_order(error: BaseException) -> bool:
@@ -167,6 +169,7 @@ def noted_signals(
     Raises:
         KeyboardInterrupt: a signal came.
     """
+    global _depth  # noqa: PLW0603  # of the one main thread
     noted: list[int] = []
     reminders: list[threading.Timer] = []
 
@@ -188,7 +191,11 @@ def noted_signals(
             raise order_to_stop(noted[0])
 
     before = {}
-    if threading.current_thread() is threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:
+        if _depth == 0:
+            _seen.clear()
+        _depth += 1
         for number in (signal.SIGINT, *ENDING, ORDER):
             if callable(handler := signal.getsignal(number)):
                 before[number] = handler
@@ -200,6 +207,7 @@ def noted_signals(
         with guard:
             yield check
     finally:
+        _depth -= is_main
         for reminder in reminders:
             reminder.cancel()
         for number, handler in before.items():
