@@ -17,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.heat.figures.shapes import Shape
-from models import Robot
+from models import BadInput, Robot
 from sim.engine import make_engine
-from sim.engine.interface import rotation_from_quaternion
+from sim.engine.interface import (
+    Engine,
+    EngineMissing,
+    rotation_from_quaternion,
+)
 from sim.engine.obstacles import Obstacle
 from sim.engine.picture_urdf import box, drum_of
 from sim.engine.urdf import rotation_from_rpy
@@ -50,7 +54,7 @@ class DrawnRobot:
         """
         absent = {j.link for j in robot.joints if j.name in robot.absent_joints}
         self._shapes = [one for one in shapes if one.link not in absent]
-        self._engine = make_engine(robot, WorldCfg())  # which knows where links are
+        self._engine = posing_engine(robot)
         drums = tuple(drum_of(name) for name in robot.joint_names)
         self.links = (*(link.name for link in robot.links), *drums)
         names = [(one.joint and drum_of(one.joint)) or one.link for one in self._shapes]
@@ -124,6 +128,20 @@ class DrawnRobot:
             corners.append((shape.points @ R.T + p)[shape.triangles])
             normals.append(normal @ R.T)
         return np.concatenate(corners), np.concatenate(normals)
+
+
+def posing_engine(robot: Robot) -> Engine:
+    """Return an engine that knows where links are, whichever takes this robot.
+
+    Raises:
+        BadInput: none does, or the one that would is not installed.
+    """
+    try:
+        return make_engine(robot, WorldCfg())
+    except EngineMissing:
+        raise
+    except BadInput:
+        return make_engine(robot, WorldCfg(engine="mujoco"))
 
 
 def corner_normals(points: FloatArray, triangles: NDArray[np.intp]) -> FloatArray:

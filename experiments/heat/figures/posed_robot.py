@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.closed_loop.recording import base_pose_of, recorded_channel
-from experiments.heat.figures.drawing import DrawnRobot
+from experiments.heat.figures.drawing import DrawnRobot, posing_engine
 from experiments.heat.figures.shapes import dress
 from models import Robot
-from sim.engine import make_engine
 from sim.engine.world import Camera, WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
@@ -95,7 +94,7 @@ def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> DrawnRob
         world: whose obstacles are drawn; None: none.
     """
     where = (pose.q, pose.base_position, pose.base_quaternion)
-    plain = make_engine(robot, WorldCfg())
+    plain = posing_engine(robot)
     plain.place(*where)
     frames = {link.name: plain.link_pose(link.name) for link in robot.links}
     plain.close()

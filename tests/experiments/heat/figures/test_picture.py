@@ -34,6 +34,7 @@ from sim.engine import make_engine
 from sim.engine.picture_urdf import write_picture_urdf
 from sim.engine.world import WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from tests.models.load.test_numbers import FRAME, spoilt
 
 HEIGHT = 240  # pixels: enough to tell the joints apart
 LEG = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
@@ -140,6 +141,18 @@ def test_each_arm_is_named_with_its_hottest_joint(
         "hottest: HeadYaw\n44 °C",
     ]
     assert "°C" in figure.axes[3].get_ylabel()
+
+
+def test_a_robot_that_pybullet_refuses_is_drawn_too(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    """One with 146 links, of which 140 are frames; PyBullet takes 128."""
+    pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
+    frames = "".join(FRAME.format(n=n, on="trunk") for n in range(140))
+    robot = load_robot(spoilt(tmp_path, "</robot>", f"{frames}</robot>"))
+    pose = standing_pose(two_leg, "Stand")
+    (found,), (plain,) = (view_robots(one, [pose], 40) for one in (robot, two_leg))
+    np.testing.assert_array_equal(found.painted({}), plain.painted({}))
 
 
 @pytest.mark.slow(covers=True)
