@@ -80,6 +80,8 @@ def is_order(error: BaseException) -> bool:
 
     Where Python's own handler is in force, nobody knows: it is taken for one.
     """
+    if isinstance(error, StoppedBySignal):
+        return True
     is_ours = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     return isinstance(error, KeyboardInterrupt) and (bool(_seen) or not is_ours)
 
