@@ -10,7 +10,6 @@ import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import cast
 
 from controllers.heat_minimization.longest import Longest, LongestCfg
 from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
@@ -22,6 +21,7 @@ from controllers.interface.controller import (
     Controller,
     FixedStiffness,
 )
+from controllers.interface.entry_points import load_entry_point
 from controllers.stiffness import (
     DisturbanceCfg,
     GuardCfg,
@@ -170,13 +170,7 @@ def make_controller(spec: str) -> Controller:
     if not found:
         raise UnknownName("Controller", name, controller_names(), "this installation")
     (point, *_) = found
-    try:
-        factory = cast(ControllerFactory, point.load())
-    except FOREIGN as error:  # whatever a foreign module raises
-        raise BadInput(
-            f"controller {name!r} ({point.value}) cannot be loaded: {error}. "
-            "Reinstall the package that brings it."
-        ) from error
+    factory: ControllerFactory = load_entry_point("controller", point)
     try:
         made = factory(argument)
     except TestbedError:

@@ -25,8 +25,8 @@ from inspect import signature
 from typing import ClassVar, Protocol
 
 from controllers.arbitration.tokens import TokenId, word
+from controllers.interface.entry_points import load_entry_point
 from models import BadInput, UnknownName
-from models.errors import FOREIGN
 from models.values import check_seconds, short
 
 
@@ -254,14 +254,7 @@ def policy_classes() -> dict[str, type[ConflictPolicy]]:
 
 
 def _load(entry: EntryPoint) -> type[ConflictPolicy]:
-    try:
-        kind = entry.load()
-    except FOREIGN as error:  # whatever a foreign module raises when imported
-        raise BadInput(
-            f"conflict policy {entry.name!r} ({entry.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}. Mend or remove the package that brings "
-            "it."
-        ) from error
+    kind = load_entry_point("conflict policy", entry)
     if not (isinstance(kind, type) and callable(getattr(kind, "answer", None))):
         raise BadInput(
             f"conflict policy {entry.name!r} ({entry.value}) is {short(kind)}; it has "

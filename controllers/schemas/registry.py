@@ -13,10 +13,10 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
+from controllers.interface.entry_points import load_entry_point
 from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from models import BadInput, UnknownName
-from models.errors import FOREIGN
 from models.values import short
 
 ENTRY_POINT_GROUP = "nao_testbed.schemas"
@@ -134,14 +134,7 @@ def _installed() -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def _load(name: str, point: EntryPoint) -> SchemaClass:
-    try:
-        item = point.load()
-    except FOREIGN as error:  # whatever a foreign module raises when imported
-        raise BadInput(
-            f"schema {name!r} ({point.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}. Mend or remove the package that brings "
-            "it; the other schemas are there."
-        ) from error
+    item = load_entry_point("schema", point, "; the other schemas are there")
     return _checked(name, item, point.value)
 
 

@@ -105,15 +105,11 @@ class Worker(Generic[ResultT]):
 
     def close(self) -> None:
         """Wait for its end, and kill it if it does not come."""
-        rest_s = self._told_s + PATIENCE_S + GRACE_S - time.monotonic()
-        if self.result is not None:
-            self._process.join(_EXIT_S)
-        elif self._told_s < float("inf"):
-            while not self.has_ended and rest_s > 0.0:
-                wait_for_any(self.waitable, timeout=min(rest_s, 0.1))
-                self.messages()
-                rest_s = self._told_s + PATIENCE_S + GRACE_S - time.monotonic()
-            self._process.join(_EXIT_S if self.has_ended else 0.0)
+        end_s = self._told_s + PATIENCE_S + GRACE_S
+        while not self.has_ended and time.monotonic() < end_s:
+            wait_for_any(self.waitable, timeout=0.1)
+            self.messages()
+        self._process.join(_EXIT_S if self.has_ended else 0.0)
         if self._process.is_alive():
             self.was_killed = self.result is None
             self._process.kill()

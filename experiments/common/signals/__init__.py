@@ -19,6 +19,8 @@ PATIENCE_S = 5.0
 """What a loop has until its next cycle, once a signal came."""
 GRACE_S = 3.0
 """What is left, after a signal raised in code that did not return, before the end."""
+KILL_S = 1.0
+"""What is left after that to a process whose code lets nothing else run."""
 ORDER = signal.SIGUSR1
 """By which a process tells one that it started to end; see `obey`."""
 ORPHANED = -1
@@ -204,7 +206,7 @@ def noted_signals(
                 signal.signal(number, note)
     guard: AbstractContextManager[None] = nullcontext()
     if before and patience_s is not None:
-        guard = watched(patience_s + GRACE_S + 1.0)
+        guard = watched(patience_s + GRACE_S + KILL_S)
     try:
         with guard:
             yield check

@@ -43,7 +43,8 @@ def headline(found: Xray) -> str:
     said = f"{_what_is_off(found)} {_heat(found)}"
     friction = found.suspects.friction
     if found.is_explained and not 1.0 / UNLIKE < friction < UNLIKE:
-        said += f" The gears' friction seems to be {friction:.1f} times the model's."
+        seems = "seems to be" if _is_told(found) else "would fit best at"
+        said += f" The gears' friction {seems} {friction:.1f} times the model's."
     saving = found.saving
     if saving is None:
         return said
@@ -72,6 +73,11 @@ def _heat(found: Xray) -> str:
         f"The legs turn {legs.loss_w:.2f} W into heat; {legs.needed_w:.2f} W carry the "
         f"robot, {legs.useless_w:.2f} W carry nothing."
     )
+
+
+def _is_told(found: Xray) -> bool:
+    """Return whether the log tells what is off, or that nothing is."""
+    return bool(found.named) or found.suspects.probability_of_none > NAMED
 
 
 def _what_is_off(found: Xray) -> str:

@@ -6,7 +6,14 @@ import time
 
 import pytest
 
-from experiments.common.signals import StoppedBySignal, heed_stop_signals, noted_signals
+from experiments.common.signals import (
+    GRACE_S,
+    KILL_S,
+    PATIENCE_S,
+    StoppedBySignal,
+    heed_stop_signals,
+    noted_signals,
+)
 
 
 def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
@@ -61,3 +68,9 @@ def test_no_reminder_comes_after_the_end() -> None:
     with pytest.raises(KeyboardInterrupt), noted_signals(0.05):
         os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.2)  # one would raise here
+
+
+def test_whatever_a_process_does_it_is_killed_within_ten_seconds_of_a_signal() -> None:
+    """As the documents say; how long the machine takes besides is not ours."""
+    assert min(PATIENCE_S, GRACE_S, KILL_S) > 0.0
+    assert PATIENCE_S + GRACE_S + KILL_S < 10.0

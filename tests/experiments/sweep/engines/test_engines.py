@@ -190,14 +190,7 @@ with JoblibEngine(2) as engine:
 @pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     """Of Ctrl-C see the tests of the command."""
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(folder=str(tmp_path))],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    parent = session(PARENT.format(folder=str(tmp_path)))
     try:
         wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 2)
         lines = (tmp_path / "begun").read_text().splitlines()
@@ -208,6 +201,18 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     finally:
         if parent.poll() is None:
             os.killpg(parent.pid, signal.SIGKILL)
+
+
+def session(code: str) -> "subprocess.Popen[str]":
+    """Start a Python in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def is_gone(pid: int) -> bool:
