@@ -62,7 +62,7 @@ class Worker(Generic[ResultT]):
         self.result: ResultT | None = None
         """What the work returned; None: nothing yet."""
         self.was_killed = False
-        """Whether it did not end when it was told to."""
+        """Whether code that did not return was ended with it, after it was told to."""
         try:
             start_workers(self._process.start, (signal.SIGINT, *ENDING, ORDER))
         finally:
@@ -98,9 +98,9 @@ class Worker(Generic[ResultT]):
 
     def tell_to_end(self, number: int) -> None:
         """Order it to end for this signal; `close` waits for that."""
-        self._order.value = number
-        self._told_s = time.monotonic()
         if self._process.pid is not None and self._process.is_alive():
+            self._order.value = number
+            self._told_s = time.monotonic()
             os.kill(self._process.pid, ORDER)
 
     def close(self) -> None:
@@ -111,9 +111,11 @@ class Worker(Generic[ResultT]):
             self.messages()
         self._process.join(_EXIT_S if self.has_ended else 0.0)
         if self._process.is_alive():
-            self.was_killed = self.result is None
             self._process.kill()
         self._process.join()
+        # It may have ended itself first: its time is up at the same moment.
+        if self._order.value != 0 and self._process.exitcode != 0:
+            self.was_killed = self.result is None
         self._line.close()
 
 

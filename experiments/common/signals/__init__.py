@@ -227,13 +227,17 @@ def _later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
 
 
 def _give_up(number: int) -> None:
-    """End a process whose code swallows what a signal raises."""
+    """End a process whose code swallows what a signal raises, and say so once.
+
+    What is told to end by another process is silent: that one says it.
+    """
     stop = order_to_stop(number)
-    os.write(
-        2,
-        f"{why_stopped(stop)}; code that did not return was ended with this "
-        "process; run folders hold what was recorded.\n".encode(),
-    )
+    if _order is None or _order.value in {0, ORPHANED}:
+        os.write(
+            2,
+            f"{why_stopped(stop)}; code that did not return was ended with this "
+            "process; run folders hold what was recorded.\n".encode(),
+        )
     os._exit(exit_status(stop))
 
 

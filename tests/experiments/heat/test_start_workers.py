@@ -1,16 +1,22 @@
 """Signals while processes start: none is lost here, none reaches them there."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
 
-from experiments.common.signals import StoppedBySignal, heed_stop_signals
-from experiments.common.workers import start_workers
+from experiments.common.signals import (
+    StoppedBySignal,
+    heed_stop_signals,
+    noted_signals,
+)
+from experiments.common.workers import Send, Worker, start_workers
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = (
@@ -65,3 +71,41 @@ def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert (done.returncode, done.stderr) == (130, "")
+
+
+def _swallow(send: Send) -> None:
+    """Heed no order, in a loop that runs out of patience long before its parent."""
+    with noted_signals(patience_s=0.01):
+        send("under way")
+        while True:
+            with contextlib.suppress(BaseException):
+                time.sleep(600)
+
+
+def _crash(send: Send) -> None:
+    del send
+    os._exit(3)
+
+
+@pytest.mark.slow(covers=False)
+def test_a_worker_that_ends_itself_for_foreign_code_is_told_of_once(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    worker: Worker[None] = Worker(_swallow)
+    while not worker.messages():
+        wait(worker.waitable)
+    worker.tell_to_end(signal.SIGTERM)
+    worker.close()
+    assert worker.was_killed
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow(covers=False)
+def test_a_worker_that_crashed_before_it_was_told_was_not_killed() -> None:
+    worker: Worker[None] = Worker(_crash)
+    while not worker.has_ended:
+        wait(worker.waitable)
+    worker.tell_to_end(signal.SIGTERM)
+    worker.close()
+    assert not worker.was_killed
+    assert worker.end == "ended with exit status 3"
