@@ -37,6 +37,8 @@ OUT ?= runs/heat
 export OMP_NUM_THREADS ?= 1
 # Else each of some hundred processes compiles our modules anew.
 export PYTHONDONTWRITEBYTECODE :=
+# Text that is opened in whatever encoding a system has is an error of the tests.
+export PYTHONWARNDEFAULTENCODING := 1
 
 # Sets the shell variable `python` to a Python 3.11, or says what to do.
 define FIND_PYTHON

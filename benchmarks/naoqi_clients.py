@@ -74,7 +74,7 @@ def run_client(url: str, client: int, seconds: float) -> ClientCycles:
 
 def size_of(pid: int) -> dict[str, float]:
     """Return memory in MB and threads of a process (Linux)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     words = dict(line.split(":", 1) for line in lines)
     memory_kb = int(words["VmRSS"].split()[0])
     return {"mb": round(memory_kb / 1024, 1), "threads": int(words["Threads"])}
@@ -93,7 +93,7 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
     with subprocess.Popen(
         [*command, "--out", str(folder / "run"), "--json", str(ended)],
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     ) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
@@ -115,7 +115,7 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
             "before": before,
             "after": after,
             "exit_code": code,
-            **json.loads(ended.read_text()),
+            **json.loads(ended.read_text("utf-8")),
         },
     }
 

@@ -80,7 +80,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let signals reach the processes of tests, though a shell started us behind."""
+    """Let signals reach the processes of tests, though a shell started us behind.
+
+    The workers of xdist are told to warn of text without an encoding; the commands that
+    tests start are not: libraries would print their warnings.
+    """
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
     if without_engine.MISSING:
         config.pluginmanager.register(without_engine)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

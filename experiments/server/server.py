@@ -74,7 +74,7 @@ def next_epoch(path: Path) -> int:
     try:
         _read(path)  # what is no such file is refused before a lock stands beside it
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.with_name(path.name + ".lock").open("w") as lock:
+        with path.with_name(path.name + ".lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             epoch = _read(path) + 1
             _write(path, epoch)

@@ -230,7 +230,7 @@ class TrialStore:
         self.check()
         try:
             (self.folder / TRIALS).mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / LOCK_FILE).open("w")
+            lock = (self.folder / LOCK_FILE).open("w", encoding="utf-8")
         except OSError as error:
             raise BadInput(
                 f"{self.folder} cannot be written: {error.strerror}. Give another "

@@ -74,7 +74,7 @@ def check_writable(option: str, path: Path, or_else: str = "another file") -> No
         is_new = not path.exists()
         if not is_new and not path.is_char_device():  # /dev/null takes all
             check_kind(path)
-        path.open("a").close()
+        path.open("a", encoding="utf-8").close()
         if is_new:
             path.unlink()
     except OSError as error:

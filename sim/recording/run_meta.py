@@ -212,7 +212,7 @@ def _commit() -> str | None:
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
             cwd=root,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=5.0,
             check=True,
         )

@@ -25,7 +25,7 @@ def load(nao: Robot, tmp_path: Path) -> Load:
         folder = tmp_path / "library"
         folder.mkdir(exist_ok=True)
         for name, content in {"here": text, **others}.items():
-            (folder / f"{name}.yaml").write_text(content)
+            (folder / f"{name}.yaml").write_text(content, "utf-8")
         return load_library(dataclasses.replace(nao, folder=tmp_path))
 
     return load
@@ -51,9 +51,9 @@ def spoil(tmp_path: Path) -> Spoil:
             shutil.copytree(DATA / "two_leg", folder)
         if not (folder / file).exists():
             shutil.copy(DATA / f"two_leg_{file}", folder / file)
-        text = (folder / file).read_text()
+        text = (folder / file).read_text("utf-8")
         assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
-        (folder / file).write_text(text.replace(old, new))
+        (folder / file).write_text(text.replace(old, new), "utf-8")
         return folder
 
     return change

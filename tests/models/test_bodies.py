@@ -60,8 +60,10 @@ def test_a_body_that_lacks_what_there_is_not_is_refused_by_line(
     spoil: Callable[[str, str, str], Path],
 ) -> None:
     folder = spoil("robot.yaml", "typical_postures:", "bodies: {B: [tail]}\nxx:")
-    text = (folder / "robot.yaml").read_text().replace("xx:", "typical_postures:")
-    (folder / "robot.yaml").write_text(text)
+    text = (
+        (folder / "robot.yaml").read_text("utf-8").replace("xx:", "typical_postures:")
+    )
+    (folder / "robot.yaml").write_text(text, "utf-8")
     with pytest.raises(RobotDataError, match=r"robot\.yaml:\d+: .*'tail'"):
         load_robot(folder)
 

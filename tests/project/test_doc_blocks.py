@@ -218,7 +218,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PATH": path, "PYTHONPATH": python_path.strip(os.pathsep)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         timeout=MAX_SECONDS,
         check=False,
     )

@@ -30,7 +30,7 @@ def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
         env=None,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=MAX_SECONDS,
         check=False,
     )

@@ -100,7 +100,7 @@ def test_notebooks_are_as_their_maker_writes_them() -> None:
     ran = subprocess.run(
         [sys.executable, str(maker), "--check"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

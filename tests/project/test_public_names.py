@@ -26,7 +26,7 @@ def heavy_after(statement: str) -> set[str]:
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ def tracked(*suffixes: str) -> Iterator[Path]:
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
@@ -118,6 +119,34 @@ def test_a_machine_in_a_file_is_noticed(line: str) -> None:
 )
 def test_an_innocent_line_is_not_noticed(line: str) -> None:
     assert not MACHINE.search(line)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_found"), [("open('a')", True), ("open('a', encoding='utf-8')", False)]
+)
+def test_ruff_notices_text_without_an_encoding(code: str, is_found: bool) -> None:
+    command = "check --quiet --output-format=json --stdin-filename=sim/new.py -"
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", *command.split()],
+        input=code,
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ("PLW1514" in ruff.stdout) == is_found, ruff
+
+
+def test_make_has_tests_notice_text_without_an_encoding(tmp_path: Path) -> None:
+    """Also where ruff does not see it: what subprocess is to make text of."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "export PYTHONWARNDEFAULTENCODING := 1\n" in makefile
+    if not sys.flags.warn_default_encoding:
+        pytest.skip("not begun by make, which sets PYTHONWARNDEFAULTENCODING")
+    with pytest.raises(EncodingWarning):
+        subprocess.run([sys.executable, "--version"], text=True, check=True)
+    with pytest.raises(EncodingWarning):
+        tmp_path.joinpath("a").write_text("°")
 
 
 NOT_LOCKED = {"rerun-sdk"}

@@ -22,7 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = subprocess.run(
         [*command, "--outdir", str(folder), str(ROOT)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert built.returncode == 0, built.stdout + built.stderr

@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same_run_in_another_process(
         [sys.executable, "-c", script],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     cfg = SimulationCfg(seed=5, misalignment_deg={"LAnklePitch": 1.0})

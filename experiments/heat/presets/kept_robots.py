@@ -149,5 +149,5 @@ def _setting(robot: Robot) -> str:
     for where in ("folder", "urdf"):
         del data[where]
     simulation = plain(SimulationCfg(world=WorldCfg(engine="mujoco")))
-    text = json.dumps([data, robot.urdf.read_text(), simulation], sort_keys=True)
+    text = json.dumps([data, robot.urdf.read_text("utf-8"), simulation], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

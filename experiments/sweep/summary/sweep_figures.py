@@ -39,7 +39,7 @@ from experiments.sweep.summary.falls import falls_of
 from experiments.sweep.sweep_table import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     import pandas as pd
     from matplotlib.axes import Axes

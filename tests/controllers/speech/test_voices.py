@@ -41,7 +41,7 @@ def test_another_process_says_it_so_too(name: str) -> None:
             [sys.executable, "-c", code],
             cwd=ROOT,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         for _ in range(2)

@@ -189,7 +189,7 @@ def test_nothing_is_compiled_at_import_nor_after_reset() -> None:
         [sys.executable, "-c", STEPS],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

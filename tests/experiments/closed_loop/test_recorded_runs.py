@@ -16,7 +16,7 @@ def test_a_run_is_recorded_once_by_whoever_asks_first(tmp_path: Path) -> None:
     def record(folder: Path) -> None:
         time.sleep(0.05)
         recorded.append(folder)
-        (folder / "row").write_text("1")
+        (folder / "row").write_text("1", "utf-8")
 
     stores = [RecordedRuns(tmp_path) for _ in range(2)]
     threads = [
@@ -27,7 +27,7 @@ def test_a_run_is_recorded_once_by_whoever_asks_first(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert recorded == [tmp_path / "run"]
-    assert (stores[0]("run", record) / "row").read_text() == "1"
+    assert (stores[0]("run", record) / "row").read_text("utf-8") == "1"
 
 
 def test_a_run_that_could_not_be_recorded_is_recorded_anew(tmp_path: Path) -> None:
@@ -46,13 +46,13 @@ def test_a_run_that_could_not_be_recorded_is_recorded_anew(tmp_path: Path) -> No
 @pytest.mark.parametrize("change", ["more", "other", "less"])
 def test_a_run_that_a_test_changes_is_named(tmp_path: Path, change: str) -> None:
     runs = RecordedRuns(tmp_path)
-    row = runs("run", lambda folder: (folder / "row").write_text("1")) / "row"
-    runs("other", lambda folder: (folder / "row").write_text("1"))
+    row = runs("run", lambda folder: (folder / "row").write_text("1", "utf-8")) / "row"
+    runs("other", lambda folder: (folder / "row").write_text("1", "utf-8"))
     assert runs.changed() == []
     if change == "more":
         (row.parent / "new").touch()
     elif change == "other":
-        row.write_text("12")
+        row.write_text("12", "utf-8")
     else:
         row.unlink()
     assert runs.changed() == ["run"]

@@ -149,7 +149,7 @@ def launch(here: Path) -> Iterator[Launch]:
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
         started.append(process)

@@ -111,7 +111,7 @@ PULLS = """\
 @pytest.fixture
 def files(here: Path) -> Path:
     """A file where a folder is wanted, and an empty folder."""
-    (here / "file").write_text("in the way")
+    (here / "file").write_text("in the way", "utf-8")
     (here / "empty").mkdir()
     return here
 
@@ -230,8 +230,8 @@ def test_a_spoilt_urdf_is_refused_at_its_line(
     old, new, message = case
     shutil.copytree(TWO_LEG, here / "walker")
     urdf = here / "walker" / "two_leg.urdf"
-    assert urdf.read_text().count(old) == 1
-    urdf.write_text(urdf.read_text().replace(old, new))
+    assert urdf.read_text("utf-8").count(old) == 1
+    urdf.write_text(urdf.read_text("utf-8").replace(old, new), "utf-8")
     before = tree(here)
     ran = nao_testbed(f"{command} --robot walker")
     assert ran.err == f"error: {urdf}{message}\n"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     folder = tmp_path_factory.mktemp("unbroken")
-    (folder / "short.yaml").write_text(SHORT)
+    (folder / "short.yaml").write_text(SHORT, "utf-8")
     return run_sweep(read_spec(folder / "short.yaml"), folder / "out").frame
 
 
@@ -44,7 +44,7 @@ def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) 
 def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
     here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals
 ) -> None:
-    (here / "short.yaml").write_text(SHORT)
+    (here / "short.yaml").write_text(SHORT, "utf-8")
     line = "sweep short.yaml --out out --jobs 1"
     done = break_off(launch(line), here / "out", how)
     assert done > 0
@@ -56,7 +56,7 @@ def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
 
 
 def test_a_killed_sweep_is_shown_as_far_as_it_came(here: Path, launch: Launch) -> None:
-    (here / "short.yaml").write_text(SHORT)
+    (here / "short.yaml").write_text(SHORT, "utf-8")
     done = break_off(
         launch("sweep short.yaml --out out --jobs 1"), here / "out", signal.SIGKILL
     )

@@ -77,7 +77,7 @@ def test_a_controller_that_raises_is_told_with_its_line(
     assert door == "reset" or "# their line`" in line
     (path,) = here.glob("runs/heat/*/traceback.txt")
     assert str(path.relative_to(here)) in line
-    assert "Traceback (most recent call last)" in path.read_text()
+    assert "Traceback (most recent call last)" in path.read_text("utf-8")
     assert read_run(path.parent).state.startswith("failed: controller 'theirs' raised")
 
 
@@ -116,7 +116,7 @@ def test_of_two_robots_the_other_one_keeps_its_table(
     assert said in " ".join(table.split())
     (line,) = ran.err.splitlines()
     assert line.startswith(f"failed: {said}")
-    data = json.loads((here / "run.json").read_text())
+    data = json.loads((here / "run.json").read_text("utf-8"))
     assert (list(data["arms"]), list(data["failed"])) == (["fixed"], ["theirs:step"])
     (path,) = here.glob("runs/heat/*/traceback.txt")
     assert str(path.relative_to(here)) in line
@@ -144,7 +144,7 @@ def test_a_replay_keeps_the_traceback(
     path = here / f"replay/theirs-{door}/traceback.txt"
     if has_folder:
         assert str(path.relative_to(here)) in line
-        assert "Traceback (most recent call last)" in path.read_text()
+        assert "Traceback (most recent call last)" in path.read_text("utf-8")
         assert read_run(path.parent).state.startswith("failed: stopped at ")
     else:
         assert "With --out DIR its traceback is kept." in line
@@ -168,7 +168,7 @@ def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
 
     monkeypatch.setattr(JoblibEngine, "run", run)
     text = SHORT.replace('fixed, "constant:0.9"', '"theirs:step"')
-    (here / "theirs.yaml").write_text(text.replace("[0, 1, 2]", "0"))
+    (here / "theirs.yaml").write_text(text.replace("[0, 1, 2]", "0"), "utf-8")
     ran = nao_testbed("sweep theirs.yaml --jobs 1")
     assert ran.status == 1
     assert "failed: controller 'theirs' raised in step 6" in ran.err
@@ -179,7 +179,9 @@ def test_a_scenario_tells_it_too(
     here: Path, nao_testbed: Run, theirs: None, undrawn: None
 ) -> None:
     text = SCENARIO.replace("about:", 'controller: "theirs:step"\nabout:')
-    (here / "short.yaml").write_text(text.replace("duration_s: 0.1", "duration_s: 0.2"))
+    (here / "short.yaml").write_text(
+        text.replace("duration_s: 0.1", "duration_s: 0.2"), "utf-8"
+    )
     ran = nao_testbed("scenario run short.yaml")
     assert ran.status == 1
     assert "controller 'theirs' raised in its step at t = 0.1" in ran.err
@@ -194,15 +196,15 @@ def test_a_package_that_shadows_ours_is_named(
 ) -> None:
     shadow = tmp_path / name / "__init__.py"
     shadow.parent.mkdir()
-    shadow.write_text("")
+    shadow.write_text("", "utf-8")
     script = tmp_path / ("nao-testbed" if is_command else "theirs.py")
-    script.write_text("from experiments.cli import main\nmain()\n")
+    script.write_text("from experiments.cli import main\nmain()\n", "utf-8")
     done = subprocess.run(
         [sys.executable, script, "robot"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     lines = done.stderr.splitlines()

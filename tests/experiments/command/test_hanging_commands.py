@@ -65,17 +65,17 @@ def end(process: "subprocess.Popen[str]", here: Path, number: signal.Signals) ->
 def test_a_scenario_ends(
     here: Path, theirs: None, launch: Launch, name: str, number: signal.Signals
 ) -> None:
-    (here / "hour.yaml").write_text(SCENARIO.format(name))
+    (here / "hour.yaml").write_text(SCENARIO.format(name), "utf-8")
     said = end(launch("scenario run hour.yaml"), here, number)
     assert "code that did not return" in said
     assert read_run(here / "runs" / "hour").state == "interrupted"
-    assert (here / "runs" / "hour" / "events.jsonl").read_text()
+    assert (here / "runs" / "hour" / "events.jsonl").read_text("utf-8")
 
 
 def test_a_scenario_that_is_killed_keeps_rows_and_events(
     here: Path, launch: Launch
 ) -> None:
-    (here / "hour.yaml").write_text(SCENARIO.format("fixed"))
+    (here / "hour.yaml").write_text(SCENARIO.format("fixed"), "utf-8")
     process, run = launch("scenario run hour.yaml"), here / "runs" / "hour"
     wait_for(lambda: bool(list(run.glob("part-*.parquet"))), process)
     process.kill()
@@ -96,13 +96,13 @@ def test_a_run_of_one_robot_ends_that_computes_in_c(
 
 @pytest.mark.parametrize("name", ["swallows", "computes"])
 def test_the_regression_kit_ends(here: Path, theirs: None, name: str) -> None:
-    (here / "test_theirs.py").write_text(PYTEST.format(name))
+    (here / "test_theirs.py").write_text(PYTEST.format(name), "utf-8")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"],
         cwd=here,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     try:
@@ -142,7 +142,7 @@ def test_a_live_robot_that_crashes_is_named(
 def test_a_sweep_ends_and_goes_on(here: Path, theirs: None, launch: Launch) -> None:
     """The table is that of an unbroken one, whose trials never hung."""
     text = SHORT.replace('fixed, "constant:0.9"', "fixed, once")
-    (here / "short.yaml").write_text(text)
+    (here / "short.yaml").write_text(text, "utf-8")
     process = launch("sweep short.yaml --out broken --jobs 2")
     said = end(process, here, signal.SIGINT)
     assert said.startswith("stopped")
@@ -159,7 +159,7 @@ def test_a_sweep_goes_on_without_a_trial_that_hangs(
     here: Path, theirs: None, launch: Launch
 ) -> None:
     text = SHORT.replace('fixed, "constant:0.9"', "fixed, computes, leaves")
-    (here / "short.yaml").write_text(text.replace("[0, 1, 2]", "0"))
+    (here / "short.yaml").write_text(text.replace("[0, 1, 2]", "0"), "utf-8")
     process = launch("sweep short.yaml --jobs 1 --out out --trial-limit 9")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
@@ -171,7 +171,9 @@ def test_a_sweep_goes_on_without_a_trial_that_hangs(
 def test_a_dry_run_names_who_ends_its_process(
     here: Path, theirs: None, launch: Launch
 ) -> None:
-    (here / "short.yaml").write_text(SHORT.replace('fixed, "constant:0.9"', "leaves"))
+    (here / "short.yaml").write_text(
+        SHORT.replace('fixed, "constant:0.9"', "leaves"), "utf-8"
+    )
     process = launch("sweep short.yaml --dry-run")
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1

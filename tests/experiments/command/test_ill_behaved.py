@@ -66,13 +66,13 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a package with them on the path of processes that are started from now on."""
     about = tmp_path / "site" / "theirs-1.0.dist-info"
     about.mkdir(parents=True)
-    (about / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    (about / "METADATA").write_text("Name: theirs\nVersion: 1.0\n", "utf-8")
     points = [f"{name} = theirs:{name}" for name in DEEDS]
     (about / "entry_points.txt").write_text(
-        "\n".join(["[nao_testbed.controllers]", *points])
+        "\n".join(["[nao_testbed.controllers]", *points]), "utf-8"
     )
     makes = [f"def {name}(_): return Theirs({deed!r})" for name, deed in DEEDS.items()]
-    (about.parent / "theirs.py").write_text("\n".join([CODE, *makes]))
+    (about.parent / "theirs.py").write_text("\n".join([CODE, *makes]), "utf-8")
     path = [str(about.parent), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
 

@@ -48,7 +48,7 @@ def group_is_empty(group: int) -> bool:
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(group)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return all(line.startswith("Z") for line in listed.stdout.split())
@@ -69,7 +69,7 @@ def cpu_s(group: int) -> float:
     listed = subprocess.run(
         ["ps", "-e", "-o", "pgid=,cputimes="],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     rows = (line.split() for line in listed.stdout.splitlines())

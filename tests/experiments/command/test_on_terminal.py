@@ -41,7 +41,9 @@ def test_a_sweep_shows_its_progress(
     here: Path, on_terminal: OnTerminal, serial: None, columns: int
 ) -> None:
     name = "ankles of many robots that stand"
-    (here / "short.yaml").write_text(SHORT.replace("name: short", f"name: {name}"))
+    (here / "short.yaml").write_text(
+        SHORT.replace("name: short", f"name: {name}"), "utf-8"
+    )
     ran = on_terminal("sweep short.yaml --jobs 1", columns)
     assert ran.status == 0, ran.out
     assert fits(shown(ran, "^ankles.* 0 of 6"), columns)
@@ -61,7 +63,7 @@ def test_heat_shows_its_progress(on_terminal: OnTerminal, columns: int) -> None:
 def test_a_scenario_shows_its_progress(
     here: Path, on_terminal: OnTerminal, columns: int
 ) -> None:
-    (here / "short.yaml").write_text(SCENARIO)
+    (here / "short.yaml").write_text(SCENARIO, "utf-8")
     ran = on_terminal("scenario run short.yaml", columns)
     assert ran.status == 0, ran.out
     assert fits(shown(ran, "^ *short .*0 of 0 s"), columns)
@@ -87,7 +89,7 @@ def test_a_report_an_export_and_a_fit_show_their_progress(
 ) -> None:
     monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
     monkeypatch.setattr("experiments.report.export.ROWS_AT_ONCE", 20)
-    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
+    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"), "utf-8")
     said = {
         "report run --no-replay": (
             "^ *reading .*0 of [?]",
@@ -105,7 +107,7 @@ def test_a_report_an_export_and_a_fit_show_their_progress(
 
 
 def test_a_pipe_sees_no_progress(here: Path, nao_testbed: Run) -> None:
-    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
+    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"), "utf-8")
     ran = nao_testbed("identify knee.csv")
     assert ran.status == 0
     assert "fitting" not in ran.out + ran.err

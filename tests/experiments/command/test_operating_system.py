@@ -81,9 +81,9 @@ def impatient() -> Iterator[None]:
 @pytest.fixture
 def files(here: Path) -> Path:
     """Files that are right, and a pipe."""
-    (here / "short.yaml").write_text(SCENARIO)
-    (here / "sweep.yaml").write_text(SHORT)
-    (here / "log.csv").write_text("time_s,temperature_degc\n0,30\n")
+    (here / "short.yaml").write_text(SCENARIO, "utf-8")
+    (here / "sweep.yaml").write_text(SHORT, "utf-8")
+    (here / "log.csv").write_text("time_s,temperature_degc\n0,30\n", "utf-8")
     os.mkfifo(here / "pipe")
     return here
 
@@ -162,7 +162,8 @@ def test_results_are_shown_though_their_json_cannot_be_written(
 ) -> None:
     (files / "log.csv").write_text(
         "time_s,temperature_degc,current_a\n"
-        + "".join(f"{10 * i},{30 + i},0.5\n" for i in range(60))
+        + "".join(f"{10 * i},{30 + i},0.5\n" for i in range(60)),
+        "utf-8",
     )
     ran = nao_testbed(f"{line} --json /dev/full")
     assert ran.status == 1

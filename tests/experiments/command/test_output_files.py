@@ -76,11 +76,11 @@ def test_a_file_of_somebody_else_is_left_as_it_is(
     here: Path, nao_testbed: Run, line: str
 ) -> None:
     path = here / "precious.png"
-    path.write_text(PRECIOUS)
+    path.write_text(PRECIOUS, "utf-8")
     ran = nao_testbed(line.format(path))
     assert ran.status == 2
     assert f"{path} exists, and nao-testbed did not write it; give another" in ran.err
-    assert path.read_text() == PRECIOUS
+    assert path.read_text("utf-8") == PRECIOUS
     assert list(here.iterdir()) == [path]
 
 
@@ -96,14 +96,14 @@ def test_overwrite_replaces_it_and_its_own_file_needs_no_word(
     here: Path, nao_testbed: Run
 ) -> None:
     path = here / "robot.json"
-    path.write_text(PRECIOUS)
+    path.write_text(PRECIOUS, "utf-8")
     assert nao_testbed("robot --json robot.json --overwrite").status == 0
-    written = path.read_text()
+    written = path.read_text("utf-8")
     assert '"robot": "nao"' in written
     assert nao_testbed("robot --json robot.json").status == 0
-    path.write_text("")  # as of `mktemp`
+    path.write_text("", "utf-8")  # as of `mktemp`
     assert nao_testbed("robot --json robot.json").status == 0
-    assert path.read_text() == written
+    assert path.read_text("utf-8") == written
 
 
 @pytest.mark.parametrize("kind", ["mcap", "csv"])
@@ -115,6 +115,6 @@ def test_an_export_replaces_an_export_but_nothing_beside_it(
     assert nao_testbed(line).status == 0
     if kind == "csv":
         beside = here / "export.events.csv"
-        beside.write_text(PRECIOUS)
+        beside.write_text(PRECIOUS, "utf-8")
         assert nao_testbed(line).status == 2
-        assert beside.read_text() == PRECIOUS
+        assert beside.read_text("utf-8") == PRECIOUS

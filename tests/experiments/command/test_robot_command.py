@@ -33,7 +33,7 @@ def test_a_copy_is_a_robot_for_every_command(nao_testbed: Run, here: Path) -> No
     assert robot_source("mine") == SimulatorSource(robot_folder=Path("mine"))
     stood = nao_testbed("heat --robot mine --minutes 0.005 --controllers fixed --out x")
     assert stood.status == 0, stood.err
-    (here / "own.yaml").write_text(SCENARIO)
+    (here / "own.yaml").write_text(SCENARIO, "utf-8")
     assert load_scenario(here / "own.yaml").robot.folder == (here / "mine").resolve()
 
 
@@ -46,7 +46,7 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
         ("robot.yaml", "5.305", "6.305"),
     ):
         path = here / "mine" / name
-        path.write_text(path.read_text().replace(old, new, 1))
+        path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
     refused = nao_testbed("heat --robot mine --minutes 0.005")
     assert refused.status == 2
     assert refused.err == (
@@ -78,7 +78,7 @@ def make_other(folder: Path) -> None:
     shutil.copytree(TWO_LEG, folder)
     for name in ("postures.csv", "robot.yaml"):
         path = folder / name
-        path.write_text(path.read_text().replace("Stand", "Home"))
+        path.write_text(path.read_text("utf-8").replace("Stand", "Home"), "utf-8")
 
 
 LINES = {
@@ -119,8 +119,8 @@ def test_a_preset_that_does_not_fit_is_refused_where_it_is_asked_for(
 
 def test_a_scenario_begins_in_a_posture_that_its_robot_has(here: Path) -> None:
     make_other(here / "mine")
-    (here / "own.yaml").write_text(SCENARIO)
+    (here / "own.yaml").write_text(SCENARIO, "utf-8")
     assert load_scenario(here / "own.yaml").posture == "Home"
-    (here / "own.yaml").write_text(SCENARIO + "posture: Stand\n")
+    (here / "own.yaml").write_text(SCENARIO + "posture: Stand\n", "utf-8")
     with pytest.raises(FileErrors, match="Posture 'Stand' is not in robot 'two_leg'"):
         load_scenario(here / "own.yaml")

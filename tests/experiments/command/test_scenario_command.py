@@ -30,7 +30,7 @@ expect:
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "short.yaml"
-    path.write_text(text)
+    path.write_text(text, "utf-8")
     return path
 
 
@@ -59,7 +59,7 @@ def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
 
 def test_check_tells_programs_of_each_file(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
-    (here / "wrong.yaml").write_text(SHORT.replace("HeadYaw", "HeadYw"))
+    (here / "wrong.yaml").write_text(SHORT.replace("HeadYaw", "HeadYw"), "utf-8")
     ran = nao_testbed("scenario check short.yaml wrong.yaml none.yaml --json -")
     assert ran.status == 2
     right, wrong, none = json.loads(ran.out)["files"]
@@ -77,7 +77,7 @@ def test_check_tells_programs_of_each_file(here: Path, nao_testbed: Run) -> None
     assert (none["ok"], error["line"]) == (False, None)
     assert "none.yaml" in error["message"]
     nao_testbed("scenario check short.yaml --json told.json")
-    assert json.loads((here / "told.json").read_text())["files"] == [right]
+    assert json.loads((here / "told.json").read_text("utf-8"))["files"] == [right]
 
 
 def test_schemas_are_listed_with_their_parameters(nao_testbed: Run) -> None:
@@ -135,7 +135,7 @@ def test_run_gives_a_verdict_a_figure_and_a_folder(
     folder = here / "runs" / "one"
     assert (folder / "timeline.png").stat().st_size > 10_000
     assert (folder / "timeline.svg").exists()
-    assert json.loads((folder / "scenario.json").read_text()) == result
+    assert json.loads((folder / "scenario.json").read_text("utf-8")) == result
     assert read_run(folder).state == "done"
 
 
@@ -153,8 +153,8 @@ def test_run_says_by_its_status_that_an_expectation_is_broken(
 @pytest.mark.slow
 @pytest.mark.scenario
 def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) -> None:
-    (here / "good.yaml").write_text(SHORT)
-    (here / "bad.yaml").write_text(SHORT.replace("at_s: 0.1,", "at_s: 0.25,"))
+    (here / "good.yaml").write_text(SHORT, "utf-8")
+    (here / "bad.yaml").write_text(SHORT.replace("at_s: 0.1,", "at_s: 0.25,"), "utf-8")
     ran = nao_testbed(
         "scenario run good.yaml bad.yaml --out runs/all --json - --junit all.xml"
     )
@@ -163,9 +163,9 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     assert told["all_hold"] is False
     assert [run["all_hold"] for run in told["runs"]] == [True, False]
     folders = [here / "runs" / "all" / name for name in ("good", "bad")]
-    assert [json.loads((f / "scenario.json").read_text()) for f in folders] == told[
-        "runs"
-    ]
+    assert [
+        json.loads((f / "scenario.json").read_text("utf-8")) for f in folders
+    ] == told["runs"]
     assert ran.err.count("1 of 2 expectations hold") == 2  # by itself, and in the table
     root = ElementTree.parse(here / "all.xml").getroot()
     counts = {key: root.get(key) for key in ("tests", "failures", "errors")}
@@ -185,13 +185,13 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
 def test_a_run_for_each_controller_that_is_asked_for(
     here: Path, nao_testbed: Run, undrawn: None
 ) -> None:
-    (here / "a.yaml").write_text(SHORT)
+    (here / "a.yaml").write_text(SHORT, "utf-8")
     ran = nao_testbed(
         "scenario run a.yaml --controllers smart,constant:0.9 --json r.json "
         "--junit j.xml"
     )
     assert ran.status == 0, ran.err
-    runs = json.loads((here / "r.json").read_text())["runs"]
+    runs = json.loads((here / "r.json").read_text("utf-8"))["runs"]
     assert [run["controller"] for run in runs] == ["smart", "constant:0.9"]
     assert [run["folder"] for run in runs] == ["runs/a/smart", "runs/a/constant-0.9"]
     config = read_run(here / "runs/a/constant-0.9").meta.config
@@ -211,7 +211,7 @@ def test_a_run_for_each_controller_that_is_asked_for(
 def test_a_controller_that_is_not_there_starts_nothing(
     here: Path, nao_testbed: Run, names: str, said: str
 ) -> None:
-    (here / "a.yaml").write_text(SHORT)
+    (here / "a.yaml").write_text(SHORT, "utf-8")
     ran = nao_testbed(f"scenario run a.yaml --controllers {names}")
     assert ran.status == 2
     assert said in ran.err
@@ -273,7 +273,7 @@ def test_bad_input_starts_nothing(
     here: Path, nao_testbed: Run, line: str, problem: str
 ) -> None:
     write(here, SHORT.replace("schema: example", "schema: exmple"))
-    (here / "right.yaml").write_text(SHORT)
+    (here / "right.yaml").write_text(SHORT, "utf-8")
     ran = nao_testbed(line)
     assert ran.status == 2
     assert problem in ran.err
@@ -283,7 +283,7 @@ def test_bad_input_starts_nothing(
 def test_words_are_all_that_a_writer_may_name(here: Path, nao_testbed: Run) -> None:
     ran = nao_testbed("scenario words --json words.json")
     assert (ran.status, ran.err) == (0, "")
-    words = json.loads((here / "words.json").read_text())
+    words = json.loads((here / "words.json").read_text("utf-8"))
     library = load_robot().library
     names = {kind: [one["name"] for one in words[kind]] for kind in words}
     assert names["motions"] == list(library.motions)

@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 @pytest.fixture
 def file(here: Path) -> Path:
     path = here / "short.yaml"
-    path.write_text(SHORT)
+    path.write_text(SHORT, "utf-8")
     return path
 
 
@@ -110,13 +110,13 @@ def test_a_sweep_writes_its_summary_as_json(
     assert list(data["controllers"]) == ["fixed", "constant:0.9"]
     assert "trials done" in ran.err
     nao_testbed("sweep-show runs/sweeps/short --json shown.json")
-    assert json.loads((here / "shown.json").read_text()) == data
+    assert json.loads((here / "shown.json").read_text("utf-8")) == data
 
 
 def test_one_trial_is_one(
     here: Path, nao_testbed: Run, timed: dict[str, float]
 ) -> None:
-    (here / "one.yaml").write_text("name: one\ncontroller: fixed\n")
+    (here / "one.yaml").write_text("name: one\ncontroller: fixed\n", "utf-8")
     assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
 
 
@@ -155,7 +155,7 @@ def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
 def test_very_many_trials_are_asked_about_before_anything_starts(
     here: Path, nao_testbed: Run, timed: dict[str, float], robots: int
 ) -> None:
-    (here / "many.yaml").write_text(f"{SHORT}robots: {robots}\n")
+    (here / "many.yaml").write_text(f"{SHORT}robots: {robots}\n", "utf-8")
     begin = time.monotonic()
     ran = nao_testbed("sweep many.yaml")
     assert time.monotonic() - begin < PATIENCE_S
@@ -195,7 +195,7 @@ def test_a_wrong_line_is_told(
 def test_a_stopped_sweep_has_its_table_and_no_process_stays(
     here: Path, launch: Launch, number: signal.Signals, status: int
 ) -> None:
-    (here / "long.yaml").write_text(f"{SHORT}robots: 500\n")
+    (here / "long.yaml").write_text(f"{SHORT}robots: 500\n", "utf-8")
     process = launch("sweep long.yaml --out out --jobs 1")
     end = time.monotonic() + PATIENCE_S
     while not list((here / "out" / "trials").glob("*.json")):
@@ -222,7 +222,7 @@ def alive_in_group(group: int) -> bool:
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(group)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     return not all(state.startswith("Z") for state in listed.stdout.split())

@@ -36,7 +36,7 @@ def test_no_file_takes_the_number_of_a_closed_stream(
         "os.write(2, b'lost?'); sys.stdin.isatty(); file.write(str(file.fileno()))"
     )
     run_python(code, closed)
-    assert int(path.read_text()) > 2
+    assert int(path.read_text("utf-8")) > 2
 
 
 def test_what_ascii_lacks_is_replaced() -> None:

@@ -55,8 +55,8 @@ def test_a_stopped_prediction_goes_on(
     monkeypatch.setattr(sampling, "constants", Simulation(most=70))
     with pytest.raises(KeyboardInterrupt):
         predict(SMALL, lambda *_: None, keep)
-    assert len(keep.read_text().splitlines()) == 1 + 70
-    with keep.open("a") as file:
+    assert len(keep.read_text("utf-8").splitlines()) == 1 + 70
+    with keep.open("a", encoding="utf-8") as file:
         file.write('{"engine": "bul')
     rest = Simulation()
     monkeypatch.setattr(sampling, "constants", rest)
@@ -100,7 +100,7 @@ def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
                 assert_array_equal(found, np.ones(4))
             other = robots.constants(x + 1e-12, "fixed", ENGINE, lambda: None)
             assert other is None
-    assert len(keep.read_text().splitlines()) == 1 + 3
+    assert len(keep.read_text("utf-8").splitlines()) == 1 + 3
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_another_file_is_refused_and_stays(
     tmp_path: Path, text: str, said: str
 ) -> None:
     path = tmp_path / "notes.txt"
-    path.write_text(text)
+    path.write_text(text, "utf-8")
     with pytest.raises(BadInput, match=said):
         KeptRobots(path, ROBOT)
-    assert path.read_text() == text
+    assert path.read_text("utf-8") == text
 
 
 def test_robots_of_another_kind_are_refused(tmp_path: Path) -> None:
     keep = tmp_path / "robots.jsonl"
     KeptRobots(keep, ROBOT).close()
-    head = json.loads(keep.read_text())
+    head = json.loads(keep.read_text("utf-8"))
     assert head["format"] == 1
     with pytest.raises(BadInput, match="with other data of the robot"):
         KeptRobots(keep, load_robot())

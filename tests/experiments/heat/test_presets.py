@@ -162,7 +162,7 @@ def test_the_searched_pattern_is_opposite_in_the_two_legs() -> None:
 
 
 def test_a_good_file_loads(with_file: Path) -> None:
-    with_file.write_text(GOOD)
+    with_file.write_text(GOOD, encoding="utf-8")
     assert load_preset("mine").misalignment_deg == {"LAnklePitch": 2.0}
 
 
@@ -186,7 +186,7 @@ def test_a_bad_file_is_refused_at_its_line(
     with_file: Path, old: str, new: str, line: int, message: str
 ) -> None:
     assert GOOD.count(old) == 1
-    with_file.write_text(GOOD.replace(old, new))
+    with_file.write_text(GOOD.replace(old, new), encoding="utf-8")
     with pytest.raises(RobotDataError) as caught:
         load_preset("mine")
     assert str(caught.value).startswith(f"{with_file}:{line}:")
@@ -194,7 +194,7 @@ def test_a_bad_file_is_refused_at_its_line(
 
 
 def test_an_unknown_preset_is_refused_by_name(with_file: Path) -> None:
-    with_file.write_text(GOOD)
+    with_file.write_text(GOOD, encoding="utf-8")
     with pytest.raises(UnknownName) as caught:
         load_preset("mime")
     assert str(caught.value) == (

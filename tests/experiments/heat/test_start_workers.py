@@ -60,13 +60,13 @@ def test_workers_get_no_signals_and_one_thread_each() -> None:
 
 def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
     script = tmp_path / "nao-testbed"
-    script.write_text(LOADING)
+    script.write_text(LOADING, "utf-8")
     # A job in the background was told to ignore it.
     done = subprocess.run(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )

@@ -32,7 +32,7 @@ class Session:
 
     def __init__(self, *words: str) -> None:
         self.process = subprocess.Popen(
-            words, stdout=subprocess.PIPE, text=True, start_new_session=True
+            words, stdout=subprocess.PIPE, encoding="utf-8", start_new_session=True
         )
 
     def left(self) -> set[int]:
@@ -40,7 +40,9 @@ class Session:
         found = set()
         for folder in Path("/proc").glob("[0-9]*"):
             try:
-                after_name = (folder / "stat").read_text().rpartition(")")[2].split()
+                after_name = (
+                    (folder / "stat").read_text("utf-8").rpartition(")")[2].split()
+                )
             except OSError:
                 continue  # it has just ended
             state, session = after_name[0], int(after_name[3])

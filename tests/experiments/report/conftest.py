@@ -62,7 +62,7 @@ def killed(copy_of: Callable[[str], Path]) -> Path:
     (folder / "heat.json").unlink()
     for path in folder.glob("*/meta.json"):
         meta = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(json.dumps({**meta, "state": "running", "rows": None}))
+        path.write_text(json.dumps({**meta, "state": "running", "rows": None}), "utf-8")
     return folder
 
 

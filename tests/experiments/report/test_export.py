@@ -41,7 +41,7 @@ Messages = dict[str, list[tuple[float, str, Any]]]
 @pytest.fixture(scope="module")
 def folder(recorded: RecordedRuns) -> Path:
     def nod(base: Path) -> None:
-        (base / "nod.yaml").write_text(SCENARIO)
+        (base / "nod.yaml").write_text(SCENARIO, "utf-8")
         (base / "run").mkdir()
         run_scenario(load_scenario(base / "nod.yaml"), base / "run", proves=False)
 

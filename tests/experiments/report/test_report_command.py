@@ -89,7 +89,7 @@ def test_a_mixture_is_shown_as_a_mixture(report: Run, copy_of: Copy) -> None:
     (above / "smart").rename(above / "dance")
     path = above / "dance" / "meta.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**meta, "experiment": "scenario"}))
+    path.write_text(json.dumps({**meta, "experiment": "scenario"}), "utf-8")
     status, out, err = report(str(above))
     assert (status, out, err) == (0, f"{above / 'report.html'}\n", "")
     text = (above / "report.html").read_text(encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_robot_that_is_gone_is_told(copy_of: Copy) -> None:
     folder = copy_of("run") / "smart"
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     meta["robot_data"]["folder"] = str(folder / "other")
-    (folder / "meta.json").write_text(json.dumps(meta))
+    (folder / "meta.json").write_text(json.dumps(meta), "utf-8")
     text = write_report(ReportCfg(runs=(folder,))).read_text(encoding="utf-8")
     assert "its robot cannot be loaded" in text
     assert "There is no replay: no robot with rows." in text
@@ -207,7 +207,7 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     folder = tmp_path / "scenario"
     folder.mkdir()
     run = run_scenario(load_scenario(path), folder)
-    (folder / "scenario.json").write_text(json_text(run.result.as_json()))
+    (folder / "scenario.json").write_text(json_text(run.result.as_json()), "utf-8")
     cfg = ReportCfg(runs=(folder,), with_replay=False)
     text = write_report(cfg).read_text(encoding="utf-8")
     assert "<h1>Scenario short: scenario</h1>" in text

@@ -31,7 +31,7 @@ def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
     [
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "is empty"),
-        (lambda path: path.write_text("x"), "is a file"),
+        (lambda path: path.write_text("x", "utf-8"), "is a file"),
         (
             lambda path: (path.mkdir(), (path / "notes.txt").touch()),
             "is no run folder",
@@ -59,7 +59,7 @@ def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
 def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
     folder = copy_of("damaged")
     (folder / "fixed" / "part-00000.parquet").write_bytes(b"PAR1 no more")
-    with (folder / "smart" / "events.jsonl").open("a") as file:
+    with (folder / "smart" / "events.jsonl").open("a", encoding="utf-8") as file:
         file.write("{no event\n")
     source = read_source(folder)
     told = "\n".join(source.warnings)
@@ -81,7 +81,7 @@ def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
 @pytest.mark.parametrize("text", ["", "[1]", '{"arms": {"fixed": 3}}'])
 def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
     folder = copy_of("damaged")
-    (folder / "heat.json").write_text(text)
+    (folder / "heat.json").write_text(text, "utf-8")
     source = read_source(folder)
     assert source.heat is None
     assert "heat.json" in "\n".join(source.warnings)
@@ -99,9 +99,9 @@ def test_a_robot_whose_folder_is_gone_is_told(copy_of: Copy) -> None:
 
 def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> None:
     folder = copy_of("odd")
-    (folder / "smart" / "meta.json").write_text("{")
+    (folder / "smart" / "meta.json").write_text("{", "utf-8")
     assert "smart is left out" in "\n".join(read_source(folder).warnings)
-    (folder / "fixed" / "meta.json").write_text("{")
+    (folder / "fixed" / "meta.json").write_text("{", "utf-8")
     (folder / "heat.json").unlink()
     with pytest.raises(BadInput, match="nothing that can be read"):
         read_source(folder)
@@ -113,8 +113,8 @@ def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
     folder = copy_of("live") / "fixed"
     path = folder / "meta.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**meta, "state": "running", "rows": None}))
-    with (folder / "events.jsonl").open("a") as events:
+    path.write_text(json.dumps({**meta, "state": "running", "rows": None}), "utf-8")
+    with (folder / "events.jsonl").open("a", encoding="utf-8") as events:
         fcntl.flock(events, fcntl.LOCK_EX)
         assert "the run goes on" in "\n".join(read_source(folder).warnings)
 
@@ -162,7 +162,7 @@ def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> Non
     (above / "heat.json").unlink()
     shutil.copytree(heat_folder, above / "heat")
     (above / "sweep").mkdir()
-    (above / "sweep" / "sweep.json").write_text("{}")
+    (above / "sweep" / "sweep.json").write_text("{}", "utf-8")
     change_meta(above / "fixed", experiment="scenario")
     change_meta(above / "smart", experiment="scenario")
     shown = [path.name for path in runs_in(above)]

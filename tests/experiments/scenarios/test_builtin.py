@@ -75,7 +75,7 @@ def test_the_whole_trace_is_the_same_in_another_process() -> None:
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     here = {name: played(name) for name in names}

@@ -48,7 +48,7 @@ def test_the_page_has_whole_files_and_parts() -> None:
 @pytest.mark.parametrize("text", [*WHOLE, *(with_part(WHOLE[0], p) for p in PARTS)])
 def test_files_of_the_page_are_right(tmp_path: Path, text: str) -> None:
     path = tmp_path / "page.yaml"
-    path.write_text(text)
+    path.write_text(text, "utf-8")
     load_scenario(path)
 
 

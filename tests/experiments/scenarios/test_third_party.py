@@ -53,7 +53,7 @@ def nao_testbed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
         cwd=folder,
         env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
 
@@ -67,24 +67,24 @@ def test_an_installed_package_brings_schemas_and_a_broken_one_fails_alone(
     info = tmp_path / "others_schemas-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: others-schemas\nVersion: 1.0\n"
+        "Metadata-Version: 2.1\nName: others-schemas\nVersion: 1.0\n", "utf-8"
     )
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    (tmp_path / "others_schemas.py").write_text(MODULE)
-    (tmp_path / "own.yaml").write_text(SCENARIO)
+    (info / "entry_points.txt").write_text(ENTRY_POINTS, "utf-8")
+    (tmp_path / "others_schemas.py").write_text(MODULE, "utf-8")
+    (tmp_path / "own.yaml").write_text(SCENARIO, "utf-8")
     (tmp_path / "lost.yaml").write_text(
-        SCENARIO.replace("schema: careless", "schema: lost")
+        SCENARIO.replace("schema: careless", "schema: lost"), "utf-8"
     )
     done = nao_testbed(tmp_path, "run", "own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "careless failed: RuntimeError: no idea what to do" in done.stdout
     leaves = MODULE.replace('RuntimeError("no idea what to do")', "SystemExit(0)")
-    (tmp_path / "others_schemas.py").write_text(leaves)
+    (tmp_path / "others_schemas.py").write_text(leaves, "utf-8")
     done = nao_testbed(tmp_path, "run", "own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "careless failed: SystemExit: 0" in done.stdout
     stops = MODULE.replace('RuntimeError("no idea what to do")', "KeyboardInterrupt")
-    (tmp_path / "others_schemas.py").write_text(stops)
+    (tmp_path / "others_schemas.py").write_text(stops, "utf-8")
     done = nao_testbed(tmp_path, "run", "own.yaml")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "was raised at others_schemas.py:12; no signal came" in done.stdout

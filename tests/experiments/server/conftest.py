@@ -78,7 +78,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
             env={**env, **more},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
         started.append(process)

@@ -277,7 +277,7 @@ def test_a_file_with_a_token_is_for_its_owner_alone(
     here: Here, server: ReservationServer, tmp_path: Path, is_there: bool
 ) -> None:
     rules, file = tmp_path / "rules.yaml", tmp_path / "token.json"
-    rules.write_text("behaviours: [{name: look, needs: [HeadYaw]}]\n")
+    rules.write_text("behaviours: [{name: look, needs: [HeadYaw]}]\n", "utf-8")
     url = ("--url", server.url)
     assert here("upload", str(rules), *url).status == 0
     before = os.umask(0)
@@ -285,7 +285,7 @@ def test_a_file_with_a_token_is_for_its_owner_alone(
         for words in (("take", "ball", "--for", "0"), ("start", "look")):
             file.unlink(missing_ok=True)
             if is_there:
-                file.write_text("a longer text than before\n" * 100)
+                file.write_text("a longer text than before\n" * 100, "utf-8")
                 file.chmod(0o666)
             line = (*words, "--json", str(file), *url)
             if is_there:
@@ -293,7 +293,7 @@ def test_a_file_with_a_token_is_for_its_owner_alone(
                 line += ("--overwrite",)
             assert here(*line).status == 0
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, words
-            assert json.loads(file.read_text())["token"]
+            assert json.loads(file.read_text("utf-8"))["token"]
         assert here("take", "ball", "--for", "0", "--json", "/dev/null", *url).err == ""
         assert stat.S_IMODE(Path("/dev/null").stat().st_mode) == 0o666
     finally:
@@ -389,7 +389,7 @@ def test_bad_input_is_one_message_and_status_2(
 ) -> None:
     for name, (text, mode) in FILES.items():
         path = tmp_path / name
-        path.write_text(text)
+        path.write_text(text, "utf-8")
         path.chmod(mode)
     port = lasting.url.rpartition(":")[2]
     words = line.format(url=lasting.url, tmp=tmp_path, port=port).split()
@@ -463,7 +463,7 @@ def test_the_secret_comes_from_a_file_or_the_environment(
     assert refused.status == 1
     assert "shared secret is missing" in refused.err
     secret = tmp_path / "secret"
-    secret.write_text("correct horse\n")
+    secret.write_text("correct horse\n", "utf-8")
     secret.chmod(0o600)
     assert here("list", "--url", server.url, "--secret-file", str(secret)).status == 0
     monkeypatch.setenv("NAO_TESTBED_SECRET", "correct horse")
@@ -482,7 +482,8 @@ def test_bodies_files_and_objects_make_the_tree(
         "root: field\nclasses:\n  Goal: [post, net]\n"
         "instances:\n  Left goal: {class: Goal, prefix: l-}\n"
         "composites:\n  field: [ball, Left goal, CPU]\n"
-        "leaves:\n  ball: {}\n  l-post: {}\n  l-net: {}\n  CPU: {kind: cumulative}\n"
+        "leaves:\n  ball: {}\n  l-post: {}\n  l-net: {}\n  CPU: {kind: cumulative}\n",
+        "utf-8",
     )
     robot = terminal("resources serve --port 0 --body T14 --object ball")
     field = terminal("resources serve --port 0 --resources field.yaml")

@@ -283,7 +283,7 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
         [sys.executable, "-c", HOLDER, server.url, str(live_s)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     try:
         token = Token.from_text(Terminal(process).line())

@@ -197,8 +197,8 @@ def test_where_nothing_works_a_sweep_ends_early(tmp_path: Path) -> None:
 def test_a_torn_file_is_run_again(spec: SweepSpec, tmp_path: Path, rest: str) -> None:
     run_sweep(spec, tmp_path / "out", work=Fake())
     torn = list(spec.trials())[3]
-    (tmp_path / "out" / "trials" / f"{torn.key}.json").write_text(rest)
-    (tmp_path / "out" / "trials" / "other.json.tmp").write_text("{")
+    (tmp_path / "out" / "trials" / f"{torn.key}.json").write_text(rest, "utf-8")
+    (tmp_path / "out" / "trials" / "other.json.tmp").write_text("{", "utf-8")
     again = Fake()
     frame = run_sweep(spec, tmp_path / "out", work=again).frame
     assert again.ran == [3]
@@ -280,7 +280,7 @@ def test_a_folder_with_something_else_is_left_alone(
     spec: SweepSpec, tmp_path: Path, name: str, text: str, words: str
 ) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / name).write_text(text)
+    (tmp_path / "out" / name).write_text(text, "utf-8")
     with pytest.raises(BadInput, match=words):
         run_sweep(spec, tmp_path / "out", work=Fake())
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]

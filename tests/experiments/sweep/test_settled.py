@@ -150,7 +150,10 @@ run_from_settled(cfg_of(load_robot(TWO_LEG), push_of(0.5), controller="hangs"))
 def test_a_child_that_hangs_ends_with_its_worker() -> None:
     root = Path(__file__).parents[3]
     with subprocess.Popen(
-        [sys.executable, "-c", HANGS], cwd=root, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HANGS],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     ) as worker:
         assert worker.stdout is not None
         child = int(worker.stdout.readline())

@@ -83,7 +83,7 @@ def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
     folder = copy()
     (folder / TABLE_FILE).unlink()
     for path in sorted(folder.glob("trials/*.json"))[:2]:
-        path.write_text("{")
+        path.write_text("{", "utf-8")
     found = read_folder(folder)
     (problem,) = found.problems
     assert problem.startswith(
@@ -100,7 +100,7 @@ def test_the_table_alone_is_enough(copy: Copy) -> None:
     (folder / "sweep.json").unlink()
     found = read_folder(folder)
     assert found.asked == {"fixed": 10, "smart": 10, "minheat": 10}
-    (folder / "sweep.json").write_text("{")
+    (folder / "sweep.json").write_text("{", "utf-8")
     assert "sweep.json cannot be read" in read_folder(folder).problems[0]
 
 
@@ -123,14 +123,14 @@ def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
     folder = copy()
     data = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     del data["points"]
-    (folder / "sweep.json").write_text(json.dumps(data))
+    (folder / "sweep.json").write_text(json.dumps(data), "utf-8")
     (folder / TABLE_FILE).unlink()
     assert read_folder(folder).asked is None
 
 
 def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> None:
     folder = copy()
-    with (folder / ".lock").open("w") as lock:
+    with (folder / ".lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert read_folder(folder).is_running
     assert not read_folder(folder).is_running

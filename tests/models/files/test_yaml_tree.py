@@ -30,7 +30,7 @@ def door(request: pytest.FixtureRequest, nao: Robot) -> Door:
 
     def write(path: Path, text: str) -> Path:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return path
 
     doors: dict[str, Door] = {
@@ -154,7 +154,7 @@ def test_another_version_of_yaml_is_not_read_as_this_one() -> None:
 
 def test_a_file_of_megabytes_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
-    path.write_text("# \n" * 700_000)
+    path.write_text("# \n" * 700_000, "utf-8")
     with pytest.raises(BadInput, match=r"has 2\.1 MB; a YAML file has at most 2 MB"):
         read_tree(path)
 
@@ -178,7 +178,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 def test_several_errors_of_one_file_still_come_together(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text("name: [1]\nabout: 3\nduration_s: -1\n")
+    path.write_text("name: [1]\nabout: 3\nduration_s: -1\n", "utf-8")
     with pytest.raises(FileErrors) as refused:
         load_scenario(path)
     assert len(refused.value.errors) == 3

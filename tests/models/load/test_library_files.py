@@ -179,11 +179,13 @@ def test_a_library_is_read_when_somebody_looks_into_it(
 ) -> None:
     folder = spoil("joints.csv", "left_knee,left_knee", "left_knee,left_knee")
     (folder / "library").mkdir()
-    (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}, b: {}}")
+    (folder / "library" / "sounds.yaml").write_text(
+        "sounds: {a: {text: a}, b: {}}", "utf-8"
+    )
     robot = load_robot(folder)
     with pytest.raises(FileErrors, match=r"sounds\.yaml:1"):
         robot.library.sound("a")
-    (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}}")
+    (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}}", "utf-8")
     assert robot.library.sound("a").text == "a"
     (folder / "library" / "sounds.yaml").unlink()
     assert robot.library.sound("a").text == "a", "it is read once"

@@ -61,8 +61,8 @@ def test_fixed_joints_are_accepted_and_their_links_listed(
     <parent link="trunk"/><child link="plate"/>
   </joint>
 </robot>"""
-    text = (folder / "two_leg.urdf").read_text().replace("</robot>", plate)
-    (folder / "two_leg.urdf").write_text(text)
+    text = (folder / "two_leg.urdf").read_text("utf-8").replace("</robot>", plate)
+    (folder / "two_leg.urdf").write_text(text, "utf-8")
     robot = load_robot(folder)
     assert "plate" in [link.name for link in robot.links]
     assert robot.joint_names == two_leg.joint_names

@@ -49,7 +49,7 @@ def test_each_sole_has_four_force_sensors_that_are_contact_candidates(
 
 
 def test_urdf_is_what_the_tables_write(nao: Robot) -> None:
-    assert nao.urdf.read_text() == write_urdf(nao.folder, nao.name), (
+    assert nao.urdf.read_text("utf-8") == write_urdf(nao.folder, nao.name), (
         "run: python -m models.load.write_urdf models/nao"
     )
 
@@ -153,11 +153,11 @@ def test_pitch_joint_at_two_degrees_off_rises_by_47_kelvin(nao: Robot) -> None:
 
 
 def test_every_number_says_where_it_comes_from(nao: Robot) -> None:
-    references = (Path(__file__).parents[3] / "REFERENCES.md").read_text()
+    references = (Path(__file__).parents[3] / "REFERENCES.md").read_text("utf-8")
     for path in sorted(nao.folder.glob("*.csv")):
         if path.name in ("materials.csv", "shapes.csv"):
             continue  # made for the picture
-        with path.open() as file:
+        with path.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 assert row["source"], f"{path.name}: {row}"
                 for key in f"{row['source']} {row.get('place_source', '')}".split():

@@ -27,9 +27,9 @@ def spoilt(folder: Path, old: str, new: str) -> Path:
     """Return a copy of the walker in which a text of the URDF is another one."""
     shutil.copytree(TWO_LEG, folder / "bot")
     urdf = folder / "bot" / "two_leg.urdf"
-    text = urdf.read_text()
+    text = urdf.read_text("utf-8")
     assert old in text
-    urdf.write_text(text.replace(old, new, 1))
+    urdf.write_text(text.replace(old, new, 1), "utf-8")
     return folder / "bot"
 
 
@@ -86,7 +86,9 @@ def test_pinocchio_reads_what_the_engines_read(
     folder = spoilt(tmp_path, old, new)
     if "ENTITY" in new:
         urdf = folder / "two_leg.urdf"
-        urdf.write_text(urdf.read_text().replace('xyz="0 0.05 0"', 'xyz="&a;"'))
+        urdf.write_text(
+            urdf.read_text("utf-8").replace('xyz="0 0.05 0"', 'xyz="&a;"'), "utf-8"
+        )
     robot = load_robot(folder)
     assert Dynamics(robot).mass == pytest.approx(two_leg.total_mass)
     np.testing.assert_array_equal(Dynamics(robot).com, Dynamics(two_leg).com)

@@ -140,7 +140,7 @@ def test_posture_of_an_unknown_state_is_refused(spoil: Spoil) -> None:
 
 def test_body_that_lacks_an_unknown_resource_is_refused(spoil: Spoil) -> None:
     folder = spoil("resources.yaml", "root: walker", "root: walker")
-    with (folder / "robot.yaml").open("a") as file:
+    with (folder / "robot.yaml").open("a", encoding="utf-8") as file:
         file.write("\nbodies:\n  trunk: [Leg]\n")
     with pytest.raises(RobotDataError, match=r"Resource 'Leg' .* mean 'Legs'"):
         load_robot(folder)

@@ -32,12 +32,12 @@ def make_robot(tmp_path: Path) -> MakeRobot:
         folder = tmp_path / "bot"
         shutil.copytree(TWO_LEG, folder)
         urdf = folder / "two_leg.urdf"
-        assert old in urdf.read_text()
-        urdf.write_text(urdf.read_text().replace(old, new))
+        assert old in urdf.read_text("utf-8")
+        urdf.write_text(urdf.read_text("utf-8").replace(old, new), "utf-8")
         for name, text in files.items():
             path = tmp_path / name.replace("__", "/").replace("_obj", ".obj")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text, "utf-8")
         return folder
 
     return make

@@ -58,7 +58,9 @@ def test_leds_have_a_place_or_none(spoil: Spoil) -> None:
     folder = spoil("leds.csv", "Lamp", "Lamp")
     assert load_robot(folder).leds[0].place == (0.05, 0.0, 0.1)
     nowhere = "name,link,count,channels,levels,source,status\n"
-    (folder / "leds.csv").write_text(nowhere + "Lamp,trunk,1,rgb,255,a,estimate\n")
+    (folder / "leds.csv").write_text(
+        nowhere + "Lamp,trunk,1,rgb,255,a,estimate\n", "utf-8"
+    )
     assert load_robot(folder).leds[0].place is None
 
 
@@ -76,13 +78,15 @@ def test_coupled_joints_must_have_one_angle(spoil: Spoil) -> None:
     """Two joints on one motor cannot stand at two angles."""
     urdf = '<limit lower="-1.2" upper="0.8" effort="2" velocity="6"/>\n  </joint>'
     folder = spoil("joints.csv", "right_hip,right_hip", "right_hip,left_hip")
-    text = (folder / "two_leg.urdf").read_text()
+    text = (folder / "two_leg.urdf").read_text("utf-8")
     before, middle, after = text.split(urdf)
     mimic = urdf.replace("</joint>", '<mimic joint="left_hip"/></joint>')
-    (folder / "two_leg.urdf").write_text(before + urdf + middle + mimic + after)
-    motors = (folder / "motors.csv").read_text()
+    (folder / "two_leg.urdf").write_text(
+        before + urdf + middle + mimic + after, "utf-8"
+    )
+    motors = (folder / "motors.csv").read_text("utf-8")
     hip = "right_hip,tiny,100,leg,made-up,estimate\n"
-    (folder / "motors.csv").write_text(motors.replace(hip, ""))
+    (folder / "motors.csv").write_text(motors.replace(hip, ""), "utf-8")
     robot = load_robot(folder)
     assert len(robot.motors) == 5
     assert robot.motors[0].joints == ("left_hip", "right_hip")

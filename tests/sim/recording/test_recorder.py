@@ -286,7 +286,7 @@ def _child(folder: Path) -> Iterator[subprocess.Popen[str]]:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     try:
         yield process
@@ -338,8 +338,8 @@ def test_what_a_dead_process_left_half_written_is_ignored(tmp_path: Path) -> Non
         _record(recorder, _times(40.0))
         recorder.event("step", 1.0)
     (tmp_path / "part-00002.tmp").write_bytes(b"PAR1 and no more")
-    (tmp_path / "meta.json.tmp").write_text('{"experiment": "sm')
-    with (tmp_path / "events.jsonl").open("a") as events:
+    (tmp_path / "meta.json.tmp").write_text('{"experiment": "sm', "utf-8")
+    with (tmp_path / "events.jsonl").open("a", encoding="utf-8") as events:
         events.write('{"kind": "fell", "ti')
     run = read_run(tmp_path)
     assert len(run.frame) == 2000
@@ -364,8 +364,10 @@ def test_events_around_a_damaged_line_are_read_and_it_is_counted(
     with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
         recorder.event("step", 1.0)
         recorder.event("fell", 2.0, name="two\u2028lines")
-    first, second, rest = (tmp_path / "events.jsonl").read_text().split("\n")
-    (tmp_path / "events.jsonl").write_text("\n".join([first, line, second, rest]))
+    first, second, rest = (tmp_path / "events.jsonl").read_text("utf-8").split("\n")
+    (tmp_path / "events.jsonl").write_text(
+        "\n".join([first, line, second, rest]), "utf-8"
+    )
     run = read_run(tmp_path)
     assert [event.kind for event in run.events] == ["step", "fell"]
     assert run.events[1].data == {"name": "two\u2028lines"}
@@ -430,7 +432,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    file.write_text("in the way")
+    file.write_text("in the way", "utf-8")
     with pytest.raises(BadInput, match=r"cannot be written: .*--out"):
         create_run_folder(file, "heat")
     with pytest.raises(BadInput, match=r"cannot be written: .*--out"):
@@ -444,7 +446,7 @@ def test_a_folder_without_a_run_is_bad_input(
     tmp_path: Path, content: str | None
 ) -> None:
     if content is not None:
-        (tmp_path / "meta.json").write_text(content)
+        (tmp_path / "meta.json").write_text(content, "utf-8")
     with pytest.raises(BadInput, match=r"meta\.json"):
         read_run(tmp_path)
     with pytest.raises(BadInput, match="is no run folder"):

@@ -381,6 +381,6 @@ def test_importing_the_figures_does_not_import_matplotlib() -> None:
         "print({'matplotlib', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout.strip() == "set()"

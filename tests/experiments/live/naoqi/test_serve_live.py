@@ -96,7 +96,7 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_recorded(
                 *("--out", str(tmp_path / "run")),
             ],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=180,
             check=False,
         )
@@ -127,7 +127,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     assert process.stdout is not None
@@ -161,7 +161,9 @@ def test_a_person_takes_the_head_from_a_program(
     page.goto(served.page)
     page.get_by_text("hottest:").first.wait_for()
     program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, served.nao], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, served.nao],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
     head = page.locator('.group[data-name="Head"]')
     head.get_by_text("naoqi client 1/angleInterpolation").wait_for()
@@ -194,4 +196,4 @@ def test_a_person_takes_the_head_from_a_program(
     run = read_run(served.folder)
     assert run.state == "stopped by the user (Ctrl-C)"
     assert any("Head taken from naoqi client 1/" in str(one) for one in run.events)
-    assert json.loads((tmp_path / "ended.json").read_text())["clients"] == 1
+    assert json.loads((tmp_path / "ended.json").read_text("utf-8"))["clients"] == 1

@@ -54,12 +54,13 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "site"
     about = site / "cool_ankles-1.0.0.dist-info"
     about.mkdir(parents=True)
-    (about / "METADATA").write_text("Name: cool-ankles\nVersion: 1.0.0\n")
+    (about / "METADATA").write_text("Name: cool-ankles\nVersion: 1.0.0\n", "utf-8")
     (about / "entry_points.txt").write_text(
         "[nao_testbed.controllers]\ncool_ankles = cool_ankles:make_controller\n"
-        f"[nao_testbed.schemas]\n{NAME} = sole_watch:Watch\n"
+        f"[nao_testbed.schemas]\n{NAME} = sole_watch:Watch\n",
+        "utf-8",
     )
-    (site / "sole_watch.py").write_text(SCHEMA)
+    (site / "sole_watch.py").write_text(SCHEMA, "utf-8")
     path = [str(site), str(OURS), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
 

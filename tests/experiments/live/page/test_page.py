@@ -51,7 +51,7 @@ def run_live(*words: str, folder: Path) -> Iterator[Live]:
         [*known, "--port", "0", *words, str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     assert process.stdout is not None
@@ -299,7 +299,7 @@ def test_a_scenario_holds_the_head_until_a_priority_takes_it(
 ) -> None:
     """Who is refused reads the holder's name; the 3-D view is left out."""
     file = tmp_path / "looking.yaml"
-    file.write_text(SCENARIO)
+    file.write_text(SCENARIO, "utf-8")
     with run_live(str(file), "--out", folder=tmp_path / "live") as live:
         page = browser.new_page(viewport={"width": 1024, "height": 900})
         page.set_default_timeout(WAIT_MS)

@@ -53,7 +53,7 @@ class Both:
 
     @property
     def state(self) -> str:
-        meta = json.loads((self.folder / "run" / "meta.json").read_text())
+        meta = json.loads((self.folder / "run" / "meta.json").read_text("utf-8"))
         return str(meta["state"])
 
 
@@ -62,7 +62,7 @@ def let_time_pass(url: str, seconds: float) -> None:
     passed = subprocess.run(
         [sys.executable, "-c", LET_TIME_PASS, url, str(seconds)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )
@@ -74,7 +74,7 @@ def start(*words: str) -> subprocess.Popen[str]:
         [*COMMAND, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 
@@ -101,7 +101,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     )
     events = tmp_path / "run" / "events.jsonl"
     for _ in range(600):
-        if events.exists() and "taken" in events.read_text():
+        if events.exists() and "taken" in events.read_text("utf-8"):
             break
         time.sleep(0.1)
     if run.poll() is None and "--hottest" not in options:

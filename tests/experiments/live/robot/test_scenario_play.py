@@ -36,7 +36,7 @@ Play = Callable[..., LiveRobot]
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "looking.yaml"
-    path.write_text(LOOKING)
+    path.write_text(LOOKING, "utf-8")
     for name in ("alone", "live"):
         (tmp_path / name).mkdir()
     return path
@@ -70,7 +70,7 @@ def test_it_is_the_scenario_slot_for_slot(
     assert any("say" in text for text in told)
     run(live, 20)
     live.close("done")
-    kept = json.loads((tmp_path / "live" / "scenario.json").read_text())
+    kept = json.loads((tmp_path / "live" / "scenario.json").read_text("utf-8"))
     assert kept["trace_hash"] == alone.result.trace_hash
     assert [one["holds"] for one in kept["verdicts"]] == [
         one.holds for one in alone.result.verdicts
@@ -125,13 +125,13 @@ def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -
     live = play(tmp_path / "live", controller="smart", seed=5)
     run(live, 10)
     live.close("done")
-    kept = json.loads((tmp_path / "live" / "scenario.json").read_text())
+    kept = json.loads((tmp_path / "live" / "scenario.json").read_text("utf-8"))
     assert (kept["controller"], kept["seed"]) == ("smart", 5)
     assert kept["failure"] == "stopped at 0.1 s of 0.4 s"
     assert not kept["all_hold"]
 
 
 def test_nobody_else_has_the_name_of_the_operator(file: Path) -> None:
-    file.write_text(LOOKING.replace("Looker", "operator"))
+    file.write_text(LOOKING.replace("Looker", "operator"), encoding="utf-8")
     with pytest.raises(BadInput, match="a behaviour 'operator'"):
         ScenarioCfg(scenario=str(file)).load()

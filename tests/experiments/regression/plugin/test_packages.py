@@ -28,7 +28,7 @@ def call(*command: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[st
         cwd=cwd,
         env={**OUTSIDE, "OMP_NUM_THREADS": "1", **env},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
 

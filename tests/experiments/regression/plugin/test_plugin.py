@@ -39,7 +39,7 @@ def test_the_plugin_loads_nothing_of_weight() -> None:
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert ran.stdout.split() == []

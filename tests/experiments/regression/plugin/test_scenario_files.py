@@ -19,14 +19,14 @@ expect:
 
 def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunResult:
     for name, text in files.items():
-        (pytester.path / f"{name}.scenario.yaml").write_text(text)
+        (pytester.path / f"{name}.scenario.yaml").write_text(text, "utf-8")
     return pytester.runpytest_inprocess(
         "--strict-markers", "-Werror", "-p", "no:cacheprovider", *arguments
     )
 
 
 def test_a_scenario_file_is_a_test(pytester: pytest.Pytester) -> None:
-    (pytester.path / "other.yaml").write_text("no: scenario")
+    (pytester.path / "other.yaml").write_text("no: scenario", "utf-8")
     ran = run(pytester, "--junitxml=junit.xml", "-v", short=SHORT)
     ran.assert_outcomes(passed=1)
     ran.stdout.fnmatch_lines(["short.scenario.yaml::short PASSED*"])

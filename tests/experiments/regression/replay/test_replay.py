@@ -175,7 +175,7 @@ def test_a_replay_needs_no_engine(standing: Path) -> None:
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
@@ -186,7 +186,7 @@ def test_a_damaged_event_is_told_and_replayed_around(
     standing: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(standing, tmp_path / "damaged"))
-    with (folder / "events.jsonl").open("a") as events:
+    with (folder / "events.jsonl").open("a", encoding="utf-8") as events:
         events.write("{no event\n")
     recording = opened(folder, "fixed")
     assert len(recording.observations) == len(opened(standing, "fixed").observations)

@@ -79,7 +79,7 @@ def test_a_folder_that_tells_no_sweep_is_refused(
     folder = tmp_path / "odd"
     folder.mkdir()
     for name, text in files.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, "utf-8")
     status, out, err = report(folder)
     assert (status, out) == (2, "")
     assert err.startswith("error: ")

@@ -180,7 +180,7 @@ def test_what_stops_leaves_no_half_film(
     arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
     film = Film(arms[:1], robots_of(arms), FilmCfg())
-    (tmp_path / "film.mp4").write_text("an older one")
+    (tmp_path / "film.mp4").write_text("an older one", "utf-8")
 
     def stop(done: int) -> None:
         if done == 5:
@@ -189,7 +189,7 @@ def test_what_stops_leaves_no_half_film(
     with pytest.raises(KeyboardInterrupt):
         film.write(tmp_path / "film.mp4", stop)
     assert [p.name for p in tmp_path.iterdir()] == ["film.mp4"]
-    assert (tmp_path / "film.mp4").read_text() == "an older one"
+    assert (tmp_path / "film.mp4").read_text("utf-8") == "an older one"
     with pytest.raises(NotWritten):
         film.write(tmp_path / "none" / "film.mp4")
 

@@ -309,7 +309,7 @@ def test_who_reads_a_trace_alone_knows_all_its_kinds() -> None:
         "print(*event_classes())"
     )
     known = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     ).stdout.split()
     assert {"Granted", "Woken", "GroupStarted", "OrderReceived"} <= {*known}
 

@@ -47,7 +47,7 @@ def test_a_signal_ends_a_run_and_nothing_is_lost(
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         env=environment,
-        text=True,
+        encoding="utf-8",
     ) as process:
         events = tmp_path / "runs" / "long" / "events.jsonl"
         deadline = time.monotonic() + 60.0

@@ -364,7 +364,8 @@ def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(
         "name: s\nabout: Two legs.\nduration_s: 1\nrobot: robots/two_leg\n"
-        "posture: Stand\nexpect: [{joint: right_knee, degc_below: 80}]\n"
+        "posture: Stand\nexpect: [{joint: right_knee, degc_below: 80}]\n",
+        "utf-8",
     )
     scenario = load_scenario(path)
     assert scenario.robot.name != "nao"
@@ -375,15 +376,17 @@ def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
 
 def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
-    path.write_text("name: s\nabout: >\n  One line,\n  and another.\nduration_s: 1\n")
+    path.write_text(
+        "name: s\nabout: >\n  One line,\n  and another.\nduration_s: 1\n", "utf-8"
+    )
     assert load_scenario(path).about == "One line, and another."
 
 
 def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
-    path.write_text("name: s\nabout: Nothing.  # yet\nduration_s: 1e0\n")
+    path.write_text("name: s\nabout: Nothing.  # yet\nduration_s: 1e0\n", "utf-8")
     scenario = load_scenario(path)
-    assert scenario.text == path.read_text()
+    assert scenario.text == path.read_text("utf-8")
     assert scenario.duration_ticks == 100
 
 

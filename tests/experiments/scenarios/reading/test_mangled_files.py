@@ -17,7 +17,7 @@ from tests.experiments.scenarios.helpers import HEAD
 from tests.experiments.scenarios.reading.test_schema import RIGHT
 
 FILES = sorted(SCENARIOS.folder.glob("*.yaml"))
-TEXTS = [HEAD + RIGHT, *(path.read_text() for path in FILES)]
+TEXTS = [HEAD + RIGHT, *(path.read_text("utf-8") for path in FILES)]
 TREES = [plain(YAML().load(text)) for text in TEXTS]
 Place = tuple[str | int, ...]
 

@@ -68,7 +68,7 @@ def validator() -> Any:
 
 
 def tree_of(path: Path, text: str) -> Any:
-    path.write_text(HEAD + text)
+    path.write_text(HEAD + text, encoding="utf-8")
     return plain(read_tree(path))
 
 

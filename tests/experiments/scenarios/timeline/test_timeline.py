@@ -68,7 +68,8 @@ def scenario(tmp_path: Path) -> Scenario:
     path = tmp_path / "figure.yaml"
     path.write_text(
         "name: figure\nabout: For a figure.\nduration_s: 8\n"
-        "expect: [{joint: Head, degc_below: 60}]\n"
+        "expect: [{joint: Head, degc_below: 60}]\n",
+        "utf-8",
     )
     return load_scenario(path)
 

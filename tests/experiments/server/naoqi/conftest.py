@@ -57,7 +57,7 @@ class Served:
             stdin=subprocess.PIPE,  # `told` ends it: a program that waits goes on
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
 
     def run(self, program: str, timeout_s: float = TIMEOUT_S) -> Any:
@@ -86,7 +86,7 @@ def serve(folder: Path, *options: str) -> Served:
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert process.stdout is not None

@@ -388,7 +388,7 @@ def test_each_example_runs_and_says_something(nao: Any, path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, str(path), nao.url],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )

@@ -89,7 +89,7 @@ def test_a_recording_answers_a_program_as_the_robot_did_and_compares_commands(
         "the recording stood still"
     )
 
-    told = json.loads(ended_file.read_text())["compared"]
+    told = json.loads(ended_file.read_text("utf-8"))["compared"]
     assert list(told["joints"]) == ["HeadYaw", "HeadPitch"]
     target = float(recorded[-1, 1])
     difference = abs(np.rad2deg(COMMANDED_RAD - target))
@@ -116,7 +116,7 @@ def test_a_controller_runs_on_a_recording_until_its_end(
     status, said = command(*words, "--controller", controller, *out)
     assert status == 0, said
     assert "serves has ended" in said
-    assert "serves has ended" in json.loads(ended_file.read_text())["reason"]
+    assert "serves has ended" in json.loads(ended_file.read_text("utf-8"))["reason"]
     run = read_run(tmp_path / "robot")
     assert run.state == "done"
     assert len(run.frame) > 10
@@ -132,7 +132,7 @@ def command(*words: str) -> tuple[int, str]:
     ran = subprocess.run(
         [sys.executable, "-m", "experiments.cli", *words],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=TIMEOUT_S,
         check=False,
     )

@@ -49,7 +49,7 @@ def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", APPLICATION, f"tcp://127.0.0.1:{port}"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=TIMEOUT_S,
         check=False,
     )
@@ -59,7 +59,7 @@ def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
     assert said == ["8", "True"], ran.stderr  # but for what qi logs
     assert "no authentication" in err
     assert served.process.returncode == 128 + signal.SIGTERM
-    assert json.loads(json_file.read_text())["clients"] >= 1
+    assert json.loads(json_file.read_text("utf-8"))["clients"] >= 1
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
             *("--out", str(tmp_path / "run"), "--json", "-"),
         ],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=TIMEOUT_S,
         check=False,
     )

@@ -330,7 +330,7 @@ def test_a_station_at_a_terminal(
         return Ran(status=int(end.value.code or 0), out=said.out, err=said.err)
 
     path = tmp_path / "rules.yaml"
-    path.write_text(RULES)
+    path.write_text(RULES, "utf-8")
     sent = run("upload", str(path))
     assert (sent.status, sent.err) == (0, "")
     assert sent.out == "owner visitor\nbehaviour look\nbehaviour juggle\n"
@@ -344,7 +344,7 @@ def test_a_station_at_a_terminal(
     assert run("start", "look").status == 1
     assert run("give-back").status == 0
     assert run("start", "look").status == 0
-    path.write_text("behaviours:\n  - {name: a, needs: [Hed]}\n  - {nam: b}\n")
+    path.write_text("behaviours:\n  - {name: a, needs: [Hed]}\n  - {nam: b}\n", "utf-8")
     wrong = run("upload", str(path))
     assert wrong.status == 2
     assert "rules.yaml:2: Resource 'Hed' is not in" in wrong.err

@@ -76,7 +76,7 @@ def test_who_plays_a_behaviour_gets_it_as_it_was_sent(
     path = tmp_path / "nod.yaml"
     sections = nod.as_scenario().items()
     lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in sections)
-    path.write_text(SCENARIO + lines)
+    path.write_text(SCENARIO + lines, "utf-8")
     plan = load_scenario(path)
     (behaviour,) = plan.behaviours
     made = make_parameters(Move.info, behaviour.parameters)
@@ -172,7 +172,7 @@ def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
 
 
 def test_the_file_of_the_page_installs(link: ServerLink) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reservations.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "reservations.md").read_text("utf-8")
     files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     (text,) = [one for one in files if "owners:" in one]
     installed = link.install(text, "rules.yaml")

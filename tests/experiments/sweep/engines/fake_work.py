@@ -37,13 +37,13 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
     """Do what the trial's controller says, and note that it was begun."""
     word, _, argument = trial.controller.partition(":")
     if trial.robot_folder is not None:
-        with (trial.robot_folder / "begun").open("a") as file:
+        with (trial.robot_folder / "begun").open("a", encoding="utf-8") as file:
             file.write(f"{trial.number} {os.getpid()}\n")
     if word == "die" and trial.robot_folder is not None:
         deaths = trial.robot_folder / f"deaths-{trial.number}"
-        with deaths.open("a") as file:
+        with deaths.open("a", encoding="utf-8") as file:
             file.write("x")
-        if len(deaths.read_text()) <= int(argument):
+        if len(deaths.read_text("utf-8")) <= int(argument):
             os.kill(os.getpid(), signal.SIGKILL)
     if word == "slow":
         time.sleep(SLOW_S)
@@ -88,7 +88,7 @@ def _hold_the_interpreter(_: Path) -> None:
 def _start_another(folder: Path) -> None:
     """Wait for a process of its own that does not end either."""
     with subprocess.Popen(["sleep", str(10 * SLOW_S)]) as started:
-        (folder / "started").write_text(str(started.pid))
+        (folder / "started").write_text(str(started.pid), "utf-8")
 
 
 HANGS = {

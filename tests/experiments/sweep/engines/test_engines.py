@@ -120,7 +120,7 @@ def test_workers_use_one_thread_each(two_workers: JoblibEngine) -> None:
 
 
 def begun(folder: Path) -> list[int]:
-    lines = (folder / "begun").read_text().splitlines()
+    lines = (folder / "begun").read_text("utf-8").splitlines()
     return [int(line.split()[0]) for line in lines]
 
 
@@ -193,7 +193,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent = session(PARENT.format(folder=str(tmp_path)))
     try:
         wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 2)
-        lines = (tmp_path / "begun").read_text().splitlines()
+        lines = (tmp_path / "begun").read_text("utf-8").splitlines()
         workers = [int(line.split()[1]) for line in lines]
         os.kill(parent.pid, signal.SIGKILL)
         parent.communicate(timeout=PATIENCE_S)
@@ -210,14 +210,19 @@ def session(code: str) -> "subprocess.Popen[str]":
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
 
 
 def is_gone(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8")
+            .rpartition(")")[2]
+            .split()[0]
+        )
     except FileNotFoundError:
         return True
     return state == "Z"

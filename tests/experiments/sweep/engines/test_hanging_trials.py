@@ -38,7 +38,7 @@ def test_a_trial_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> Non
     too_long = "it took longer than its limit of 3 s (--trial-limit)."
     for number, outcome in told.items():
         assert outcome.error == (too_long if number in how else None)
-    started = int((tmp_path / "started").read_text())
+    started = int((tmp_path / "started").read_text("utf-8"))
     wait_until(lambda: is_gone(started))
 
 
@@ -97,7 +97,7 @@ def test_one_signal_ends_a_sweep_whose_trials_hang(
     parent = session(PARENT.format(folder=str(tmp_path), how=how))
     try:
         wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 4)
-        lines = (tmp_path / "begun").read_text().splitlines()
+        lines = (tmp_path / "begun").read_text("utf-8").splitlines()
         workers = [int(line.split()[1]) for line in lines]
         parent.send_signal(number)
         out, err = parent.communicate(timeout=PATIENCE_S)

@@ -336,7 +336,7 @@ def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
             [sys.executable, "-c", _HASH_OF_MANY],
             env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         for seed in ("1", "2")
