@@ -212,8 +212,9 @@ class Dynamics:
         supports = self._model.supports
         bodies = body_of_point.tolist()
         carries = [[j in supports[b] for b in bodies] for j in joints]
-        self._carries: FloatArray = np.array(carries, dtype=np.float64)
-        self._carries.shape = (len(joints), len(points))  # 1 where i carries k, else 0
+        shape = len(joints), len(points)  # there may be no points
+        self._carries: FloatArray = np.array(carries, dtype=np.float64).reshape(shape)
+        # 1 where joint i carries point k, else 0
         self.update(np.zeros(self.n_joints))
 
     def carry(self, link: str, mass_kg: float, place: FloatArray) -> None:
