@@ -136,6 +136,19 @@ class Connection:
         return ConnectionLost(f"the connection to {self.url} has ended")
 
 
+def check_qi(what: str) -> None:
+    """Refuse to start what speaks NAOqi without its library.
+
+    Raises:
+        BadInput: `qi` is not installed.
+    """
+    if importlib.util.find_spec("qi") is None:
+        raise BadInput(
+            f"{what} needs qi, which is not installed; install nao-testbed[naoqi] "
+            "(the NAOqi endpoint needs Python 3.11 or 3.12 on Linux, x86-64)."
+        )
+
+
 def connect(text: str) -> Connection:
     """Connect to the robot at `naoqi://HOST[:PORT]`.
 
@@ -144,11 +157,7 @@ def connect(text: str) -> Connection:
             does is no NAOqi.
     """
     host, port = read_url(text)
-    if importlib.util.find_spec("qi") is None:
-        raise BadInput(
-            f"a robot at {SCHEME}:// needs qi, which this installation lacks; install "
-            "nao-testbed[naoqi]."
-        )
+    check_qi(f"a robot at {SCHEME}://")
     import qi  # noqa: PLC0415  # an extra
 
     _knock(host, port)

@@ -1,6 +1,5 @@
 """`nao-testbed naoqi`: our robot for programs that speak NAOqi; heavy imports wait."""
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -98,11 +97,9 @@ def serve(
     The first line of stdout is the address, the second one that of the page of
     `--live`; with `--json -` they are of stderr.
     """
-    if importlib.util.find_spec("qi") is None:
-        raise BadInput(
-            "`nao-testbed naoqi` needs qi, which this installation lacks; install "
-            "nao-testbed[naoqi]."
-        )
+    from sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
+
+    check_qi("`nao-testbed naoqi serve`")
     check_json_file(json_file)
     if live:
         check_page_extra("nao-testbed naoqi serve --live")

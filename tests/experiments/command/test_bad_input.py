@@ -286,6 +286,16 @@ def test_a_number_with_an_underscore_is_not_another_number(
     assert not tree(here)
 
 
+def test_what_the_naoqi_endpoint_needs_is_said(
+    nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    ran = nao_testbed("naoqi serve")
+    assert ran.status == 2
+    assert "install nao-testbed[naoqi]" in ran.err
+    assert "the NAOqi endpoint needs Python 3.11 or 3.12 on Linux" in ran.err
+
+
 def test_every_number_option_is_a_plain_one() -> None:
     """No command is registered past `experiments.common.options.Commands`."""
 
