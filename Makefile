@@ -1,7 +1,7 @@
 # `make run` shows the heat experiment, `make test` checks what is quick to check and
 # `make test-all` everything. Each first makes .venv: from requirements.lock to run,
 # with requirements-dev.lock on top to develop.
-# Nothing else than Python 3.11 and make is needed.
+# Nothing else than a Python from 3.11 to 3.14 and make is needed.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -23,13 +23,21 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
 PYTEST = $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
+BUILD_NEEDS = print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 # What the quick tests are run with besides; `make test-all` measures their coverage.
 MEASURE ?=
-# Environments with one engine only, beside $(VENV): MuJoCo needs a Python 3.12.
-ONE_ENGINE := .venv-mujoco .venv-pybullet
-PYTHON312 ?= python3.12
-# What `make test-engines` runs there.
-ENGINE_TESTS ?= tests
+# The interpreters of `make test-pythons`.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+# Which one `make run` prefers: first those with wheels of everything, then 3.13, which
+# lacks those of qi, then 3.14, which lacks PyBullet's. Linux on ARM has neither: newest.
+PREFERRED := 3.12 3.11 3.13 3.14
+ifeq ($(shell uname -m),aarch64)
+PREFERRED := 3.14 3.13 3.12 3.11
+endif
+# Environments beside $(VENV): with one engine only, without a lock, on one Python each.
+OTHERS := $(addprefix .venv-,mujoco pybullet newest $(PYTHONS))
+# What `make test-engines`, `test-newest` and `test-pythons` run there.
+OTHER_TESTS ?= tests
 # Where `make run` puts its run; give another one to keep several.
 OUT ?= runs/heat
 
@@ -40,32 +48,45 @@ export PYTHONDONTWRITEBYTECODE :=
 # Text that is opened in whatever encoding a system has is an error of the tests.
 export PYTHONWARNDEFAULTENCODING := 1
 
-# Sets the shell variable `python` to a Python 3.11, or says what to do.
+# Another Python is asked for than that of $(VENV): it is made anew.
+ifneq ($(PYTHON),)
+$(shell asked=$$("$(PYTHON)" --version 2>/dev/null) && \
+    [ "$$asked" != "$$($(BIN)/python --version 2>&1)" ] && rm -f $(LOCKED))
+endif
+
+# Prints the first of some commands that is one of these Pythons: $(call FIRST,commands,versions)
+FIRST = type -ap $(1) | while read -r one; do \
+    if "$$one" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] not in '$(2)'.split())" \
+        2>/dev/null; then echo "$$one"; break; fi; \
+done || true
+
+# Sets the shell variable `python` to the best one here, or says what to do.
 define FIND_PYTHON
-python=""; for candidate in $${PYTHON:-python3.11 python3 python}; do \
-    if "$$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
-        2>/dev/null; then python=$$candidate; break; fi; \
-done; \
+python=$$($(call FIRST,$${PYTHON:-$(PREFERRED:%=python%) python3 python},$(PREFERRED))); \
 if [ -z "$$python" ]; then \
-    echo "No Python 3.11 here (python3 is: $$(python3 --version 2>&1 || true))." >&2; \
-    echo "nao-testbed needs 3.11, the last Python with PyBullet wheels. Install it," >&2; \
-    echo "or name it: make PYTHON=/path/to/python3.11 ..." >&2; \
+    echo "No Python 3.11 to 3.14 here ($${PYTHON:-python3} is:" \
+        "$$("$${PYTHON:-python3}" --version 2>&1 || true)). Install one," >&2; \
+    echo "or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
     exit 1; \
 fi
 endef
 
-# The quick tests in the environment of one engine; -rs says what was skipped, and why.
-ON_ONE_ENGINE = { echo "== quick tests in $(1), $(JOBS) processes"; \
+# The quick tests in another environment; -rs says what was skipped, and why.
+IN_ANOTHER = { echo "== quick tests in $(1), $(JOBS) processes"; \
     $(1)/bin/pytest --quiet -rs --numprocesses=$(JOBS) --dist=worksteal \
-        -p no:nbmake -m "not slow" $(ENGINE_TESTS); }
+        -p no:nbmake -m "not slow" $(OTHER_TESTS); }
 
-.PHONY: help run bench test test-all test-engines format lint types quick long docs lock clean
+.PHONY: help which run bench test test-all test-engines test-newest test-pythons format lint types \
+    quick long docs lock clean
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
+which:  ## say which Python `.venv` is made with
+	@$(FIND_PYTHON); echo "$$($$python --version): $$python"
+
 run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
-	@echo "== two robots stand for 15 minutes of their time: half a minute or so of yours"
+	@echo "== $$($(BIN)/python --version): two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
 bench: $(READY)  ## what reservations and the transmitter cost, beside references
@@ -89,15 +110,30 @@ test-all: $(DEV)  ## the same with coverage, then slow tests, examples and noteb
 	$(MAKE) long || status=$$?; \
 	exit $$status
 
-test-engines:  ## quick tests on MuJoCo alone (Python 3.12), then on PyBullet alone
+test-engines: .venv-mujoco/.dev .venv-pybullet/.dev  ## quick tests with MuJoCo alone, then with PyBullet alone
 	@status=0; \
-	if "$(PYTHON312)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' \
-	    2>/dev/null; then \
-	    $(MAKE) .venv-mujoco/.dev && $(call ON_ONE_ENGINE,.venv-mujoco) || status=1; \
-	else \
-	    echo "== MuJoCo alone is skipped: no Python 3.12 here (make PYTHON312=PATH names one)"; \
-	fi; \
-	$(MAKE) .venv-pybullet/.dev && $(call ON_ONE_ENGINE,.venv-pybullet) || status=1; \
+	$(call IN_ANOTHER,.venv-mujoco) || status=1; \
+	$(call IN_ANOTHER,.venv-pybullet) || status=1; \
+	exit $$status
+
+test-newest:  ## quick tests with the newest releases that pip finds, not those of the lock
+	@rm -rf .venv-newest
+	@$(MAKE) .venv-newest/.dev
+	@$(call IN_ANOTHER,.venv-newest)
+
+# Those of pyenv count too, whether or not they are switched on.
+test-pythons:  ## quick tests on every Python from 3.11 to 3.14 that is here
+	@status=0; \
+	PATH=$$PATH$$(printf ':%s' $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.*/bin); \
+	for version in $(PYTHONS); do \
+	    python=$$($(call FIRST,python$$version,$$version)); \
+	    if [ -z "$$python" ]; then \
+	        echo "== Python $$version is skipped: there is no python$$version here"; \
+	    else \
+	        $(MAKE) .venv-$$version/.dev INTERPRETER="$$python" && \
+	            $(call IN_ANOTHER,.venv-$$version) || status=1; \
+	    fi; \
+	done; \
 	exit $$status
 
 lint: $(DEV)  ## check format and style, and that generated documents are fresh
@@ -127,20 +163,21 @@ docs: $(DEV)  ## write docs/requirements.md from the tests, notebooks from their
 	@$(BIN)/python docs/make_requirements.py
 	@$(BIN)/python docs/make_notebooks.py
 
+# One resolution for all Pythons and systems, with markers; a package has one version.
 lock:  ## pin anew, in both locks, what pyproject.toml asks for
 	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(FIND_PYTHON); $$python -m venv "$$tools"; \
-	"$$tools/bin/pip" install --quiet --disable-pip-version-check pip-tools; \
-	export CUSTOM_COMPILE_COMMAND="make lock"; \
-	compile="$$tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options"; \
-	compile+=" --no-emit-index-url --no-emit-find-links --no-emit-trusted-host"; \
-	$$compile --build-deps-for wheel $(RUN_EXTRAS:%=--extra %) \
-	    --output-file=requirements.lock pyproject.toml; \
+	"$$tools/bin/pip" install $(PIP_QUIET) uv; \
+	export UV_CUSTOM_COMPILE_COMMAND="make lock"; \
+	compile="$$tools/bin/uv pip compile --quiet --upgrade --universal"; \
+	compile+=" --fork-strategy fewest --python-version 3.11"; \
+	"$$tools/bin/python" -c 'import tomllib; $(BUILD_NEEDS)' | \
+	    $$compile $(RUN_EXTRAS:%=--extra %) --output-file requirements.lock pyproject.toml -; \
 	$$compile --extra dev --constraint requirements.lock \
-	    --output-file=requirements-dev.lock pyproject.toml
+	    --output-file requirements-dev.lock pyproject.toml
 
 clean:  ## remove .venv and what tools leave; runs/ stays
-	@rm -rf $(VENV) $(ONE_ENGINE) dist build htmlcov .coverage* .*_cache .hypothesis
+	@rm -rf $(VENV) $(OTHERS) dist build htmlcov .coverage* .*_cache .hypothesis
 	@find $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
 # The packages of the lock; a half-made .venv has no stamp, so the next call begins anew.
@@ -165,19 +202,19 @@ $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m experiments.closed_loop.warm_up # compiles the kernels, for all later runs
 	@touch $@
 
-# Environments of `make test-engines`: both locks, less the other engine.
-.venv-mujoco/.dev: interpreter = $(PYTHON312)
-.venv-mujoco/.dev: other = pybullet
+# The other environments: both locks, which may lack an engine, or neither of them.
+.venv-mujoco/.dev: other = pybullet-arm64
 .venv-pybullet/.dev: other = mujoco-core
-$(ONE_ENGINE:%=%/.dev): requirements.lock requirements-dev.lock pyproject.toml
-	@python="$(interpreter)"; [ -n "$$python" ] || { $(FIND_PYTHON); }; \
+.venv-newest/.dev: wants = .[dev]
+$(OTHERS:%=%/.dev): wants ?= -r $(@D)/requirements.lock -r $(@D)/requirements-dev.lock
+$(OTHERS:%=%/.dev): requirements.lock requirements-dev.lock pyproject.toml
+	@python="$(INTERPRETER)"; [ -n "$$python" ] || { $(FIND_PYTHON); }; \
 	echo "== making $(@D) with $$("$$python" --version) (once, two minutes)"; \
 	rm -rf $(@D); \
 	"$$python" -m venv $(@D); \
 	for lock in requirements.lock requirements-dev.lock; do \
 	    grep -v "^$(other)==" $$lock > $(@D)/$$lock; \
 	done; \
-	$(@D)/bin/python -m pip install $(PIP_QUIET) \
-	    -r $(@D)/requirements.lock -r $(@D)/requirements-dev.lock; \
+	$(@D)/bin/python -m pip install $(PIP_QUIET) $(wants); \
 	$(@D)/bin/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,9 +1,9 @@
 """Where an engine is not installed, tests that need it are skipped, and say so.
 
-PyBullet has no wheels for Python 3.12 and later, and MuJoCo is an extra on 3.11. A test
-needs an engine that imports its library or asks for the engine by name; PyBullet it
-also needs that asks for a feature that MuJoCo lacks (window, cameras, own motors). All
-others run on the engine that is there.
+MuJoCo is an extra where PyBullet has wheels. A test needs an engine that imports its
+library or asks for the engine by name; PyBullet it also needs that asks for a feature
+that MuJoCo lacks (window, cameras, own motors). All others run on the engine that is
+there.
 """
 
 from collections.abc import Generator

@@ -6,6 +6,7 @@ It prints at import and while it loads: that is kept away from the output of a c
 """
 
 import contextlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Iterator
@@ -53,10 +54,20 @@ try:
         import pybullet as p
 except ImportError as error:
     raise EngineMissing(
-        "engine 'pybullet' needs the library PyBullet, which is not installed (it has "
-        "no wheels for Python 3.12 and later); use engine mujoco, or Python 3.11."
+        "engine 'pybullet' needs the library PyBullet, which is not installed; use "
+        "engine mujoco, or run: pip install pybullet-arm64 (has wheels for Python 3.11 "
+        "to 3.13, but not for Linux on ARM)."
     ) from error
 
-ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
+
+def _release() -> str:
+    """Return name and version of the package that was imported."""
+    for name in ("pybullet-arm64", "pybullet"):  # a fork, and what it is a fork of
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return f"{name} {importlib.metadata.version(name)}"
+    return "pybullet"
+
+
+ENGINE_VERSION = f"{_release()} (API {p.getAPIVersion()})"
 
 __all__ = ["ENGINE_VERSION", "p"]

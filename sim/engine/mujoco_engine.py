@@ -14,7 +14,6 @@ import ctypes
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import numpy as np
@@ -426,11 +425,7 @@ class MujocoEngine:
     # -- what it lacks ------------------------------------------------------------
 
     def _lacks(self, feature: str) -> NoReturn:
-        has_bullet = find_spec("pybullet") is not None
-        where = (
-            "use --engine pybullet" if has_bullet else "PyBullet has, on Python 3.11"
-        )
-        raise FeatureMissing("mujoco", feature, where)
+        raise FeatureMissing("mujoco", feature, "use --engine pybullet")
 
     def read_motor_torques(self, tau: FloatArray) -> None:  # noqa: ARG002
         """Refuse: there are no motors of its own."""

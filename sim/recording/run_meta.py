@@ -36,6 +36,7 @@ _PACKAGES = (
     "nao-testbed",
     "numpy",
     "scipy",
+    "pybullet-arm64",
     "pybullet",
     "mujoco-core",
     "pin",

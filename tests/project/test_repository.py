@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,36 +50,78 @@ def project() -> dict[str, Any]:
     return table
 
 
-@pytest.fixture(scope="module")
-def wanted(project: dict[str, Any]) -> dict[str, Requirement]:
-    """What pyproject.toml asks for, by canonical name."""
-    lines = list(project["dependencies"])
-    for extra in project["optional-dependencies"].values():
-        lines += extra
-    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+SYSTEMS = {  # markers of a system; wheels are sought for the first three
+    "Linux": ("linux", "posix", "x86_64"),
+    "macOS": ("darwin", "posix", "arm64"),
+    "Windows": ("win32", "nt", "AMD64"),
+    "Linux on ARM": ("linux", "posix", "aarch64"),
+}
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(python, system) for python in PYTHONS for system in SYSTEMS],
+    ids="-".join,
+)
+def place(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Markers of a Python on a system, one after the other."""
+    python, system = request.param
+    platform, os_name, machine = SYSTEMS[system]
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "sys_platform": platform,
+        "os_name": os_name,
+        "platform_machine": machine,
+    }
+
+
+def here(lines: Iterable[str], place: dict[str, str]) -> dict[str, Requirement]:
+    """Return those of some requirements that hold at a place, by canonical name."""
+    found: dict[str, Requirement] = {}
+    for requirement in map(Requirement, lines):
+        if requirement.marker is None or requirement.marker.evaluate(place):
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
 
 
 @pytest.fixture(scope="module")
-def pinned() -> dict[str, Version]:
-    """What the lock to develop pins, by canonical name."""
-    return pins_of("requirements-dev.lock")
+def asked(project: dict[str, Any]) -> list[str]:
+    """All lines of pyproject.toml that ask for a package."""
+    extras = project["optional-dependencies"].values()
+    return [*project["dependencies"], *(line for extra in extras for line in extra)]
 
 
 @pytest.fixture(scope="module")
-def pinned_to_run() -> dict[str, Version]:
-    """What the lock to run pins."""
-    return pins_of("requirements.lock")
+def wanted(asked: list[str], place: dict[str, str]) -> dict[str, Requirement]:
+    """What pyproject.toml asks for there, by canonical name."""
+    return here(asked, place)
 
 
-def pins_of(lock: str) -> dict[str, Version]:
-    """Return what a lock pins, by canonical name."""
+@pytest.fixture(scope="module")
+def pinned(place: dict[str, str]) -> dict[str, Version]:
+    """What the lock to develop pins there, by canonical name."""
+    return pins_of("requirements-dev.lock", place)
+
+
+@pytest.fixture(scope="module")
+def pinned_to_run(place: dict[str, str]) -> dict[str, Version]:
+    """What the lock to run pins there."""
+    return pins_of("requirements.lock", place)
+
+
+def pins_of(lock: str, place: dict[str, str]) -> dict[str, Version]:
+    """Return what a lock pins at a place, by canonical name."""
+    lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     pins: dict[str, Version] = {}
-    for line in (ROOT / lock).read_text(encoding="utf-8").splitlines():
-        if line and not line.lstrip().startswith("#"):
-            requirement = Requirement(line)
-            (specifier,) = requirement.specifier
-            assert specifier.operator == "==", f"{line!r} is not pinned"
-            pins[canonicalize_name(requirement.name)] = Version(specifier.version)
+    named = [line for line in lines if line and not line.lstrip().startswith("#")]
+    for name, requirement in here(named, place).items():
+        (specifier,) = requirement.specifier
+        assert specifier.operator == "==", f"{name!r} is not pinned"
+        pins[name] = Version(specifier.version)
     return pins
 
 
@@ -161,19 +203,33 @@ def test_lock_pins_all_that_the_project_asks_for(
         assert wanted[name].specifier.contains(pinned[name]), "run `make lock`"
 
 
+def test_there_is_one_engine_everywhere_and_pybullet_where_it_has_wheels(
+    project: dict[str, Any], pinned_to_run: dict[str, Version], place: dict[str, str]
+) -> None:
+    """The fork has the module of `pybullet`: never both."""
+    engines = {"pybullet", "pybullet-arm64", "mujoco-core"}
+    has_wheels = (
+        place["python_version"] != "3.14" and place["platform_machine"] != "aarch64"
+    )
+    needed = engines & set(here(project["dependencies"], place))
+    assert needed == {"pybullet-arm64" if has_wheels else "mujoco-core"}
+    assert "pybullet" not in pinned_to_run
+
+
 def test_the_lock_to_run_has_no_tools_of_developers(
     project: dict[str, Any],
     pinned: dict[str, Version],
     pinned_to_run: dict[str, Version],
+    place: dict[str, str],
 ) -> None:
     """And all that a user may want; what both have is of one version."""
     extras = dict(project["optional-dependencies"])
     for_tests = [*extras.pop("dev"), *extras.pop("reference")]
     del extras["rerun"]  # `NOT_LOCKED`
     lines = [*project["dependencies"], *(x for extra in extras.values() for x in extra)]
-    run = {canonicalize_name(Requirement(line).name) for line in lines}
+    run = set(here(lines, place))
     assert not run - set(pinned_to_run), "run `make lock`"
-    tools = {canonicalize_name(Requirement(line).name) for line in for_tests} - run
+    tools = set(here(for_tests, place)) - run
     assert tools & set(pinned_to_run) == {"hatchling"}  # builds the package itself
     assert pinned_to_run.items() <= pinned.items()
 
@@ -193,15 +249,25 @@ def test_build_tool_is_in_the_lock(pinned_to_run: dict[str, Version]) -> None:
         assert requirement.specifier.contains(pinned_to_run[requirement.name])
 
 
-def test_every_dependency_has_its_reason(wanted: dict[str, Requirement]) -> None:
+def test_every_dependency_has_its_reason(asked: list[str]) -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| ([a-z0-9.-]+) \| (.{10,}) \|$", text, flags=re.MULTILINE)
-    assert {canonicalize_name(name) for name, _ in named} == set(wanted)
+    named = re.findall(
+        r"^\| ([a-z0-9.-]+) \| ([^|]{10,}) \|$", text, flags=re.MULTILINE
+    )
+    wanted = {canonicalize_name(Requirement(line).name) for line in asked}
+    assert {canonicalize_name(name) for name, _ in named} == wanted
 
 
 def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
-    assert project["requires-python"] == ">=3.11"
-    assert "!= (3, 11)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    """In Makefile and classifiers; the packages to copy name its floor."""
+    assert project["requires-python"] == ">=3.11,<3.15"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.findall(r"^PYTHONS \?= (.*)$", makefile, re.MULTILINE) == [
+        " ".join(PYTHONS)
+    ]
+    named = "Programming Language :: Python :: "
+    said = [x.removeprefix(named) for x in project["classifiers"] if named in x]
+    assert said == list(PYTHONS[:3]), "those it was tried on"
     copied = [path for path in tracked(".toml") if path.parent != ROOT]
     needs = [tomllib.loads(path.read_text("utf-8")).get("project") for path in copied]
     packages = [
@@ -209,7 +275,7 @@ def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
     ]
     assert len(packages) == 2
     for package in packages:
-        assert package["requires-python"] == project["requires-python"], package["name"]
+        assert package["requires-python"] == ">=3.11", package["name"]
 
 
 def test_every_cited_source_is_in_the_references() -> None:

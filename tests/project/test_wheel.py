@@ -66,7 +66,7 @@ def test_wheel_says_version_python_and_licence(wheel: Path) -> None:
     fields = Parser().parsestr(metadata(wheel, "METADATA"))
     assert fields["Name"] == "nao-testbed"
     assert fields["Version"] == project["version"]
-    assert fields["Requires-Python"] == ">=3.11"
+    assert fields["Requires-Python"] == "<3.15,>=3.11"
     assert fields["License-Expression"] == "Apache-2.0"
     assert "Apache License" in metadata(wheel, "licenses/LICENSE")
 

@@ -1,5 +1,7 @@
 """MuJoCo behind the engine interface, against PyBullet and the laws of mechanics."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -295,24 +297,25 @@ def test_a_state_that_is_not_finite_stops_the_run(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("installed", "says"), [(True, "--engine pybullet"), (False, "Python 3.11")]
-)
-def test_where_there_is_what_it_lacks(
-    nao: Robot, monkeypatch: pytest.MonkeyPatch, installed: bool, says: str
-) -> None:
-    """Nobody is sent to an engine that this Python cannot have."""
-    monkeypatch.setattr(
-        "sim.engine.mujoco_engine.find_spec", lambda _: object() if installed else None
+def test_where_there_is_no_pybullet_it_says_who_may_have_it() -> None:
+    code = (
+        "import sys; sys.modules['pybullet'] = None\n"
+        "from sim.engine import engine_version\n"
+        "engine_version('pybullet')"
     )
-    with pytest.raises(FeatureMissing, match=rf"window.*{says}") as refused:
-        make_engine(nao, replace(MUJOCO, gui=True))
-    assert ("--engine pybullet" in str(refused.value)) is installed
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "EngineMissing" in ran.stderr
+    assert "use engine mujoco, or run: pip install pybullet-arm64" in ran.stderr
+    assert "Python 3.11 to 3.13" in ran.stderr
 
 
 def test_what_it_lacks_it_says(nao: Robot) -> None:
     with pytest.raises(FeatureMissing, match="--servo torque"):
         SimulationCfg(world=MUJOCO, servo=ServoCfg(kind="pybullet"))
+    with pytest.raises(FeatureMissing, match=r"window.*--engine pybullet"):
+        make_engine(nao, replace(MUJOCO, gui=True))
     engine = make_engine(nao, MUJOCO)
     with pytest.raises(FeatureMissing, match="pictures"):
         engine.photograph(Camera(eye=(1.0, 0.0, 0.3), target=(0.0, 0.0, 0.3)))

@@ -1,0 +1,121 @@
+"""`make` works with any Python from 3.11 to 3.14, takes the best one and names it."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDED = ("bash", "sh", "uname", "rm")
+
+Make = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return what runs make on a machine with these interpreters and no others.
+
+    An interpreter is a script that knows its version.
+    """
+    program = shutil.which("make")
+    if program is None:
+        pytest.skip("make is not installed")
+    for name in ("Makefile", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in NEEDED:
+        (folder / name).symlink_to(str(shutil.which(name)))
+
+    def script(name: str, text: str) -> None:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def run(
+        *goals: str, machine: str = "x86_64", **versions: str
+    ) -> "subprocess.CompletedProcess[str]":
+        script("uname", f"echo {machine}")
+        for name, version in versions.items():
+            minor = ".".join(version.split(".")[:2])
+            script(
+                name.replace("_", "."),
+                f'case "$1 $2" in --version*) echo "Python {version}";;\n'
+                f'    *"{minor}"*) ;; *) exit 1;; esac',
+            )
+        return subprocess.run(
+            [program, "--silent", *goals],
+            cwd=tmp_path,
+            env={"PATH": str(folder), "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("versions", "best"),
+    [
+        ({"python3_11": "3.11.7", "python3_13": "3.13.0"}, "3.11.7"),  # `qi`
+        ({"python3_11": "3.11.7", "python3_12": "3.12.1"}, "3.12.1"),
+        ({"python3_13": "3.13.0", "python3_14": "3.14.0"}, "3.13.0"),  # PyBullet
+        ({"python3": "3.13.0", "python": "2.7.18"}, "3.13.0"),
+        ({"python3": "3.10.13", "python3_14": "3.14.0"}, "3.14.0"),
+        # A shim of pyenv for a version that is not switched on runs nothing.
+        ({"python3_12": "none", "python3_11": "3.11.7"}, "3.11.7"),
+    ],
+)
+def test_the_best_python_is_taken_and_named(
+    make: Make, versions: dict[str, str], best: str
+) -> None:
+    said = make("which", **versions)
+    assert said.stdout.startswith(f"Python {best}: "), said.stderr
+
+
+def test_where_none_has_pybullet_the_newest_is_taken(make: Make) -> None:
+    said = make("which", machine="aarch64", python3_13="3.13.0", python3_14="3.14.0")
+    assert said.stdout.startswith("Python 3.14.0: "), said.stderr
+
+
+def test_another_python_can_be_chosen(make: Make) -> None:
+    versions = {"python3_11": "3.11.7", "python3_14": "3.14.0"}
+    said = make("which", "PYTHON=python3.14", **versions)
+    assert said.stdout.startswith("Python 3.14.0: "), said.stderr
+
+
+@pytest.mark.parametrize(
+    ("goals", "named"),
+    [(("run",), "python3 is: Python 3.10.13"), (("run", "PYTHON=no"), "no is: ")],
+)
+def test_without_one_it_says_what_is_needed(
+    make: Make, goals: tuple[str, ...], named: str
+) -> None:
+    said = make(*goals, python3="3.10.13")
+    assert said.returncode == 2
+    assert "No Python 3.11 to 3.14 here" in said.stderr
+    assert named in said.stderr
+    assert "make PYTHON=/path/to/" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_kept"),
+    [("", True), ("python3.11", True), ("no", True), ("python3.13", False)],
+)
+def test_the_environment_is_made_anew_for_another_python(
+    make: Make, tmp_path: Path, asked: str, is_kept: bool
+) -> None:
+    stamp, python = (
+        tmp_path / ".venv" / ".locked",
+        tmp_path / ".venv" / "bin" / "python",
+    )
+    python.parent.mkdir(parents=True)
+    stamp.touch()
+    python.write_text("#!/bin/sh\necho Python 3.11.7\n", encoding="utf-8")
+    python.chmod(0o755)
+    make("which", f"PYTHON={asked}", python3_11="3.11.7", python3_13="3.13.0")
+    assert stamp.exists() is is_kept
