@@ -22,7 +22,10 @@ CHECKED := $(wildcard $(PACKAGES) tests docs examples benchmarks)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
-PYTEST = $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
+# Text that is opened in whatever encoding a system has is an error of the tests (and of
+# pip, which does so: it is not told).
+STRICT := PYTHONWARNDEFAULTENCODING=1
+PYTEST = $(STRICT) $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
 BUILD_NEEDS = print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 # What the quick tests are run with besides; `make test-all` measures their coverage.
 MEASURE ?=
@@ -45,8 +48,6 @@ OUT ?= runs/heat
 export OMP_NUM_THREADS ?= 1
 # Else each of some hundred processes compiles our modules anew.
 export PYTHONDONTWRITEBYTECODE :=
-# Text that is opened in whatever encoding a system has is an error of the tests.
-export PYTHONWARNDEFAULTENCODING := 1
 
 # Another Python is asked for than that of $(VENV): it is made anew.
 ifneq ($(PYTHON),)
@@ -73,7 +74,7 @@ endef
 
 # The quick tests in another environment; -rs says what was skipped, and why.
 IN_ANOTHER = { echo "== quick tests in $(1), $(JOBS) processes"; \
-    $(1)/bin/pytest --quiet -rs --numprocesses=$(JOBS) --dist=worksteal \
+    $(STRICT) $(1)/bin/pytest --quiet -rs --numprocesses=$(JOBS) --dist=worksteal \
         -p no:nbmake -m "not slow" $(OTHER_TESTS); }
 
 .PHONY: help which run bench test test-all test-engines test-newest test-pythons format lint types \

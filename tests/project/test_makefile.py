@@ -1,11 +1,13 @@
 """`make` works with any Python from 3.11 to 3.14, takes the best one and names it."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("bash", "sh", "uname", "rm")
@@ -51,7 +53,7 @@ def make(tmp_path: Path) -> Make:
             cwd=tmp_path,
             env={"PATH": str(folder), "HOME": str(tmp_path)},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
 
@@ -119,3 +121,20 @@ def test_the_environment_is_made_anew_for_another_python(
     python.chmod(0o755)
     make("which", f"PYTHON={asked}", python3_11="3.11.7", python3_13="3.13.0")
     assert stamp.exists() is is_kept
+
+
+def test_continuous_integration_makes_the_same_on_every_python() -> None:
+    """On three systems; on Windows, without make, the commands behind its targets."""
+    yaml = YAML(typ="safe")
+    jobs = yaml.load(ROOT / ".github" / "workflows" / "test.yml")["jobs"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (pythons,) = re.findall(r"^PYTHONS \?= (.*)$", makefile, re.MULTILINE)
+    systems = []
+    for job in jobs.values():
+        matrix = job["strategy"]["matrix"]
+        assert matrix["python"] == pythons.split()
+        systems += matrix.get("system", [job["runs-on"]])
+        lines = [step["run"] for step in job["steps"] if "run" in step]
+        for goal in [line.split()[1] for line in lines if line.startswith("make ")]:
+            assert f"\n{goal}: " in makefile, goal
+    assert sorted(systems) == ["macos-latest", "ubuntu-latest", "windows-latest"]

@@ -182,7 +182,9 @@ def test_ruff_notices_text_without_an_encoding(code: str, is_found: bool) -> Non
 def test_make_has_tests_notice_text_without_an_encoding(tmp_path: Path) -> None:
     """Also where ruff does not see it: what subprocess is to make text of."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "export PYTHONWARNDEFAULTENCODING := 1\n" in makefile
+    assert "STRICT := PYTHONWARNDEFAULTENCODING=1\n" in makefile
+    assert len(re.findall(r"/pytest --quiet", makefile)) == 2
+    assert len(re.findall(r"\$\(STRICT\) \S+/pytest --quiet", makefile)) == 2
     if not sys.flags.warn_default_encoding:
         pytest.skip("not begun by make, which sets PYTHONWARNDEFAULTENCODING")
     with pytest.raises(EncodingWarning):

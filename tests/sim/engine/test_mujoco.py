@@ -304,7 +304,7 @@ def test_where_there_is_no_pybullet_it_says_who_may_have_it() -> None:
         "engine_version('pybullet')"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False
     )
     assert "EngineMissing" in ran.stderr
     assert "use engine mujoco, or run: pip install pybullet-arm64" in ran.stderr
