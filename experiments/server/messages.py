@@ -63,6 +63,35 @@ EPOCH_HEADER = "reservation-epoch"
 KEEP_ALIVE_S = 5.0
 """Silence after which a comment is sent: it finds out whether the reader is there."""
 
+SHORTEST = 8
+"""Characters; a shorter one can be tried out."""
+
+
+def check_secret(secret: str) -> None:
+    """Refuse what is too short, or could not be sent.
+
+    Raises:
+        BadInput: so it is; the secret itself is not told.
+    """
+    if len(secret) < SHORTEST:
+        raise BadInput(
+            f"the shared secret has {len(secret)} characters; give at least {SHORTEST}."
+        )
+    check_sendable(secret)
+
+
+def check_sendable(secret: str) -> None:
+    """Refuse what a header cannot carry as it is.
+
+    Raises:
+        BadInput: so it is; the secret itself is not told.
+    """
+    if not secret.isprintable() or secret != secret.strip():
+        raise BadInput(
+            "the shared secret begins or ends with a blank, or has a character that "
+            "cannot be printed, such as the end of a line; give one without."
+        )
+
 
 def printable(text: str) -> str:
     """Return a text of others without what a terminal would obey."""

@@ -36,7 +36,7 @@ from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import HIGHEST, check_priority
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Preemption
-from experiments.server.link import check_secret
+from experiments.server.messages import check_secret
 from experiments.server.service import Service
 from experiments.server.service.connections import (
     LOOPBACK_NAMES,

@@ -4,6 +4,8 @@ import http.client
 import json
 import secrets
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -293,3 +295,10 @@ def test_names_travel_as_text(served: Served) -> None:
     assert answer.getheader("content-type") == "application/json"
     assert answer.getheader("x-content-type-options") == "nosniff"
     assert json.loads(text)["robots"] == ["fixed", "<img src=x>"]
+
+
+@pytest.mark.slow(covers=False)
+def test_the_page_needs_nothing_that_its_extra_lacks() -> None:
+    """The client of the reservation server has an extra of its own."""
+    code = "import sys; sys.modules['httpx'] = None; import experiments.server.server"
+    subprocess.run([sys.executable, "-c", code], check=True)
