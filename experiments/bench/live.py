@@ -6,7 +6,6 @@ have it, the other telling a page of itself. Both do the same, bit for bit.
 
 import os
 from contextlib import ExitStack
-from multiprocessing.connection import Connection
 from pathlib import Path
 from time import process_time
 
@@ -15,6 +14,7 @@ from experiments.closed_loop.trial import TrialCfg
 from experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
 from experiments.live.robot.live_robot import LiveRobot
 from experiments.live.robot.standing import Standing
+from models.system import Connection
 from sim.robot import SimulationCfg
 
 BLOCK_SLOTS = 100

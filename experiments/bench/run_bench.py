@@ -1,6 +1,5 @@
 """`nao-testbed bench`: runs all measurements in order, shows a table, writes JSON."""
 
-import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -35,6 +34,7 @@ from experiments.bench.trials import (
 from experiments.common.drawing.plain_table import plain_table
 from experiments.common.options import STDOUT, check_json_file, json_text, write_json
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from models.system import load_average, processors, system_name
 from sim.engine import engine_version
 
 LONGEST_S = 600.0
@@ -95,8 +95,8 @@ class Machine:
     """Where it was measured."""
 
     cores: int
-    load_average: float
-    """Of the last minute, at the start: near 0 on a quiet machine."""
+    load_average: float | None
+    """Of the last minute, at the start: near 0 on a quiet machine; Windows has none."""
     system: str
     python: str
     engine: str
@@ -105,9 +105,9 @@ class Machine:
     def here(cls) -> "Machine":
         """Return this one."""
         return cls(
-            cores=os.cpu_count() or 1,
-            load_average=os.getloadavg()[0],
-            system=f"{platform.system()} {platform.machine()}",
+            cores=processors(),
+            load_average=load_average(),
+            system=system_name(),
             python=platform.python_version(),
             engine=", ".join(engine_version(e) for e in ENGINES if find_spec(e)),
         )
@@ -258,11 +258,12 @@ def _part(name: str | None) -> Part | None:
 
 def bench_table(result: BenchResult) -> Table:
     """Return the figures as a table, at most 100 columns wide."""
-    machine = result.machine
+    machine, load = result.machine, result.machine.load_average
+    load_text = "unknown" if load is None else f"{load:.1f}"
     table = plain_table(
         "Medians of alternating blocks, with their quartiles",
-        f"{machine.cores} cores, load average {machine.load_average:.1f} at "
-        f"the start; {machine.system}, Python {machine.python}, {machine.engine}",
+        f"{machine.cores} cores, load average {load_text} at the start; "
+        f"{machine.system}, Python {machine.python}, {machine.engine}",
     )
     table.add_column("What", no_wrap=True)
     for name in ("median", "quartiles", "blocks", "target"):

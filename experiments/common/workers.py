@@ -14,19 +14,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
+from functools import partial
 from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, Generic, TypeVar
 
-from experiments.common.signals import (
+from experiments.common.signals import GRACE_S, ORPHANED, PATIENCE_S, obey
+from models.system import (
     ENDING,
-    GRACE_S,
     ORDER,
-    ORPHANED,
-    PATIENCE_S,
-    obey,
+    Connection,
+    blocked_signals,
+    deaf_children,
+    send_order,
 )
 
 ResultT = TypeVar("ResultT")
@@ -101,7 +101,7 @@ class Worker(Generic[ResultT]):
         if self._process.pid is not None and self._process.is_alive():
             self._order.value = number
             self._told_s = time.monotonic()
-            os.kill(self._process.pid, ORDER)
+            send_order(self._process.pid)
 
     def close(self) -> None:
         """Wait for its end, and kill it if it does not come."""
@@ -143,9 +143,12 @@ def _run(
     except KeyboardInterrupt:  # told while it loaded its code
         return
     threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
-    # Whom it would tell may be gone.
-    with contextlib.suppress(BrokenPipeError):
-        line.send((True, work(lambda message: line.send((False, message)))))
+
+    def send(is_result: bool, value: object) -> None:
+        with contextlib.suppress(BrokenPipeError):  # who started it was just killed
+            line.send((is_result, value))
+
+    send(True, work(partial(send, False)))
 
 
 def _end_with_parent(order: "Synchronized[int]") -> None:
@@ -154,7 +157,7 @@ def _end_with_parent(order: "Synchronized[int]") -> None:
     if parent is not None:
         parent.join()
         order.value = ORPHANED
-        os.kill(os.getpid(), ORDER)
+        send_order(os.getpid())
         time.sleep(PATIENCE_S + GRACE_S)
         os._exit(1)
 
@@ -182,13 +185,9 @@ def start_workers(
     """
     started: Future[StartedT] = Future()
     thread = threading.Thread(target=_start_in, args=(started, start))
-    resource_tracker.ensure_running()  # it would unblock them when it starts
     try:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, unheard)
-        try:
+        with blocked_signals(unheard):
             thread.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return started.result()
     finally:
         if thread.ident is not None:
@@ -199,7 +198,8 @@ def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> Non
     threads = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
-        started.set_result(start())
+        with deaf_children():
+            started.set_result(start())
     except BaseException as error:  # noqa: BLE001  # for who waits
         started.set_exception(error)
     finally:

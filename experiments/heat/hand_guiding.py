@@ -19,7 +19,6 @@ servos give by (q* - q) τ_max / k_p, a centimetre or two at the wrist of a NAO.
 
 import dataclasses
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -58,6 +57,7 @@ from experiments.common.ranges import (
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.signals import exit_status, why_stopped
 from models import BadInput, Robot, UnknownName, load_robot
+from models.system import processors
 from sim.body import SimulationDiverged
 from sim.robot import SimulatedRobot
 
@@ -360,7 +360,7 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     status = 0
     try:
         with counted("pulls", total) as tell:
-            for one in pulls(cfg, min(total, os.cpu_count() or 1)):
+            for one in pulls(cfg, min(total, processors())):
                 found.append(one)
                 tell(len(found), total, "pulls")
     except KeyboardInterrupt as stop:

@@ -6,7 +6,6 @@ parent. Ctrl-C is the parent's alone: it tells the workers to stop, and each clo
 run folder (`experiments.common.workers`).
 """
 
-import os
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.signals import StoppedBySignal, is_order, noted_signals
 from experiments.common.workers import Send, Worker
 from models import BadInput, TestbedError
+from models.system import processors
 
 TrialProgress = Callable[[int, float], None]
 """Told the number of an arm and its simulated time in s."""
@@ -104,7 +104,7 @@ def outcomes_side_by_side(
         with noted_signals() as check:
             while waiting or at_work:
                 check()
-                while waiting and len(at_work) < (os.cpu_count() or 1):
+                while waiting and len(at_work) < processors():
                     number, arm = waiting.pop()
                     at_work[number] = Worker(partial(_work, arm))
                 wait([one for w in at_work.values() for one in w.waitable], timeout=0.1)

@@ -7,13 +7,13 @@ import multiprocessing as mp
 import signal
 import sys
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from experiments.report.run_source import RecordedTrial, read_source, runs_in
 from experiments.report.video.write import check_video
 from models import BadInput, TestbedError
 from models.files import check_writable
+from models.system import Connection
 from sim.recording.run_meta import recorded_robot
 
 FILE = "video.mp4"

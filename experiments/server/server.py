@@ -10,7 +10,6 @@ it was issued in. A restarted manager knows nothing of earlier tokens; a higher 
 lets it refuse them all, and say why.
 """
 
-import fcntl
 import ipaddress
 import os
 import signal
@@ -49,6 +48,7 @@ from models import BadInput, Robot, UnknownName, default_robot_folder, load_robo
 from models.files import read_bytes
 from models.load.resource_tree import read_resources
 from models.resources import ResourceNode
+from models.system import claim_address, end_silent, lock, sync_folder
 
 _LARGEST = 10**17
 
@@ -74,8 +74,8 @@ def next_epoch(path: Path) -> int:
     try:
         _read(path)  # what is no such file is refused before a lock stands beside it
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.with_name(path.name + ".lock").open("w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with path.with_name(path.name + ".lock").open("w", encoding="utf-8") as file:
+            lock(file)
             epoch = _read(path) + 1
             _write(path, epoch)
     except OSError as error:
@@ -108,11 +108,7 @@ def _write(path: Path, epoch: int) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 OBJECTS = "Objects"
@@ -298,15 +294,11 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
     # it, each answer waits 40 ms for the other side's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim_address(listener)
         # Both go over to every connection: what is sent to a reader that takes nothing
         # fills a small buffer, and the connection ends when it stays full.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
-        listener.setsockopt(
-            socket.IPPROTO_TCP,
-            socket.TCP_USER_TIMEOUT,
-            round(cfg.silent_reader_s * 1000.0),
-        )
+        end_silent(listener, cfg.silent_reader_s)
         listener.bind(address)
         listener.listen(socket.SOMAXCONN)
     except OSError as error:

@@ -12,12 +12,9 @@ Only the main thread of a process forks, where that exists; else, and where a ch
 ends without a result (it was killed, or the controller raised), the trial is run whole.
 """
 
-import contextlib
-import ctypes
 import dataclasses
 import os
 import pickle
-import signal
 import threading
 from time import perf_counter
 
@@ -25,6 +22,7 @@ from controllers.registry import make_controller
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.trial import Trial, TrialCfg, check_pushes, run_trial
 from experiments.closed_loop.trial_result import TrialResult
+from models.system import CAN_FORK, end_fork, fork
 from sim.robot import SimulatedRobot
 
 
@@ -41,9 +39,7 @@ def run_from_settled(cfg: TrialCfg) -> TrialResult:
         BadInput: a value of the configuration cannot be used.
         TestbedError: the controller raised.
     """
-    if not (
-        hasattr(os, "fork") and threading.current_thread() is threading.main_thread()
-    ):
+    if not (CAN_FORK and threading.current_thread() is threading.main_thread()):
         return run_trial(cfg)
     before_s = _KEPT.before_s(cfg)
     begin = perf_counter()
@@ -112,40 +108,23 @@ def _is_same_until_pushed(one: TrialCfg, other: TrialCfg) -> bool:
 def _in_child(trial: Trial, cfg: TrialCfg) -> TrialResult | None:
     """Run a trial to its end in a copy of this process; None: it has no result."""
     read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _be_child(trial, cfg, write)
+    pid = fork(lambda: _be_child(trial, cfg, write))
+    has_ended = False
     try:
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
             data = pipe.read()
-    except BaseException:
-        os.kill(pid, signal.SIGKILL)
-        raise
+        has_ended = True
     finally:
-        os.waitpid(pid, 0)
+        end_fork(pid, at_once=not has_ended)
     found = pickle.loads(data) if data else None
     assert found is None or isinstance(found, TrialResult)
     return found
 
 
 def _be_child(trial: Trial, cfg: TrialCfg, write: int) -> None:
-    """Run the trial, write its result if it has one, and end without any clean-up."""
-    try:
-        _end_with_parent()
-        trial.take_pushes(cfg.pushes)
-        result = trial.run()
-        with os.fdopen(write, "wb") as pipe:
-            pickle.dump(result, pipe)
-    finally:
-        os._exit(0)
-
-
-_PR_SET_PDEATHSIG = 1
-"""Of Linux, prctl(2): the signal that a process gets when its parent ends."""
-
-
-def _end_with_parent() -> None:
-    """Let nothing go on in a copy when its original was killed; on Linux."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    """Run the trial, and write its result if it has one."""
+    trial.take_pushes(cfg.pushes)
+    result = trial.run()
+    with os.fdopen(write, "wb") as pipe:
+        pickle.dump(result, pipe)

@@ -8,7 +8,6 @@ The *identity* is what makes a sweep this one: a folder that holds the trials of
 earlier run is gone on with only if nothing of it differs.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, robot_number
 from models import BadInput, default_robot_folder, load_robot
 from models.files import read_bytes, told_if_not_written, why
 from models.files.tables import json_as
+from models.system import lock
 from sim.recording.run_meta import describe_run, plain
 
 
@@ -230,21 +230,21 @@ class TrialStore:
         self.check()
         try:
             (self.folder / TRIALS).mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / LOCK_FILE).open("w", encoding="utf-8")
+            file = (self.folder / LOCK_FILE).open("w", encoding="utf-8")
         except OSError as error:
             raise BadInput(
                 f"{self.folder} cannot be written: {error.strerror}. Give another "
                 "folder by --out."
             ) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file, waits=False)
         except OSError:
-            lock.close()
+            file.close()
             raise BadInput(
                 f"another sweep is running in {self.folder}; wait for it, or give "
                 "another folder by --out."
             ) from None
-        self._lock = lock
+        self._lock = file
         self._write_meta()
         return self
 

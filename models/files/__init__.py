@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import BadInput, TestbedError
+from models.system import keep_private
 
 _NO_FILE = {
     stat.S_IFIFO: "it is a pipe, not a file",
@@ -119,10 +120,10 @@ def write_secret(path: Path, text: str) -> None:
         NotWritten: the operating system refuses, such as for another user's file.
     """
     with told_if_not_written(path):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             if stat.S_ISREG(os.fstat(fd).st_mode):
-                os.fchmod(fd, 0o600)
+                keep_private(fd)
                 os.ftruncate(fd, 0)
             file.write(text)
 

@@ -14,7 +14,6 @@ at full rate, for the day when a NaN appears.
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import time
@@ -26,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from models import BadInput, TestbedError
+from models.system import lock
 from sim.recording.channels import TIME_COLUMN, Channel, FloatArray, Layout
 from sim.recording.run_meta import META_FILE, RunMeta, plain, write_meta
 
@@ -198,7 +198,7 @@ class Recorder:
         # Held as long as this process lives: tells readers that the run goes on. A file
         # system without locks makes them say `interrupted` too early, no more.
         with contextlib.suppress(OSError):
-            fcntl.flock(self._events, fcntl.LOCK_EX)
+            lock(self._events)
         self._time = np.empty(_ROWS)
         self._block = np.empty((_ROWS, len(self._layout.columns)))
         self._n_rows = 0

@@ -6,7 +6,6 @@ A folder opens whatever became of its process: killed, it lacks the rows since t
 complete part, and its state is `interrupted`: no living process holds its lock.
 """
 
-import fcntl
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import BadInput, UnknownName
+from models import BadInput, UnknownName, system
 from models.files import check_kind, read_bytes, why
 from sim.recording.channels import TIME_COLUMN
 from sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
@@ -36,17 +35,14 @@ if TYPE_CHECKING:
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file; False where there is none.
 
-    The lock is the kernel's (`flock`): a process that is killed holds none any more.
+    The lock is the system's: a process that is killed holds none any more.
     """
     try:
         check_kind(path)
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            return system.is_locked(file)
     except OSError:
         return False
-    return False
 
 
 _MOST_RUNS_OF_A_NAME = 10_000

@@ -4,6 +4,7 @@ models < controllers < sim < experiments; a package imports itself and those bel
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,18 @@ IMPURE_MODULES = {
     "threading",
     "socket",
 }
+SYSTEM = Path("models/system.py")
+OF_SOME_SYSTEMS = re.compile(
+    r"(os\.)?(fork\w*|kill|killpg|wait\w*pid|getppid|set[sp]g?id|nice|getloadavg|fchmod|chmod"
+    r"|sched_\w+|(process_)?cpu_count|mkfifo|symlink|link|set_blocking|O_CLOEXEC|name)"
+    r"|sys\.(platform|getwindowsversion)"
+    r"|platform\.(system|machine|uname|release)"
+    r"|signal\.(SIG(HUP|USR\d|KILL|BREAK|STOP|CONT|CHLD|ALRM|PIPE)|pthread_\w+|SIG_\w*BLOCK"
+    r"|SIG_SETMASK|alarm|setitimer|sig(wait|pending|interrupt)\w*|raise_signal)"
+    r"|socket\.(AF_UNIX|SO_(REUSE|EXCLUSIVE)\w+|TCP_(KEEP|USER)\w+)"
+    r"|import (fcntl|msvcrt|resource|termios|tty|pty|pwd|grp|winreg|_winapi)\b.*"
+)
+"""Names that not every system has, or that ask which one this is."""
 IMPURE_CALLS = {"print", "open", "input"}
 IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
 
@@ -141,3 +154,51 @@ def test_an_impure_controller_is_noticed(source: str) -> None:
 def test_an_import_inside_a_function_is_noticed() -> None:
     source = "def f():\n    import sim.engine\n    from experiments.cli import main"
     assert imported(ast.parse(source)) == {"sim", "experiments"}
+
+
+def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
+    """Yield what not every system has, by whatever import it is there."""
+    for node in ast.walk(tree):
+        found = []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found = [f"{node.value.id}.{node.attr}"]
+        elif isinstance(node, ast.Import):
+            found = [f"import {alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+            found.append(f"import {node.module}")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {
+            "hasattr",
+            "getattr",
+        }:
+            of, name = node.args[:2]
+            if isinstance(name, ast.Constant):
+                found = [f"{ast.unparse(of)}.{name.value}"]
+        for name in found:
+            if re.fullmatch(OF_SOME_SYSTEMS, name):
+                yield name
+
+
+def test_one_module_knows_what_operating_systems_do_differently() -> None:
+    found = {
+        path: sorted(set(names_of_some_systems(tree_of(path))))
+        for package in (*FLOORS, "examples", "docs")
+        for path in modules(package)
+    }
+    assert {path for path, names in found.items() if names} == {SYSTEM}, found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import fcntl",
+        "from os import fork",
+        "os.sched_getaffinity(0)",
+        "signal.signal(signal.SIGHUP, f)",
+        "if sys.platform == 'win32': pass",
+        "hasattr(os, 'fork')",
+        "def f():\n    s.setsockopt(6, socket.TCP_KEEPIDLE, 5)",
+    ],
+)
+def test_what_some_systems_lack_is_noticed(source: str) -> None:
+    assert list(names_of_some_systems(ast.parse(source)))

@@ -10,9 +10,8 @@ from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
 from experiments.common.signals.watchman import watched
+from models.system import ENDING, ORDER, await_order, interrupt
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Sent by `timeout` and job managers, and by a terminal that is closed."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 PATIENCE_S = 5.0
@@ -21,8 +20,6 @@ GRACE_S = 3.0
 """What is left, after a signal raised in code that did not return, before the end."""
 KILL_S = 1.0
 """What is left after that to a process whose code lets nothing else run."""
-ORDER = signal.SIGUSR1
-"""By which a process tells one that it started to end; see `obey`."""
 ORPHANED = -1
 """In the place of a signal: the process that started this one was killed."""
 
@@ -115,7 +112,7 @@ def obey(order: "Synchronized[int]") -> None:
     global _order  # noqa: PLW0603  # one a process
     _order = order
     signal.signal(ORDER, _stop)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [ORDER])
+    await_order(lambda: order.value != 0)
 
 
 _order: "Synchronized[int] | None" = None
@@ -186,7 +183,7 @@ def noted_signals(
         if len(noted) > 1:
             raise order_to_stop(noted[0])
         reminders.append(
-            _later(patience_s, lambda: os.kill(os.getpid(), number)),
+            _later(patience_s, lambda: interrupt(number)),
         )
         reminders.append(_later(patience_s + GRACE_S, lambda: _give_up(number)))
 

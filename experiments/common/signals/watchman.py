@@ -1,7 +1,7 @@
 """A process that kills this one where a signal finds it inside C code.
 
 Python's handlers run between two instructions of Python. A loop in C that keeps the
-interpreter's lock lets neither them nor another thread run: no signal but SIGKILL ends
+interpreter's lock lets neither them nor another thread run: no signal but KILL ends
 such a process. What does run is the handler in C behind Python's: it writes the number
 of the signal to the *wakeup fd*, here a pipe to a small process that waits at its other
 end. It ends with this one, when the pipe closes.
@@ -15,26 +15,32 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from models.system import KILL, OWN_GROUP, wakeup_pipe
+
 _ON, _OFF = b"+", b"-"
 """Written beside the numbers of signals, all of which are below."""
 _CODE = """
-import os, select, signal, sys, time
-pid, wait_s, said = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
-is_on, end_s = False, None
+import os, queue, sys, threading, time
+pid, wait_s, said, kill = int(sys.argv[1]), float(sys.argv[2]), *sys.argv[3:]
+is_on, end_s, lines = False, None, queue.SimpleQueue()
+def listen():
+    while data := os.read(0, 64):
+        lines.put(data)
+    os._exit(0)
+threading.Thread(target=listen, daemon=True).start()
 while end_s is None or time.monotonic() < end_s:
     left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
-    if not select.select([0], [], [], left_s)[0]:
+    try:
+        data = lines.get(timeout=left_s)
+    except queue.Empty:
         continue
-    read = os.read(0, 64)
-    if not read:
-        sys.exit()
-    for byte in read:
+    for byte in data:
         if byte in b"+-":
             is_on, end_s = byte in b"+", None
         elif is_on and end_s is None:
             end_s = time.monotonic() + wait_s
 os.write(2, said.encode())
-os.kill(pid, signal.SIGKILL)
+os.kill(pid, int(kill))
 """
 _SAID = (
     "stopped by a signal; code that did not return was killed with this process; run "
@@ -48,17 +54,17 @@ class _Watchman:
     def __init__(self, wait_s: float) -> None:
         """Start it."""
         self._pid = os.getpid()
-        read, self._write = os.pipe()
-        os.set_blocking(self._write, False)
+        read, self._write = wakeup_pipe()
         self._before = -1
         self._depth = 0
-        words = [str(self._pid), str(wait_s), _SAID]
+        words = [str(self._pid), str(wait_s), _SAID, str(int(KILL))]
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _CODE, *words],
                 stdin=read,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C on a terminal is not for it
+                creationflags=OWN_GROUP,
             )
         finally:
             os.close(read)

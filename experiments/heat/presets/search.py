@@ -23,7 +23,6 @@ Nelder-Mead, minimise
 """
 
 import multiprocessing as mp
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -52,6 +51,7 @@ from experiments.common.workers import start_workers
 from experiments.heat.published import POSTURE, PUBLISHED
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.files import check_writable
+from models.system import processors
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.thermal import make_heating
 
@@ -226,7 +226,7 @@ def most_candidates(generations: int) -> int:
 
 
 def _pool() -> Pool:
-    return mp.get_context("spawn").Pool(len(os.sched_getaffinity(0)))
+    return mp.get_context("spawn").Pool(processors())
 
 
 def find_preset(

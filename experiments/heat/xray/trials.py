@@ -8,7 +8,6 @@ it says, and the robot stands on: what that saved is measured. The truth comes f
 simulator (`experiments.closed_loop.leg_forces`).
 """
 
-import os
 import sys
 import tempfile
 import time
@@ -40,6 +39,7 @@ from experiments.heat.xray.standing_model import Assumptions
 from experiments.heat.xray.suspects import FLOOR_CAUSES, LOAD_CAUSE, Suspects
 from experiments.heat.xray.xray import NAMED, XrayCfg, xray
 from models import BadInput, Robot, load_robot
+from models.system import processors
 from models.values import EngineName, FloatArray
 from sim.robot import SimulatedRobot
 
@@ -464,7 +464,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     status = 0
     try:
         with counted("robots", cfg.robots) as tell:
-            for one in run_trials(cfg, min(cfg.robots, os.cpu_count() or 1)):
+            for one in run_trials(cfg, min(cfg.robots, processors())):
                 found.append(one)
                 tell(len(found), cfg.robots, "robots")
     except KeyboardInterrupt as stop:

@@ -12,7 +12,6 @@ import signal
 import sys
 import webbrowser
 from collections.abc import Mapping
-from multiprocessing.connection import Connection
 from typing import TextIO
 
 from experiments.closed_loop.trial import TrialCfg
@@ -22,6 +21,7 @@ from experiments.live.robot.live_robot import LiveRobot
 from experiments.live.run_live import open_page, plan_of
 from experiments.server.naoqi.client import Parts
 from models import BadInput, TestbedError
+from models.system import ENDING, Connection
 
 STOP_S = 5.0
 TOLD = frozenset({"client", "failed", "warning"})
@@ -171,7 +171,7 @@ def _serve_page(trial: TrialCfg, address: Address, connection: Connection) -> No
         address: of the page.
         connection: to the robot: first goes the page's address, or why there is none.
     """
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in {signal.SIGINT, *ENDING} - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)  # whoever started it ends it
     link = PageEnd(connection)
     try:

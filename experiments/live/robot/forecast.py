@@ -24,16 +24,12 @@ which share one load. A choice: on stands of a minute under fixed, smart, nudge 
 minheat it held what came, but for 1.4 K. Of steady torques u is about 0.
 """
 
-import os
-import signal
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +42,7 @@ from experiments.live.robot.moment import Forecast
 from experiments.live.robot.operation import Foresee
 from experiments.scenarios.vocabulary.setup import Setup
 from models import BadInput, TestbedError
+from models.system import CAN_FORK, Connection, end_fork, fork, give_way
 from sim.robot import misalignment_of
 from sim.thermal.heating import Heating
 
@@ -116,19 +113,16 @@ class Forecaster:
             misalignment_of(setup.robot, {wish.joint: wish.error_deg})
         if setup.body.sim.has_fallen():
             raise BadInput("no forecast of a robot that has fallen.")
-        if not hasattr(os, "fork"):
+        if not CAN_FORK:
             raise BadInput("no forecast: this system cannot copy a process.")
         if not self._has_answered and time.monotonic() < self._asked_s + AGAIN_S:
             raise BadInput("the last forecast is being computed; ask in a second.")
         self.close()
-        self._link, theirs = Pipe(duplex=False)
-        parent = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            self._link.close()  # so that the pipe breaks when nobody reads any more
-            steadiness = None if wish != Foresee() else self._steadiness
-            ahead = RunAhead(setup, wish, tuple(self._past), theirs.send, steadiness)
-            _be_copy(ahead, parent)
+        link, theirs = Pipe(duplex=False)
+        self._link = link
+        steadiness = None if wish != Foresee() else self._steadiness
+        ahead = RunAhead(setup, wish, tuple(self._past), theirs.send, steadiness)
+        self._pid = fork(lambda: _be_copy(ahead, link))
         theirs.close()
         self._has_answered, self._asked_s = False, time.monotonic()
         return f"forecast: {label_of(wish)}"
@@ -152,8 +146,7 @@ class Forecaster:
         if self._link is not None:
             self._link.close()
             self._link = None
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+            end_fork(self._pid, at_once=True)
         self._has_answered = True
 
 
@@ -169,22 +162,11 @@ def _of_joints(setup: Setup) -> FloatArray:
     return setup.true_degc()[list(setup.robot.motor_of_joint)]
 
 
-def _be_copy(ahead: "RunAhead", parent: int) -> NoReturn:
-    """Be the copy: run ahead, answer, and end without a trace."""
-    send = ahead.send
-
-    def send_parent(answer: Forecast) -> None:
-        if os.getppid() == parent:
-            send(answer)
-        else:
-            os._exit(1)
-
-    try:
-        os.nice(NICE)
-        ahead.send = send_parent
-        ahead.run()
-    finally:  # its parent sees the pipe end
-        os._exit(0)
+def _be_copy(ahead: "RunAhead", link: Connection) -> None:
+    """Be the copy: run ahead, and answer."""
+    link.close()  # so that the pipe breaks when nobody reads any more
+    give_way(NICE)
+    ahead.run()
 
 
 @dataclass(eq=False)

@@ -14,7 +14,6 @@ import os
 import signal
 import threading
 import time
-from multiprocessing.connection import Connection
 
 from experiments.closed_loop.trial import TrialCfg
 from experiments.live.robot.live_robot import LiveRobot, play_of
@@ -22,6 +21,7 @@ from experiments.live.robot.moment import Moment
 from experiments.live.robot.operation import Action, Stop
 from experiments.live.robot.scenario_play import ScenarioCfg
 from models import TestbedError
+from models.system import ENDING, Connection
 from sim.body import SimulationDiverged
 
 WISHES_S = 0.002
@@ -164,7 +164,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
         cfg: of the robot; its duration is not looked at.
         connection: to its page.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)  # whoever started it says when to stop
     threading.Thread(target=_end_with_page, daemon=True).start()
     live = LiveRobot(play_of(cfg))

@@ -23,12 +23,12 @@ from experiments.server.naoqi.exported import exported
 from experiments.server.naoqi.served_robot import RobotEnded
 from experiments.server.naoqi.service import Service
 from models import BadInput
+from models.system import keep_alive
 
 MOST_CLIENTS = 64
 CHUNK = 65_536
-KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 2))
-"""In s: a host that is gone is noticed after 5 s, and 3 tries at 2 s."""
-KEEP_ALIVE_TRIES = 3
+KEEP_ALIVE = {"idle_s": 5, "period_s": 2, "tries": 3}
+"""A host that is gone is noticed after 5 s, and 3 tries at 2 s."""
 HEADER = struct.Struct("<4sIIHBBIII")
 """Of a message: magic, number, size, version, kind, flags, service, object, action."""
 MAGIC = b"\x42\xde\xad\x42"
@@ -135,12 +135,7 @@ class Doors:
             inner = socket.create_connection((self._host, port))
             for one in (connection, inner):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for option, seconds in KEEP_ALIVE:
-                connection.setsockopt(socket.IPPROTO_TCP, option, seconds)
-            connection.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEP_ALIVE_TRIES
-            )
+            keep_alive(connection, **KEEP_ALIVE)
             calls = _Calls(client.sent.add)
             back = threading.Thread(
                 target=_pass_messages_on,

@@ -32,9 +32,8 @@ from experiments.sweep.engines import (
 from experiments.sweep.engines.trial_limit import TrialLimit, took_too_long
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
+from models.system import processors, wait_for_parent
 
-ORPHAN_PERIOD_S = 1.0
-"""How often a worker looks whether its parent is still there, in s."""
 SENDING_S = 1.0
 """What is waited for trials to reach their workers' queues at most, in s."""
 LOOK_S = 0.2
@@ -65,7 +64,7 @@ class JoblibEngine(SweepEngine):
         """
         if workers is not None and workers < 1:
             raise BadInput(f"jobs is {workers}; give 1 or more.")
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or processors()
         self._free = [_Slot() for _ in range(self.workers)]
         self._busy: dict[Future[TrialOutcome], _Slot] = {}
         self._limit = TrialLimit(limit_s)
@@ -216,6 +215,5 @@ def _start_worker(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(ORPHAN_PERIOD_S)
+    wait_for_parent(parent)
     os._exit(1)

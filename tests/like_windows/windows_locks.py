@@ -1,0 +1,24 @@
+"""Locks of files as Windows has them, made of what Linux has."""
+
+import fcntl
+import os
+import struct
+
+LK_NBLCK = 2
+
+
+def locking(fd: int, mode: int, n_bytes: int) -> None:
+    """Lock bytes from here on for this open file, as `msvcrt.locking` does.
+
+    Raises:
+        PermissionError: another open file has them.
+    """
+    assert mode == LK_NBLCK
+    may_write = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    kind = fcntl.F_WRLCK if may_write else fcntl.F_RDLCK  # Linux asks for the right
+    here = os.lseek(fd, 0, os.SEEK_CUR)
+    wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, here, n_bytes, 0)
+    try:
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, wanted)
+    except BlockingIOError as error:
+        raise PermissionError(error.errno, "it is locked") from None
