@@ -35,6 +35,7 @@ OF_SOME_SYSTEMS = re.compile(
     r"|import (fcntl|msvcrt|resource|termios|tty|pty|pwd|grp|winreg|_winapi)\b.*"
 )
 """Names that not every system has, or that ask which one this is."""
+ASKING = {"hasattr", "getattr"}
 IMPURE_CALLS = {"print", "open", "input"}
 IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
 
@@ -159,7 +160,7 @@ def test_an_import_inside_a_function_is_noticed() -> None:
 def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
     """Yield what not every system has, by whatever import it is there."""
     for node in ast.walk(tree):
-        found = []
+        found: list[str] = []
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found = [f"{node.value.id}.{node.attr}"]
         elif isinstance(node, ast.Import):
@@ -167,16 +168,11 @@ def names_of_some_systems(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             found = [f"{node.module}.{alias.name}" for alias in node.names]
             found.append(f"import {node.module}")
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {
-            "hasattr",
-            "getattr",
-        }:
-            of, name = node.args[:2]
-            if isinstance(name, ast.Constant):
-                found = [f"{ast.unparse(of)}.{name.value}"]
-        for name in found:
-            if re.fullmatch(OF_SOME_SYSTEMS, name):
-                yield name
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ASKING:
+            of, what = node.args[:2]
+            if isinstance(what, ast.Constant):
+                found = [f"{ast.unparse(of)}.{what.value!s}"]
+        yield from filter(OF_SOME_SYSTEMS.fullmatch, found)
 
 
 def test_one_module_knows_what_operating_systems_do_differently() -> None:
