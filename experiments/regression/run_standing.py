@@ -23,7 +23,7 @@ from experiments.regression.watched_controller import (
 )
 from models import BadInput, TestbedError
 from models.errors import FOREIGN
-from sim.recording.run_folder import create_run_folder
+from sim.recording.run_folder import create_run_folder, plain_name
 
 ControllerChoice = str | Controller | Callable[[], Controller]
 """A name for `make_controller`; a class or function without arguments; an instance."""
@@ -118,7 +118,7 @@ def run_standing_trial(
     watched = WatchedController(chosen.controller, chosen.name)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in chosen.name)
     planned = setting.plan()  # what is wrong with it leaves no folder behind
-    folder = create_run_folder(out, name or "trial")
+    folder = create_run_folder(out, plain_name(name) or "trial")
     cfg = dataclasses.replace(planned, controller=chosen.name, folder=folder)
     try:
         result = run_trial(cfg, controller=watched)

@@ -114,7 +114,7 @@ def _planned(scenario: Scenario, path: Path, asked: RunArguments) -> list[Planne
     """Return the runs of a file: one, or one for each controller that is asked for."""
     out = asked.out or Path("runs")
     if asked.out is None or len(asked.files) > 1:
-        out /= path.stem
+        out /= plain_name(path.stem)
     scenario = _as_asked(scenario, asked)
     return [
         Planned(

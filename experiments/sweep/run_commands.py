@@ -42,6 +42,7 @@ from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
 from experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
 from experiments.sweep.trial_store import TrialStore, identity
 from models import BadInput
+from sim.recording.run_folder import plain_name
 
 FIRST_TRIALS = 8
 MOST_COLUMNS = 5
@@ -184,7 +185,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
         console.print(parameter_table(identity(spec)), trial_table(spec))
         console.print(_size(spec, asked), highlight=False)
         return 0
-    out = asked.out or Path("runs", "sweeps", path.stem)
+    out = asked.out or Path("runs", "sweeps", plain_name(path.stem))
     TrialStore(out, spec).check()
     _ask(spec, asked)
     say_if_it_compiles()

@@ -7,6 +7,7 @@ complete part, and its state is `interrupted`: no living process holds its lock.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,9 +109,16 @@ class Run:
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(prefix))
 
 
-def plain_name(controller: str) -> str:
-    """Return the folder's name of a controller such as `constant:0.6`."""
-    return controller.replace(":", "-").replace("/", "-")
+_IN_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]+$')
+_OF_DEVICES = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=[. ]|$)", re.IGNORECASE)
+
+
+def plain_name(name: str) -> str:
+    """Return a folder's name for what is named, such as a controller `constant:0.6`.
+
+    Every system takes it: Windows keeps some signs, names and ends to itself.
+    """
+    return _OF_DEVICES.sub(r"\1-", _IN_NO_NAME.sub("-", name), count=1)
 
 
 def create_run_folder(base: Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""A Python that lacks what Windows lacks; put its folder into PYTHONPATH.
+"""A Python that lacks what Windows lacks; this folder and ours are its PYTHONPATH.
 
 The standard library and joblib, which ask for the system's name, keep what they found:
 they are imported first. What is imported later finds no name of `LACKING`, in child
@@ -9,7 +9,6 @@ that is open can be neither renamed nor removed, and some names are none for fil
 import asyncio  # noqa: F401  # before the names are gone, as all below
 import errno
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -18,9 +17,10 @@ from multiprocessing import popen_fork, popen_spawn_posix, resource_tracker
 from pathlib import Path
 from types import SimpleNamespace
 
-import windows_locks
 from joblib.externals.loky.backend import popen_loky_posix
 from joblib.externals.loky.backend import resource_tracker as of_loky
+
+from tests.like_windows import windows_files
 
 LACKING = {
     os: (
@@ -31,25 +31,22 @@ LACKING = {
         "SIGHUP SIGUSR1 SIGUSR2 SIGKILL SIGSTOP SIGCONT SIGALRM SIGCHLD SIGPIPE "
         "pthread_sigmask pthread_kill sigwait sigpending alarm setitimer siginterrupt"
     ),
-    socket: "TCP_USER_TIMEOUT AF_UNIX",
+    socket: "TCP_USER_TIMEOUT",
 }
 MODULES = "fcntl resource termios tty pty pwd grp"
-NO_NAME = re.compile(
-    r'.*[<>:"|?*\\\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|com\d|lpt\d)(\..*)?',
-    re.IGNORECASE | re.DOTALL,
-)
 _kill, _KILL, _O_CREAT = os.kill, signal.SIGKILL, os.O_CREAT
 
 
 def _check_name(path: object) -> None:
-    if isinstance(path, str | Path) and NO_NAME.fullmatch(Path(path).name):
+    name = Path(path).name if isinstance(path, str | Path) else ""
+    if windows_files.NO_NAME.fullmatch(name):
         raise OSError(errno.EINVAL, "Windows takes no such name", str(path))
 
 
 def _check_closed(path: object) -> None:
     place = os.path.realpath(str(path))
     if not place.startswith("/dev/shm/"):  # shared memory of the standard library
-        for fd in Path("/proc/self/fd").iterdir():
+        for fd in Path(f"/proc/{os.getpid()}/fd").iterdir():
             if os.path.realpath(fd) == place:
                 raise PermissionError(errno.EACCES, "the file is open", place)
 
@@ -80,13 +77,13 @@ for keeper in (
     popen_loky_posix,
     of_loky,
 ):
-    keeper.signal = _all  # type: ignore[attr-defined]
+    vars(keeper)["signal"] = _all
 for module, names in LACKING.items():
     for name in names.split():
         delattr(module, name)
 for name in MODULES.split():
     sys.modules[name] = None  # type: ignore[assignment]  # its import fails
-sys.modules["msvcrt"] = windows_locks
+sys.modules["msvcrt"] = windows_files
 os.supports_fd.discard(os.chmod)
 os.kill = _end
 sys.addaudithook(_as_windows)

@@ -13,14 +13,14 @@ import pytest
 
 from models import system
 from models.files import write_secret
-from tests.like_windows import windows_locks
+from tests.like_windows import windows_files
 
 
 @pytest.fixture(params=["flock", "locking"])
 def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "locking":
         monkeypatch.setattr(system, "_fcntl", None)
-        monkeypatch.setattr(system, "_msvcrt", windows_locks)
+        monkeypatch.setattr(system, "_msvcrt", windows_files)
 
 
 def test_one_open_file_has_the_lock_until_it_is_closed(

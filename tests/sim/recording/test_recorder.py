@@ -20,8 +20,9 @@ from numpy.testing import assert_allclose
 from models import BadInput, UnknownName, default_robot_folder, load_robot
 from sim.recording.channels import Channel, observation_channels
 from sim.recording.recorder import LastSecond, Recorder, RecordingError
-from sim.recording.run_folder import create_run_folder, read_run
+from sim.recording.run_folder import create_run_folder, plain_name, read_run
 from sim.recording.run_meta import RunMeta, describe_run
+from tests.like_windows.windows_files import NO_NAME
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -439,6 +440,26 @@ def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
         create_run_folder(file / "below", "heat")
     with pytest.raises(BadInput, match=r"run name is '\.\./heat'"):
         create_run_folder(tmp_path, "../heat")
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("smart", "smart"),
+        ("constant:0.6", "constant-0.6"),
+        ("mine/of_a:<b>|c?*", "mine-of_a--b--c--"),
+        ("aux", "aux-"),
+        ("Con.yaml", "Con-.yaml"),
+        ("console", "console"),
+        ("my com1", "my com1"),
+        ("ends. .", "ends-"),
+        ("..", "-"),
+    ],
+)
+def test_a_run_has_a_name_that_every_system_takes(name: str, folder: str) -> None:
+    assert plain_name(name) == folder
+    assert not NO_NAME.fullmatch(folder)
+    assert (plain_name(name) == name) == (NO_NAME.fullmatch(name) is None)
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"state": "done"}'])

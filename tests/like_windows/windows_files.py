@@ -1,10 +1,16 @@
-"""Locks of files as Windows has them, made of what Linux has."""
+"""Locks of files as Windows has them, made of what Linux has; and names."""
 
 import fcntl
 import os
+import re
 import struct
 
 LK_NBLCK = 2
+NO_NAME = re.compile(
+    r'.*[<>:"/|?*\\\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|com\d|lpt\d)([. ].*)?',
+    re.IGNORECASE | re.DOTALL,
+)
+"""Of names that are none for a file."""
 
 
 def locking(fd: int, mode: int, n_bytes: int) -> None:
