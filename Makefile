@@ -95,6 +95,7 @@ bench: $(READY)  ## what reservations and the transmitter cost, beside reference
 
 # Types are checked beside the tests, and what is wrong with them is said at the end.
 test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
+	@echo "== $$($(BIN)/python --version) of $(VENV)"
 	@$(MAKE) lint
 	@said=$$(mktemp); status=0; \
 	$(MAKE) types >"$$said" 2>&1 & types=$$!; \
