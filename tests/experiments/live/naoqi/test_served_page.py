@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
+
 from experiments.heat.experiment import HeatCfg, plan_trials
 from experiments.live.naoqi.served_page import attach
 from experiments.live.robot.link import PageEnd
