@@ -91,8 +91,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(without_engine)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is not None and signal.getsignal(hang_up) is signal.SIG_IGN:
+        signal.signal(hang_up, signal.SIG_DFL)  # as under nohup
 
 
 def pytest_collection() -> None:

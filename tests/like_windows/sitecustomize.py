@@ -34,6 +34,7 @@ LACKING = {
     socket: "TCP_USER_TIMEOUT",
 }
 MODULES = "fcntl resource termios tty pty pwd grp"
+assert sys.platform != "win32"
 _kill, _KILL, _O_CREAT = os.kill, signal.SIGKILL, os.O_CREAT
 
 

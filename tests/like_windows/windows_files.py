@@ -1,6 +1,6 @@
 """Locks of files as Windows has them, made of what Linux has; and names."""
 
-import fcntl
+import importlib
 import os
 import re
 import struct
@@ -20,7 +20,8 @@ def locking(fd: int, mode: int, n_bytes: int) -> None:
         PermissionError: another open file has them.
     """
     assert mode == LK_NBLCK
-    may_write = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    fcntl = importlib.import_module("fcntl")
+    may_write = fcntl.fcntl(fd, fcntl.F_GETFL) & 3 != os.O_RDONLY
     kind = fcntl.F_WRLCK if may_write else fcntl.F_RDLCK  # Linux asks for the right
     here = os.lseek(fd, 0, os.SEEK_CUR)
     wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, here, n_bytes, 0)

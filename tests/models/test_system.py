@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing import get_context
@@ -14,6 +15,9 @@ import pytest
 from models import system
 from models.files import write_secret
 from tests.like_windows import windows_files
+
+pytest.importorskip("fcntl", reason="what there is elsewhere is taken away")
+assert sys.platform == "linux", "for mypy"
 
 
 @pytest.fixture(params=["flock", "locking"])

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import traceback
@@ -20,8 +19,10 @@ from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
 from experiments.sweep.engines import SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from models.system import KILL
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
@@ -158,5 +159,5 @@ def launch(here: Path) -> Iterator[Launch]:
     yield start
     for process in started:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            send_to_all(process, KILL)
         process.communicate()

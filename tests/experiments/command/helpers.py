@@ -1,17 +1,17 @@
 """Types that the tests of the command line share."""
 
 import contextlib
-import fcntl
 import os
 import re
 import struct
 import subprocess
 import sys
-import termios
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
+
+import pytest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,9 @@ def terminal(columns: int) -> Iterator[list[bytes]]:
     The file descriptors 0 to 2 and `sys.stdin`, `stdout` and `stderr` lead there, as
     they do for a person's command.
     """
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
     seen: list[bytes] = []
-    master, slave = os.openpty()
+    master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     reader = threading.Thread(target=_read_all, args=(master, seen))
     reader.start()

@@ -1,6 +1,5 @@
 """A sweep that was broken off goes on, and gives the table of an unbroken one."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -12,9 +11,11 @@ from pandas.testing import assert_frame_equal
 from experiments.sweep.runner import run_sweep
 from experiments.sweep.spec_file.read_spec import read_spec
 from experiments.sweep.sweep_table import read_sweep
+from models.system import KILL
 from tests.experiments.command.helpers import Launch
 from tests.experiments.command.test_interruption import PATIENCE_S, wait_for
 from tests.experiments.sweep.files import SHORT
+from tests.processes import send_to_all
 
 CLOCKS = ["wall_s", "trial_s"]
 
@@ -32,14 +33,14 @@ def break_off(process: "subprocess.Popen[str]", out: Path, how: signal.Signals) 
     """Send a signal when a trial is there; return how many were by then."""
     trials = out / "trials"
     wait_for(lambda: trials.exists() and bool(list(trials.glob("*.json"))), process)
-    os.killpg(process.pid, how)
+    send_to_all(process, how)
     process.communicate(timeout=PATIENCE_S)
     return len(list(trials.glob("*.json")))
 
 
 @pytest.mark.parametrize(
     "how",
-    [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow(covers=True))],
+    [KILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow(covers=True))],
 )
 def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
     here: Path, launch: Launch, unbroken: DataFrame, how: signal.Signals
@@ -57,9 +58,7 @@ def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
 
 def test_a_killed_sweep_is_shown_as_far_as_it_came(here: Path, launch: Launch) -> None:
     (here / "short.yaml").write_text(SHORT, "utf-8")
-    done = break_off(
-        launch("sweep short.yaml --out out --jobs 1"), here / "out", signal.SIGKILL
-    )
+    done = break_off(launch("sweep short.yaml --out out --jobs 1"), here / "out", KILL)
     process = launch("sweep-show out")
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0

@@ -9,6 +9,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from experiments.sweep.sweep_table import read_sweep
+from models.system import KILL
 from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch
 from tests.experiments.command.test_broken_off_sweep import CLOCKS
@@ -53,7 +54,7 @@ def end(process: "subprocess.Popen[str]", here: Path, number: signal.Signals) ->
     wait_for(lambda: hung.exists() or process.poll() is not None, process)
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode in (128 + number, -signal.SIGKILL)
+    assert process.returncode in (128 + number, -KILL)
     wait_for(lambda: group_is_empty(process.pid), process)
     assert "Traceback" not in out + err
     return out + err

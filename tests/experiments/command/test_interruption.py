@@ -1,6 +1,5 @@
 """Ctrl-C and kill -9: every run folder opens, no process stays, nothing is untold."""
 
-import os
 import signal
 import subprocess
 import time
@@ -9,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from models.system import KILL
 from sim.recording.run_folder import Run, read_run
 from tests.experiments.command.helpers import Launch
+from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
@@ -94,8 +95,10 @@ def test_ctrl_c_closes_both_run_folders(
     number: signal.Signals,
     why: str,
 ) -> None:
-    send = os.kill if to_whom == "the parent alone" else os.killpg
-    send(running.pid, number)
+    if to_whom == "the parent alone":
+        running.send_signal(number)
+    else:
+        send_to_all(running, number)
     out, err = running.communicate(timeout=PATIENCE_S)
     assert err == f"{why}; runs/heat holds what was recorded.\n"
     assert out == ""
@@ -112,7 +115,7 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(
     process = launch(LINE)
     wait_for((here / "runs" / "heat" / "smart").exists, process)
     time.sleep(IMPORTING_S)
-    os.killpg(process.pid, signal.SIGINT)
+    send_to_all(process, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in err
     assert out == ""
@@ -122,7 +125,7 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(
 def test_kill_9_leaves_folders_that_open(
     here: Path, running: "subprocess.Popen[str]"
 ) -> None:
-    os.killpg(running.pid, signal.SIGKILL)
+    send_to_all(running, KILL)
     running.communicate(timeout=PATIENCE_S)
     for run in runs(here):
         assert run.state == "interrupted"
@@ -134,7 +137,7 @@ def test_workers_stop_when_their_parent_is_killed(
     here: Path, running: "subprocess.Popen[str]"
 ) -> None:
     """No robot goes on for hours that nobody will hear of."""
-    os.kill(running.pid, signal.SIGKILL)
+    running.kill()
     wait_for(lambda: group_is_empty(running.pid), running)
     for run in runs(here):
         assert run.state == "failed: the process that started it was killed"

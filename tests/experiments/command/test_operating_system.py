@@ -5,7 +5,6 @@ Names that are too long, and pipes and devices in the place of files, on both en
 
 import contextlib
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -19,6 +18,8 @@ from tests.experiments.command.helpers import Ran, Run
 from tests.experiments.command.test_on_terminal import SCENARIO
 from tests.experiments.sweep.files import SHORT
 
+resource = pytest.importorskip("resource", reason="pipes, limits and alarms of POSIX")
+assert sys.platform != "win32", "for mypy"
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.01 --controllers fixed"
 LONG = 300 * "x"

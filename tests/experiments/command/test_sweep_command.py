@@ -1,7 +1,6 @@
 """`nao-testbed sweep`: what it asks, prints and writes; its exit status."""
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -17,6 +16,7 @@ from experiments.sweep.sweep_table import read_sweep
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.sweep.files import SHORT
+from tests.processes import send_to_all
 
 PATIENCE_S = 60.0
 
@@ -201,7 +201,7 @@ def test_a_stopped_sweep_has_its_table_and_no_process_stays(
     while not list((here / "out" / "trials").glob("*.json")):
         assert time.monotonic() < end
         time.sleep(0.05)
-    os.killpg(process.pid, number)
+    send_to_all(process, number)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == status
     assert out == ""

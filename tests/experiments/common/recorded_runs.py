@@ -3,10 +3,11 @@
 The processes of pytest-xdist share a folder, and a lock for each run of it.
 """
 
-import fcntl
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+
+from models.system import lock
 
 
 class RecordedRuns:
@@ -22,8 +23,8 @@ class RecordedRuns:
     def __call__(self, name: str, record: Callable[[Path], object]) -> Path:
         """Return the folder of a run; `record` fills it if nobody did."""
         folder, done = self.folder / name, self.folder / f"{name}.done"
-        with (self.folder / f"{name}.lock").open("w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with (self.folder / f"{name}.lock").open("w", encoding="utf-8") as file:
+            lock(file)
             if not done.exists():
                 shutil.rmtree(folder, ignore_errors=True)  # of who failed or was killed
                 folder.mkdir()

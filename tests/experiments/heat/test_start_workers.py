@@ -17,6 +17,7 @@ from experiments.common.signals import (
     noted_signals,
 )
 from experiments.common.workers import Send, Worker, start_workers
+from models.system import ENDING
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = (
@@ -54,7 +55,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
 
 def test_workers_get_no_signals_and_one_thread_each() -> None:
     said = start_workers(lambda: subprocess.check_output([sys.executable, "-c", ASK]))
-    numbers = sorted(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
+    numbers = sorted(map(int, (signal.SIGINT, *ENDING)))
     assert said.decode().split() == ["1", *map(str, numbers)]
 
 

@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from models.system import KILL
 from sim.recording.run_folder import read_run
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
-if not sys.platform.startswith("linux"):
+if not Path("/proc").exists():
     pytest.skip("processes are counted in /proc", allow_module_level=True)
 
 LATEST_S = 120.0
@@ -59,7 +60,7 @@ class Session:
         left = self.left()
         for pid in left:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, KILL)
         return not left
 
 
@@ -109,7 +110,7 @@ def is_free(url: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [KILL, signal.SIGTERM, signal.SIGINT])
 def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
     live: tuple[Session, str], tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -117,7 +118,7 @@ def test_whatever_ends_the_server_nothing_is_left_and_the_run_opens(
     assert len(session.left()) >= 2, "the server and its robot"
     os.kill(session.process.pid, number)
     status = session.process.wait(timeout=LATEST_S)
-    assert status == (-9 if number == signal.SIGKILL else 128 + number)
+    assert status == (-9 if number == KILL else 128 + number)
     wait_until(lambda: not session.left())
     assert is_free(url)
     run = read_run(tmp_path / "live" / "smart")

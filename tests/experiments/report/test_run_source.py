@@ -9,6 +9,7 @@ import pytest
 
 from experiments.report.run_source import read_source, runs_in
 from models import BadInput
+from models.system import lock
 
 Copy = Callable[[str], Path]
 
@@ -108,14 +109,12 @@ def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> 
 
 
 def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
-    import fcntl
-
     folder = copy_of("live") / "fixed"
     path = folder / "meta.json"
     meta = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**meta, "state": "running", "rows": None}), "utf-8")
     with (folder / "events.jsonl").open("a", encoding="utf-8") as events:
-        fcntl.flock(events, fcntl.LOCK_EX)
+        lock(events)
         assert "the run goes on" in "\n".join(read_source(folder).warnings)
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,9 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import LedgerCfg
 from experiments.server.server import ReservationServer, ServerCfg
 from experiments.server.shared_ledger import SharedLedger
+from models.system import KILL
 from tests.experiments.server.helpers import Terminal, small_tree
+from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -87,5 +88,5 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
     yield start
     for process in started:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            send_to_all(process, KILL)
         process.communicate()

@@ -295,7 +295,7 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
         )
         waiter.start()
         eventually(lambda: has_waiter(two, "ball"))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         waiter.join(AT_MOST_S)
     finally:
         process.kill()

@@ -1,6 +1,5 @@
 """The folder of a sweep is read as it is, and what is missing or damaged is told."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ from pandas.testing import assert_frame_equal
 from experiments.sweep.runner import run_sweep
 from experiments.sweep.sweep_table import TABLE_FILE, is_sweep_folder, read_folder
 from models import BadInput
+from models.system import lock
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
 
@@ -130,8 +130,8 @@ def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
 
 def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> None:
     folder = copy()
-    with (folder / ".lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (folder / ".lock").open("w", encoding="utf-8") as file:
+        lock(file)
         assert read_folder(folder).is_running
     assert not read_folder(folder).is_running
 

@@ -18,6 +18,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from models import BadInput, UnknownName, default_robot_folder, load_robot
+from models.system import KILL
 from sim.recording.channels import Channel, observation_channels
 from sim.recording.recorder import LastSecond, Recorder, RecordingError
 from sim.recording.run_folder import create_run_folder, plain_name, read_run
@@ -313,7 +314,7 @@ def _run_until(
 @pytest.mark.parametrize("time_s", [5.0, 61.0, 119.98])
 def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
     with _child(tmp_path) as process:
-        last_s = _run_until(process, time_s, signal.SIGKILL)
+        last_s = _run_until(process, time_s, KILL)
     run = read_run(tmp_path)
     assert run.state == "interrupted"
     kept = run.frame.index.to_numpy()

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -292,7 +291,7 @@ def test_a_killed_run_is_replayed_to_its_last_part(
         while not (tmp_path / "part-00002.parquet").exists():
             assert process.poll() is None
     finally:
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
     run = read_run(tmp_path)
     assert run.state == "interrupted"

@@ -5,7 +5,6 @@ A process of its own runs it; a program moves the head by `qi` meanwhile.
 
 import importlib.util
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -22,8 +21,10 @@ from typer.testing import CliRunner
 
 from experiments.cli import app
 from models import BadInput
+from models.system import KILL
 from sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
+from tests.processes import send_to_all
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -136,7 +137,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield Served(process, nao, page, folder)
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            send_to_all(process, KILL)
         process.communicate()
 
 
@@ -191,7 +192,7 @@ def test_a_person_takes_the_head_from_a_program(
     page.get_by_text("naoqi client 1 left").first.wait_for()
     assert not [fault for fault in heard.faults if "ERR_FAILED" not in fault]
     page.close()
-    os.killpg(served.process.pid, signal.SIGINT)
+    send_to_all(served.process, signal.SIGINT)
     assert served.process.wait(timeout=180) == 130
     run = read_run(served.folder)
     assert run.state == "stopped by the user (Ctrl-C)"

@@ -16,10 +16,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from models.system import KILL
 from sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live  # noqa: F401
 from tests.experiments.live.test_replay import record
+from tests.processes import send_to_all
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -59,7 +61,7 @@ def run_live(*words: str, folder: Path) -> Iterator[Live]:
         yield Live(process, process.stdout.readline().strip(), folder)
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            send_to_all(process, KILL)
         process.communicate()
 
 
@@ -226,7 +228,7 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
     two.locator(".schema .state", has_text="winner").wait_for()
     two.locator(".schema").get_by_role("button", name="Deactivate").click()
     two.locator(".schema .state", has_text="slept").wait_for()
-    os.killpg(live.process.pid, signal.SIGINT)
+    send_to_all(live.process, signal.SIGINT)
     assert live.process.wait(timeout=180) == 130
     assert read_run(live.folder / "smart").state == "done"
     context.close()

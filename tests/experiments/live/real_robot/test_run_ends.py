@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sim.recording.run_folder import read_run
+from tests.processes import go_on, pause
 
 COMMAND = [sys.executable, "-m", "experiments.cli"]
 LET_TIME_PASS = """
@@ -109,7 +110,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     yield Both(endpoint=endpoint, run=run, folder=tmp_path, url=address)
     for process in (run, endpoint):
         if process.poll() is None:
-            process.send_signal(signal.SIGCONT)
+            go_on(process)
             process.kill()
         process.wait()
         for stream in (process.stdout, process.stderr):
@@ -173,11 +174,11 @@ def test_a_killed_endpoint_ends_the_run_and_leaves_its_folder(both: Both) -> Non
 
 @pytest.mark.slow
 def test_an_endpoint_that_hangs_ends_the_run_and_goes_back_later(both: Both) -> None:
-    both.endpoint.send_signal(signal.SIGSTOP)
+    pause(both.endpoint)
     said = both.said()
     assert both.run.returncode == 1, said
     assert "did not answer within 1 s" in said
-    both.endpoint.send_signal(signal.SIGCONT)
+    go_on(both.endpoint)
     rows = both.robot()
     check_is_home(rows)
     assert user_stiffness(rows) == pytest.approx(1.0, abs=1e-3)

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.processes import go_on, pause
+
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 SPEED = 4.0
@@ -99,7 +101,7 @@ def serve(folder: Path, *options: str) -> Served:
 
 def end(served: Served, number: int = signal.SIGTERM) -> int:
     served.process.send_signal(number)
-    served.process.send_signal(signal.SIGCONT)  # where it was stopped
+    go_on(served.process)  # where it was stopped
     served.process.communicate(timeout=TIMEOUT_S)
     return served.process.returncode
 
@@ -115,6 +117,6 @@ def served_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def nao(served_to_all: Served) -> Iterator[Served]:
     """A robot that programs reach; in its own time only as long as the test lasts."""
-    served_to_all.process.send_signal(signal.SIGCONT)
+    go_on(served_to_all.process)
     yield served_to_all
-    served_to_all.process.send_signal(signal.SIGSTOP)
+    pause(served_to_all.process)

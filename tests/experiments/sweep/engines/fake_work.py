@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, Value
+from models.system import ENDING, KILL
 
 SLOW_S = 60.0
 
@@ -44,7 +45,7 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
         with deaths.open("a", encoding="utf-8") as file:
             file.write("x")
         if len(deaths.read_text("utf-8")) <= int(argument):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
     if word == "slow":
         time.sleep(SLOW_S)
     if word == "hang":
@@ -73,7 +74,7 @@ def _sleep(_: Path) -> None:
 
 def _swallow(_: Path) -> None:
     """Go on whatever is raised, and whatever signal comes."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)
     while True:
         with contextlib.suppress(BaseException):  # as careless code does

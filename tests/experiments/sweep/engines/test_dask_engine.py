@@ -23,6 +23,7 @@ from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
 from experiments.sweep.runner import run_sweep
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput, TestbedError
+from models.system import KILL
 from tests.experiments.sweep.engines.cluster import MOST_FAILURES, Cluster
 from tests.experiments.sweep.engines.test_engines import (  # the laws of every engine
     test_a_failed_trial_is_an_outcome,
@@ -96,13 +97,13 @@ def die_once(trial: SweepTrial) -> TrialOutcome:
     mark = Path(str(trial.parameters["marks"])) / "died"
     if trial.number == 3 and not mark.exists():
         mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     return say_pid(trial)
 
 
 def die_always(trial: SweepTrial) -> TrialOutcome:
     if trial.number == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     return say_pid(trial)
 
 

@@ -1,7 +1,6 @@
 """The laws of all sweep engines on one machine, under one suite; and of processes."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +14,9 @@ from experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
+from models.system import KILL
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
+from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_S = 60.0
@@ -195,12 +196,12 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 2)
         lines = (tmp_path / "begun").read_text("utf-8").splitlines()
         workers = [int(line.split()[1]) for line in lines]
-        os.kill(parent.pid, signal.SIGKILL)
+        parent.kill()
         parent.communicate(timeout=PATIENCE_S)
         wait_until(lambda: all(is_gone(pid) for pid in workers))
     finally:
         if parent.poll() is None:
-            os.killpg(parent.pid, signal.SIGKILL)
+            send_to_all(parent, KILL)
 
 
 def session(code: str) -> "subprocess.Popen[str]":

@@ -1,7 +1,6 @@
 """A trial that hangs, crashes or ends its process costs itself alone, and says so."""
 
 import dataclasses
-import os
 import signal
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from experiments.sweep.engines import MOST_DEATHS
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.trial_limit import LEAST_S, TIMES, TrialLimit
 from experiments.sweep.sweep_trial import TrialOutcome
+from models.system import KILL
 from tests.experiments.sweep.engines.fake_work import HANGS, trial
 from tests.experiments.sweep.engines.test_engines import (
     PATIENCE_S,
@@ -20,6 +20,7 @@ from tests.experiments.sweep.engines.test_engines import (
     session,
     wait_until,
 )
+from tests.processes import send_to_all
 
 LIMIT_S = 3.0
 """Above what an `echo` takes, on a machine that is busy too."""
@@ -105,7 +106,7 @@ def test_one_signal_ends_a_sweep_whose_trials_hang(
         wait_until(lambda: all(is_gone(pid) for pid in workers))
     finally:
         if parent.poll() is None:
-            os.killpg(parent.pid, signal.SIGKILL)
+            send_to_all(parent, KILL)
 
 
 def test_a_limit_that_nobody_gave_follows_the_trials_that_have_ended() -> None:
