@@ -31,13 +31,11 @@ def say_if_it_compiles() -> None:
         )
 
 
-def say_default_engine() -> None:
-    """Say on stderr that MuJoCo stands in for PyBullet, where that is missing."""
+def say_before_a_run() -> None:
+    """Say that, and on stderr that MuJoCo stands in for PyBullet, if it is missing."""
+    say_if_it_compiles()
     if default_engine() != "pybullet":
-        print(
-            DEFAULT_IS_MUJOCO,
-            file=sys.stderr,
-        )
+        print(DEFAULT_IS_MUJOCO, file=sys.stderr)
 
 
 def main() -> None:

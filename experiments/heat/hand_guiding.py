@@ -36,7 +36,7 @@ from controllers.interface.controller import SensorError
 from controllers.registry import check_controllers, make_controller
 from controllers.stiffness.flags import StiffnessFlag
 from experiments.closed_loop.loop import Loop, run_for
-from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.drawing.page import (
     NOTHING,
     Column,
@@ -354,7 +354,7 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
     """
     robot, cfg = check_guiding(cfg)
     check_json_file(json_file)
-    say_if_it_compiles()
+    say_before_a_run()
     found: list[PullResult] = []
     total = cfg.robots * len(cfg.controllers) * len(cfg.links) * len(DIRECTIONS)
     status = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_default_engine, say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, simulated_time
 from experiments.common.signals import exit_status, why_stopped
@@ -29,8 +29,7 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     """
     arms = plan_trials(cfg)
     check_json_file(json_file)
-    say_if_it_compiles()
-    say_default_engine()
+    say_before_a_run()
     folder, arms = record_trials(arms, out)
     try:
         with simulated_time({arm.controller: arm.duration_s for arm in arms}) as bars:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from controllers.registry import check_controllers, controller_names
 from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.signals import exit_status, why_stopped
 from experiments.common.workers import end_of
 from experiments.heat.experiment import HeatCfg, plan_trials
@@ -263,7 +263,7 @@ def run_live_command(
     robots: list[RobotProcess] = []
     links: list[PageEnd] = []
     with open_page(plan, address, links) as page:
-        say_if_it_compiles()
+        say_before_a_run()
         folder = create_run_folder(out.parent, out.name)
         try:
             for arm, name in zip(plan.arms, plan.controllers, strict=True):

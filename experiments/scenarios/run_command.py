@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controllers.registry import check_controllers
-from experiments.closed_loop.warm_up import say_default_engine, say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, simulated_time
 from experiments.common.signals import exit_status
@@ -130,8 +130,7 @@ def _run(
     planned: Planned, asked: RunArguments
 ) -> tuple[ScenarioRun, RunStopped | None]:
     """Run one, and keep what came of it, also if somebody stopped it."""
-    say_if_it_compiles()
-    say_default_engine()
+    say_before_a_run()
     folder, stopped = _make_folder(planned.out), None
     try:
         run = _with_progress(planned.scenario, folder, asked)

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column as ProgressColumn
 from rich.text import Text
 
-from experiments.closed_loop.warm_up import say_default_engine, say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.drawing.page import DataTable
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for
@@ -188,8 +188,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
     out = asked.out or Path("runs", "sweeps", plain_name(path.stem))
     TrialStore(out, spec).check()
     _ask(spec, asked)
-    say_if_it_compiles()
-    say_default_engine()
+    say_before_a_run()
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:

@@ -29,7 +29,7 @@ from controllers.interface.robot_interface import Observation
 from experiments.closed_loop.leg_forces import StandingLoss
 from experiments.closed_loop.loop import Loop, run_for
 from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run
 from experiments.common.drawing.page import Column, DataTable, Row, number
 from experiments.common.options import check_json_file, json_text, write_json
 from experiments.common.progress import console_for, counted
@@ -459,7 +459,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     robot = load_robot(cfg.robot)
     drawn_setting(robot, cfg, 0).check(robot)
     check_json_file(json_file)
-    say_if_it_compiles()
+    say_before_a_run()
     found: list[Outcome] = []
     status = 0
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.closed_loop.recording import base_pose_of
 from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.closed_loop.warm_up import say_before_a_run, say_if_it_compiles
 from experiments.common.signals import exit_status, noted_signals, why_stopped
 from experiments.server.naoqi.client import Parts
 from experiments.server.naoqi.doors import Doors
@@ -156,7 +156,7 @@ def run_serve(
             file=sys.stderr,
             flush=True,
         )
-    say_if_it_compiles()
+    (say_before_a_run if log is None else say_if_it_compiles)()
     sys.setswitchinterval(SWITCH_S)
     folder = None
     if log is None:

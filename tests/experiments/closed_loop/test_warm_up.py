@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from controllers.heat_minimization.standing_problem import base_columns
-from experiments.closed_loop.warm_up import main, say_if_it_compiles
+from experiments.closed_loop.warm_up import (
+    DEFAULT_IS_MUJOCO,
+    main,
+    say_before_a_run,
+    say_if_it_compiles,
+)
 from sim.servo import servo_torques
 
 
@@ -35,3 +40,32 @@ def test_an_installation_that_has_run_says_nothing(
     main()
     say_if_it_compiles()
     assert capsys.readouterr().err == ""
+
+
+WARM_UP = "experiments.closed_loop.warm_up"
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"), [("pybullet", ""), ("mujoco", f"{DEFAULT_IS_MUJOCO}\n")]
+)
+def test_it_is_said_once_that_mujoco_stands_in(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    engine: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(f"{WARM_UP}.say_if_it_compiles", lambda: None)
+    monkeypatch.setattr(f"{WARM_UP}.default_engine", lambda: engine)
+    say_before_a_run()
+    assert capsys.readouterr().err == said
+
+
+def test_each_command_that_simulates_says_it() -> None:
+    """A replay has no engine, nor has a real robot."""
+    folder = Path(__file__).resolve().parents[3] / "experiments"
+    silent = {
+        path.name
+        for path in folder.rglob("*.py")
+        if "    say_if_it_compiles()\n" in path.read_text(encoding="utf-8")
+    }
+    assert silent == {"warm_up.py", "replay.py", "run_robot.py"}
