@@ -15,8 +15,6 @@ from pathlib import Path
 
 import lazy_loader
 
-from experiments.common.signals import end_while_loading
-
 IS_COMMAND = Path(sys.argv[0]).name == "nao-testbed"
 HERE = Path(__file__).resolve().parents[1]
 
@@ -43,7 +41,9 @@ def _refuse_shadows() -> None:
         raise ImportError(problem)
 
 
-if IS_COMMAND:
-    end_while_loading()
 _refuse_shadows()
+if IS_COMMAND:
+    from experiments.common.signals import end_while_loading  # it imports `models`
+
+    end_while_loading()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
