@@ -33,6 +33,7 @@ from experiments.live.robot.link import (
 )
 from experiments.live.robot.scenario_play import ScenarioCfg
 from models import Robot, TestbedError
+from models.system import CAN_FORK
 from sim.engine.obstacles import Obstacle
 from sim.recording.run_folder import create_run_folder, plain_name
 
@@ -49,7 +50,9 @@ class RobotProcess:
         ours, theirs = context.Pipe()
         self.link = PageEnd(ours)
         self.process = context.Process(
-            target=run_live_robot, args=(cfg, theirs), daemon=True
+            target=run_live_robot,
+            args=(cfg, theirs),
+            daemon=CAN_FORK,  # a daemon starts no process, as a forecast does elsewhere
         )
         self.process.start()
         theirs.close()

@@ -4,8 +4,11 @@ import importlib
 import os
 import re
 import struct
+from importlib.util import find_spec
+from typing import Any
 
 LK_NBLCK = 2
+_FCNTL: Any = find_spec("fcntl") and importlib.import_module("fcntl")
 NO_NAME = re.compile(
     r'.*[<>:"/|?*\\\x00-\x1f].*|.*[. ]|(con|prn|aux|nul|com\d|lpt\d)([. ].*)?',
     re.IGNORECASE | re.DOTALL,
@@ -20,7 +23,7 @@ def locking(fd: int, mode: int, n_bytes: int) -> None:
         PermissionError: another open file has them.
     """
     assert mode == LK_NBLCK
-    fcntl = importlib.import_module("fcntl")
+    fcntl = _FCNTL
     may_write = fcntl.fcntl(fd, fcntl.F_GETFL) & 3 != os.O_RDONLY
     kind = fcntl.F_WRLCK if may_write else fcntl.F_RDLCK  # Linux asks for the right
     here = os.lseek(fd, 0, os.SEEK_CUR)

@@ -9,6 +9,11 @@
 
 The copy neither writes nor tells anybody but by its pipe, and ends with its parent.
 
+Where a process cannot be copied (macOS, Windows) another one is started, and the robot
+is built anew in it: at rest, with its angles, set-points, temperatures and controller.
+That takes some seconds more; what the controller remembers and where the soles have
+crept to is lost.
+
 Each temperature has a band. For a linear model a motor whose R/C is a times as large
 and that is b times as quick has T(t) under τ² as this one has at b t under a τ². a of
 each motor and b of each sample are drawn log-normal with `SPREAD`: no source says how
@@ -24,11 +29,14 @@ which share one load. A choice: on stands of a minute under fixed, smart, nudge 
 minheat it held what came, but for 1.4 K. Of steady torques u is about 0.
 """
 
+import pickle
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import Pipe
 
 import numpy as np
@@ -37,13 +45,15 @@ from numpy.typing import NDArray
 from controllers.registry import check_controllers
 from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
+from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
+from experiments.common.workers import Send, Worker
 from experiments.live.robot.moment import Forecast
 from experiments.live.robot.operation import Foresee
 from experiments.scenarios.vocabulary.setup import Setup
-from models import BadInput, TestbedError
+from models import BadInput, Robot, TestbedError
 from models.system import CAN_FORK, Connection, end_fork, fork, give_way
-from sim.robot import misalignment_of
+from sim.robot import SimulatedRobot, Snapshot, misalignment_of
 from sim.thermal.heating import Heating
 
 FloatArray = NDArray[np.float64]
@@ -85,6 +95,8 @@ class Forecaster:
         self._total = np.zeros_like(setup.body.sim.mean_square)
         self._pid = 0
         self._link: Connection | None = None
+        self._worker: Worker[bool] | None = None
+        """In the place of both where a process cannot be copied."""
         self._has_answered, self._asked_s = True, 0.0
 
     def note(self) -> None:
@@ -103,8 +115,8 @@ class Forecaster:
 
         Raises:
             UnknownName: there is no such controller or joint.
-            BadInput: the robot has fallen, the last copy was sent just now and has not
-                answered, or this system cannot copy a process.
+            BadInput: the robot has fallen, or the last copy was sent just now and has
+                not answered.
         """
         setup = self._setup
         if wish.controller is not None:
@@ -113,22 +125,27 @@ class Forecaster:
             misalignment_of(setup.robot, {wish.joint: wish.error_deg})
         if setup.body.sim.has_fallen():
             raise BadInput("no forecast of a robot that has fallen.")
-        if not CAN_FORK:
-            raise BadInput("no forecast: this system cannot copy a process.")
         if not self._has_answered and time.monotonic() < self._asked_s + AGAIN_S:
             raise BadInput("the last forecast is being computed; ask in a second.")
         self.close()
-        link, theirs = Pipe(duplex=False)
-        self._link = link
         steadiness = None if wish != Foresee() else self._steadiness
-        ahead = RunAhead(setup, wish, tuple(self._past), theirs.send, steadiness)
-        self._pid = fork(lambda: _be_copy(ahead, link))
-        theirs.close()
+        past = tuple(self._past)
+        if CAN_FORK:
+            link, theirs = Pipe(duplex=False)
+            self._link = link
+            ahead = RunAhead(setup, wish, past, theirs.send, steadiness)
+            self._pid = fork(lambda: _be_copy(ahead, link))
+            theirs.close()
+        else:
+            rebuilt = Rebuilt.of(setup, wish, past, steadiness)
+            self._worker = Worker(partial(_be_rebuilt, rebuilt.packed()))
         self._has_answered, self._asked_s = False, time.monotonic()
         return f"forecast: {label_of(wish)}"
 
     def look(self) -> Forecast | None:
         """Return a new answer, None where there is none."""
+        if self._worker is not None:
+            return self._look_at(self._worker)
         if self._link is None:
             return None
         try:
@@ -141,8 +158,21 @@ class Forecaster:
         self._has_answered = True
         return answer
 
+    def _look_at(self, worker: "Worker[bool]") -> Forecast | None:
+        has_ended, answers = worker.has_ended, worker.messages()
+        if has_ended and not answers:
+            self.close()
+        if not answers:
+            return None
+        self._has_answered = True
+        newest: Forecast = answers[-1]
+        return newest
+
     def close(self) -> None:
         """End the copy, if there is one."""
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -167,6 +197,85 @@ def _be_copy(ahead: "RunAhead", link: Connection) -> None:
     link.close()  # so that the pipe breaks when nobody reads any more
     give_way(NICE)
     ahead.run()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebuilt:
+    """What is needed to build a robot anew as it is, and to run it ahead."""
+
+    robot: Robot
+    cfg: RobotWithLedgerCfg
+    controller: str
+    period_s: float
+    """Of the controller."""
+    state: Snapshot
+    q: FloatArray
+    position: FloatArray
+    quaternion: FloatArray
+    """Of the base, as `Engine.place` takes them."""
+    wish: Foresee
+    past: tuple[tuple[float, FloatArray], ...]
+    steadiness: Steadiness | None
+
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        wish: Foresee,
+        past: tuple[tuple[float, FloatArray], ...],
+        steadiness: Steadiness | None,
+    ) -> "Rebuilt":
+        """Look at a robot."""
+        sim, names = setup.body.sim, setup.robot.joint_names
+        errors = np.rad2deg(sim.misalignment).tolist()
+        simulation = replace(
+            sim.cfg,
+            world=sim.engine.cfg,  # the ground may be another by now
+            misalignment_deg=dict(zip(names, errors, strict=True)),
+        )
+        state = sim.snapshot()
+        sim.forget(state)
+        position, quaternion = sim.engine.base_pose()
+        return cls(
+            robot=setup.robot,
+            cfg=replace(setup.body.cfg, simulation=simulation),
+            controller=setup.controller,
+            period_s=setup.control_ticks * setup.tick_s,
+            state=state,
+            q=sim.q.copy(),
+            position=position,
+            quaternion=quaternion,
+            wish=wish,
+            past=past,
+            steadiness=steadiness,
+        )
+
+    def packed(self) -> bytes:
+        """Return it pickled, so small that no pipe makes the robot wait."""
+        return zlib.compress(pickle.dumps(self))
+
+    def setup(self) -> Setup:
+        """Build the robot."""
+        posture = self.robot.posture_name(self.cfg.posture, "Stand")
+        sim = SimulatedRobot(self.robot, self.cfg.simulation, posture)
+        sim.engine.place(self.q, self.position, self.quaternion)
+        sim.restore(replace(self.state, engine=sim.engine.save()))
+        return Setup(
+            self.robot,
+            self.cfg,
+            controller=self.controller,
+            control_period=self.period_s,
+            sim=sim,
+        )
+
+
+def _be_rebuilt(packed: bytes, send: Send) -> bool:
+    """Be the process that builds the robot anew: run ahead, and answer."""
+    rebuilt: Rebuilt = pickle.loads(zlib.decompress(packed))
+    give_way(NICE)
+    setup = rebuilt.setup()
+    RunAhead(setup, rebuilt.wish, rebuilt.past, send, rebuilt.steadiness).run()
+    return True
 
 
 @dataclass(eq=False)

@@ -154,6 +154,8 @@ class Setup:
         """
         self.robot = robot
         self._wrap = wrap
+        self.controller = controller
+        """Name of the stiffness controller that decides now."""
         self.tick_s = cfg.ledger.tick_s
         self.motor_of = {
             joint.name: int(robot.motor_of_joint[i])
@@ -227,6 +229,7 @@ class Setup:
     def use_controller(self, spec: str) -> None:
         """Let another stiffness controller decide from now on."""
         self.stiffness.change(self._wrap(make_controller(spec)))
+        self.controller = spec
 
     def delete_group(self, group: str) -> None:
         """Delete a synchronous group, whatever its preset."""

@@ -134,7 +134,7 @@ def test_an_interrupt_is_passed_on_to_workers(folder: Path) -> None:
         assert state == "failed: stopped by the user (Ctrl-C)"
 
 
-def test_a_live_robot(folder: Path) -> None:
+def test_a_live_robot_and_its_forecast(folder: Path) -> None:
     pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
     line = "live --robot robot --posture Stand --no-browser --port 0 --out live"
     with started(folder, line) as process:
@@ -142,8 +142,16 @@ def test_a_live_robot(folder: Path) -> None:
         url = process.stdout.readline().strip()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         opener.open(url, timeout=LATEST_S).read()
-        with opener.open(f"{url.partition('/?')[0]}/state", timeout=LATEST_S) as state:
+        base = url.partition("/?")[0]
+        with opener.open(f"{base}/state", timeout=LATEST_S) as state:
             assert any(b"time_s" in line for line in state)
+            foresee = urllib.request.Request(
+                f"{base}/do",
+                b'{"robot": 0, "do": "Foresee"}',
+                {"content-type": "application/json", "origin": base},
+            )
+            assert opener.open(foresee, timeout=LATEST_S).status == 202
+            assert any(b'"is_final": true' in line for line in state)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LATEST_S)
     assert process.returncode == 130, out + err

@@ -22,11 +22,12 @@ from experiments.live.robot.forecast import (
 )
 from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.moment import Forecast
-from experiments.live.robot.operation import Foresee, PushNow
+from experiments.live.robot.operation import Foresee, HeatNow, Misalign, PushNow
 from models import BadInput, UnknownName
 from sim.thermal import HeatingCfg, make_heating
 
 SETTLE_SLOTS = 600
+ATOL_REBUILT = 0.3  # K: where soles stick is not known to who builds a robot anew
 ATOL_LATER = 1.5  # K: set-points may be shifted anew long after the torques were steady
 
 
@@ -198,6 +199,32 @@ def test_what_a_copy_changes_the_robot_does_not_get(live: LiveRobot) -> None:
     assert_array_equal(live.setup.body.sim.misalignment, before)
     assert type(live.setup.stiffness.controller).__name__ == "FixedStiffness"
     forecaster.close()
+
+
+@pytest.mark.slow
+def test_where_no_process_is_copied_the_robot_is_built_anew(
+    live: LiveRobot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what a copy would, whatever was changed since the robot began."""
+    live.act(Misalign(joint="LKneePitch", error_deg=1.0))
+    live.act(HeatNow(joint="RKneePitch", degc=60.0))
+    for _ in range(400):
+        live.slot()
+    before = live.setup.body.sim.truth()
+    wish = Foresee(joint="LAnklePitch", error_deg=0.0)
+    forecaster = Forecaster(live.setup)
+    copied: list[Forecast] = []
+    rebuilt: list[Forecast] = []
+    for can_fork, answers in ((True, copied), (False, rebuilt)):
+        monkeypatch.setattr(forecast, "CAN_FORK", can_fork)
+        forecaster.ask(wish)
+        answers += list(answers_of(forecaster))
+        forecaster.close()
+    one, other = copied[-1], rebuilt[-1]
+    assert (one.time_s, one.label) == (other.time_s, other.label)
+    assert_allclose(other.degc[1, 0], one.degc[1, 0], atol=1e-9)
+    assert_allclose(other.degc[1, -1], one.degc[1, -1], atol=ATOL_REBUILT)
+    assert_array_equal(live.setup.body.sim.truth().q, before.q)
 
 
 def test_who_asks_too_soon_waits_and_no_process_is_left(
