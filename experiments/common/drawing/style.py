@@ -70,8 +70,9 @@ def plain_frame(axes: "Axes") -> None:
     axes.set_axisbelow(True)
 
 
-HOMES = r"/(?:home|Users)/[^/\\\s\"'<>&;,:)\]]+"
-"""Folders of users, whoever made a run."""
+_NAME = r"[^/\\\s\"'<>&;,:)\]]+"
+HOMES = rf"/(?:home|Users)/{_NAME}|[A-Za-z]:(?:/|\\{{1,2}})Users(?:/|\\{{1,2}}){_NAME}"
+"""Folders of users, whoever made a run; those of Windows also as JSON has them."""
 
 
 def without_home(text: str) -> str:

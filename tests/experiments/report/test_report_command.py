@@ -282,3 +282,10 @@ behaviours: []
 expect:
   - {never: {fallen: true}}
 """
+
+
+@pytest.mark.parametrize("between", ["\\", "\\\\", "/"])
+def test_homes_of_windows_are_taken_out(between: str) -> None:
+    said = between.join(["C:", "Users", "Bob", "runs"])
+    assert without_home(f'"{said}"') == f'"~{between}runs"'
+    assert without_home(f"{said}:{said}") == f"~{between}runs:~{between}runs"
