@@ -6,6 +6,12 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
+can_signal = pytest.mark.skipif(
+    not hasattr(signal, "pthread_sigmask"), reason="no signals to other processes here"
+)
+
 
 def send_to_all(process: "subprocess.Popen[Any]", number: int) -> None:
     """Send a signal to the group that a process leads; on Windows to it alone."""

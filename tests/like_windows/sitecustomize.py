@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from multiprocessing import popen_fork, popen_spawn_posix, resource_tracker
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from tests.like_windows import windows_files
 LACKING = {
     os: (
         "fork forkpty sched_getaffinity sched_setaffinity getloadavg nice fchmod "
-        "mkfifo O_CLOEXEC killpg getpgid setsid symlink link getuid"
+        "mkfifo O_CLOEXEC killpg getpgid setsid symlink link"
     ),
     signal: (
         "SIGHUP SIGUSR1 SIGUSR2 SIGKILL SIGSTOP SIGCONT SIGALRM SIGCHLD SIGPIPE "
@@ -64,6 +65,14 @@ def _as_windows(event: str, words: tuple[object, ...]) -> None:
         _check_closed(words[0])
 
 
+def _raise(number: int) -> None:
+    """Raise a signal; as Windows does, have SIGINT wake the main thread."""
+    if number == signal.SIGINT:
+        _all.pthread_kill(threading.main_thread().ident, number)
+    else:
+        _all.raise_signal(number)
+
+
 def _end(pid: int, number: int) -> None:
     del number
     _kill(pid, _KILL)
@@ -87,4 +96,5 @@ for name in MODULES.split():
 sys.modules["msvcrt"] = windows_files
 os.supports_fd.discard(os.chmod)
 os.kill = _end
+signal.raise_signal = _raise
 sys.addaudithook(_as_windows)

@@ -1,6 +1,5 @@
 """Signals: noted while a raise would do harm, and raised in one place."""
 
-import os
 import signal
 import time
 
@@ -22,7 +21,7 @@ def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
     def work() -> None:
         with noted_signals() as check:
             check()
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
             reached.append("after the signal")
             check()
             reached.append("after the check")
@@ -37,8 +36,8 @@ def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
 def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None:
     def work() -> None:
         with noted_signals():
-            os.kill(os.getpid(), signal.SIGTERM)
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
 
     before = signal.getsignal(signal.SIGTERM)
     heed_stop_signals()
@@ -53,9 +52,9 @@ def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None
 def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
     def work() -> None:
         with noted_signals(60.0 if sent_again else 0.05):
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
             if sent_again:
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
             time.sleep(30.0)
 
     begin = time.monotonic()
@@ -66,7 +65,7 @@ def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
 
 def test_no_reminder_comes_after_the_end() -> None:
     with pytest.raises(KeyboardInterrupt), noted_signals(0.05):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
     time.sleep(0.2)  # one would raise here
 
 

@@ -18,6 +18,7 @@ from experiments.common.signals import (
 )
 from experiments.common.workers import Send, Worker, start_workers
 from models.system import ENDING
+from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = (
@@ -26,7 +27,7 @@ ASK = (
 )
 LOADING = """
 import experiments, os, signal, time
-os.kill(os.getpid(), signal.SIGINT)
+signal.raise_signal(signal.SIGINT)
 time.sleep(20)
 """
 
@@ -37,7 +38,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
     started = []
 
     def start() -> None:
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         time.sleep(0.05)
         started.append(number)
 
@@ -53,6 +54,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
     assert isinstance(stop.value, StoppedBySignal) == (number == signal.SIGTERM)
 
 
+@can_signal
 def test_workers_get_no_signals_and_one_thread_each() -> None:
     said = start_workers(lambda: subprocess.check_output([sys.executable, "-c", ASK]))
     numbers = sorted(map(int, (signal.SIGINT, *ENDING)))

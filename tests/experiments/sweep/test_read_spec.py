@@ -1,5 +1,6 @@
 """A sweep file: what it means, and all that is wrong in it, with its line."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None
 
 
 def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
-    (tmp_path / "walker").symlink_to(TWO_LEG)
+    shutil.copytree(TWO_LEG, tmp_path / "walker")
     spec = spec_of(tmp_path, SHORT.replace(str(TWO_LEG), "walker"))
     assert spec.robot_name == "two_leg"
     assert spec.robot_digest == robot_digest(TWO_LEG) != robot_digest(None)

@@ -15,8 +15,11 @@ from experiments.closed_loop.trial_result import TrialResult
 from experiments.sweep import settled
 from experiments.sweep.settled import drop_settled, run_from_settled
 from models import Robot, default_robot_folder
+from models.system import CAN_FORK
 from sim.robot import SimulatedRobot, SimulationCfg
 from tests.experiments.sweep.engines.test_engines import is_gone, wait_until
+
+copied = pytest.mark.skipif(not CAN_FORK, reason="this system copies no process")
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +65,7 @@ def push_of(size_n: float, direction_deg: float = 0.0, at_s: float = 2.5) -> Pus
     return Push.towards(direction_deg, size_n, at_s=at_s)
 
 
+@copied
 def test_each_push_ends_as_if_run_whole(
     two_leg: Robot, made: list[SimulationCfg]
 ) -> None:
@@ -93,6 +97,7 @@ def test_what_a_controller_remembers_goes_along() -> None:
     assert timeless(run_from_settled(cfg)) == timeless(run_trial(cfg))
 
 
+@copied
 @pytest.mark.parametrize(
     "other",
     [
@@ -112,6 +117,7 @@ def test_another_robot_settles_anew(
     assert len(made) == 2
 
 
+@copied
 def test_a_child_that_is_killed_costs_nothing(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +153,7 @@ run_from_settled(cfg_of(load_robot(TWO_LEG), push_of(0.5), controller="hangs"))
 
 
 @pytest.mark.slow
+@copied
 def test_a_child_that_hangs_ends_with_its_worker() -> None:
     root = Path(__file__).parents[3]
     with subprocess.Popen(
@@ -162,6 +169,7 @@ def test_a_child_that_hangs_ends_with_its_worker() -> None:
     wait_until(lambda: is_gone(child))
 
 
+@copied
 def test_no_thread_but_the_first_forks(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from sim.recording.recorder import LastSecond, Recorder, RecordingError
 from sim.recording.run_folder import create_run_folder, plain_name, read_run
 from sim.recording.run_meta import RunMeta, describe_run
 from tests.like_windows.windows_files import NO_NAME
+from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -327,6 +328,7 @@ def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
     )
 
 
+@can_signal
 def test_ctrl_c_loses_nothing_and_says_so(tmp_path: Path) -> None:
     with _child(tmp_path) as process:
         last_s = _run_until(process, 40.0, signal.SIGINT)

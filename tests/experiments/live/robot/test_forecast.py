@@ -24,6 +24,7 @@ from experiments.live.robot.live_robot import LiveRobot, play_of
 from experiments.live.robot.moment import Forecast
 from experiments.live.robot.operation import Foresee, HeatNow, Misalign, PushNow
 from models import BadInput, UnknownName
+from models.system import CAN_FORK
 from sim.thermal import HeatingCfg, make_heating
 
 SETTLE_SLOTS = 600
@@ -227,6 +228,7 @@ def test_where_no_process_is_copied_the_robot_is_built_anew(
     assert_array_equal(live.setup.body.sim.truth().q, before.q)
 
 
+@pytest.mark.skipif(not CAN_FORK, reason="this system copies no process")
 def test_who_asks_too_soon_waits_and_no_process_is_left(
     begun: LiveRobot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

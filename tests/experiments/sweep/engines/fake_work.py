@@ -55,7 +55,7 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
     if word == "exit":
         os._exit(int(argument))
     if word == "crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
+        signal.raise_signal(signal.SIGSEGV)
     if word == "fail":
         return TrialOutcome.lost("it was told to fail")
     threads = float(os.environ.get("OMP_NUM_THREADS", "0"))
