@@ -17,7 +17,7 @@ from experiments.common.signals import (
     noted_signals,
 )
 from experiments.common.workers import Send, Worker, start_workers
-from models.system import ENDING
+from models.system import ENDING, interrupt
 from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,7 +38,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
     started = []
 
     def start() -> None:
-        signal.raise_signal(number)
+        interrupt(number)
         time.sleep(0.05)
         started.append(number)
 
