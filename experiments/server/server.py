@@ -198,11 +198,17 @@ class ReservationServer:
         )
         self.url = f"http://{_in_url(cfg.host)}:{self._socket.getsockname()[1]}"
         """Where it is reached, from this machine."""
+
+        limit_s = cfg.silent_reader_s
+
+        class Connection(PunctualConnection):
+            silent_s = limit_s
+
         self._server = _Server(
             self._routes,
             uvicorn.Config(
                 guard,
-                http=PunctualConnection,
+                http=Connection,
                 log_config=None,
                 log_level="error",
                 access_log=False,

@@ -12,7 +12,7 @@ on: an owner's signs of life travel on a connection that it has.
 `EventStream` sends server-sent events to a reader that may leave, or stop reading.
 Nothing is queued for a reader. The stream asks for what is new when the last piece has
 gone out; one that reads slowly gets fewer pieces, and one that does not read at all is
-cut off by the socket's own time limit.
+cut off, by its connection and, on Linux, by the socket's own time limit.
 """
 
 import asyncio
@@ -158,12 +158,17 @@ WHOLE_S = 10.0
 
 
 class PunctualConnection(H11Protocol):
-    """One connection, with a time limit for what arrives on it."""
+    """One connection, with time limits for what arrives on it and what it takes."""
+
+    silent_s = 10.0
+    """A reader that takes nothing for so long is cut off, in s."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._most, self.limit_concurrency = self.limit_concurrency, None
         self._limit: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
+        self._unsent = 0
 
     def connection_made(  # type: ignore[override]  # as the parent's
         self, transport: asyncio.Transport
@@ -183,9 +188,35 @@ class PunctualConnection(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the limit."""
+        """Forget the limits."""
         super().connection_lost(exc)
         self._let_off()
+        self._go_on()
+
+    def pause_writing(self) -> None:
+        """Wait for the reader, but not for ever."""
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        """Forget that limit: the reader took what there was."""
+        super().resume_writing()
+        self._go_on()
+
+    def _await_reader(self) -> None:
+        self._unsent = self.transport.get_write_buffer_size()
+        self._stall = self.loop.call_later(self.silent_s, self._end_silent)
+
+    def _end_silent(self) -> None:
+        if self.transport.get_write_buffer_size() < self._unsent:  # it is slow
+            self._await_reader()
+        else:
+            self.transport.abort()
+
+    def _go_on(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
     def _watch(self) -> None:
         if not self._is_waiting_for_more():
