@@ -111,7 +111,7 @@ class Body:
         finite = servo.step(q, v)
         self.last_second.push_row(self._time_s(), self._row)
         if finite:
-            engine.apply_torques(servo.joint_torque.tolist())
+            engine.apply_torques(servo.joint_torque)
             engine.step()
             self.clock[0] += 1
             engine.read_joints(q, v)

@@ -24,6 +24,7 @@ from sim.engine.interface import (
     sum_by_pair,
 )
 from sim.engine.loading import ROBOT, Ground, lay, load
+from sim.engine.rotors import Rotors
 from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
@@ -73,11 +74,16 @@ class BulletEngine:
             lay(self._client, one, cfg.slope_deg): one.name for one in cfg.obstacles
         }
         self._n = len(robot.joints)
+        self._is_free = robot.has_legs
+        self._rotors = Rotors(robot, cfg.physics_dt, loaded.base_from_inertial[1])
+        self._joints_are_read = self._rotors_act = False
+        self._torque, self._limp = np.zeros((2, self._n))
         # PyBullet's own state has no pushes, and one that waits outlives a restore.
         self._pushes: list[_Push] = []
-        self._kept_pushes: dict[int, list[_Push]] = {}
+        self._kept: dict[int, tuple[list[_Push], FloatArray]] = {}
         # Half the time that numpy takes to look at the types of as many floats.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
+        self._write_base = struct.Struct("7d").pack_into
 
     @property
     def ground_normal(self) -> FloatArray:
@@ -126,6 +132,8 @@ class BulletEngine:
         """
         c = self._client
         self._pushes.clear()
+        self._joints_are_read = self._rotors_act = False
+        self._rotors.restart()
         for index, angle in zip(self._indices, q, strict=True):
             p.resetJointState(self._body, index, float(angle), 0.0, physicsClientId=c)
         position, quaternion = p.multiplyTransforms(
@@ -137,6 +145,7 @@ class BulletEngine:
         p.resetBaseVelocity(
             self._body, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], physicsClientId=c
         )
+        self._read_base()
         if self.cfg.gui:
             centres = [self.link_com(link.name) for link in self.robot.links]
             view.aim_window(c, np.array(centres))
@@ -312,10 +321,20 @@ class BulletEngine:
 
     def read_joints(self, q: FloatArray, v: FloatArray) -> None:
         """Write joint angles in rad and velocities in rad/s into q and v."""
+        self._read_joints()
+        q[:], v[:] = self._rotors.q, self._rotors.v
+
+    def _read_joints(self) -> None:
         states = p.getJointStates(self._body, self._indices, self._client)
         columns = zip(*states, strict=True)  # only the first two are made
-        self._write_numbers(q.data, 0, *next(columns))
-        self._write_numbers(v.data, 0, *next(columns))
+        self._write_numbers(self._rotors.q.data, 0, *next(columns))
+        self._write_numbers(self._rotors.v.data, 0, *next(columns))
+        self._joints_are_read = True
+
+    def _read_base(self) -> None:
+        _, quaternion = p.getBasePositionAndOrientation(self._body, self._client)
+        _, angular = p.getBaseVelocity(self._body, self._client)
+        self._write_base(self._rotors.base.data, 0, *quaternion, *angular)
 
     def read_motor_torques(self, tau: FloatArray) -> None:
         """Write the torques that PyBullet's own motors gave in the last step."""
@@ -324,15 +343,32 @@ class BulletEngine:
         )
         tau[:] = [state[3] for state in states]
 
-    def apply_torques(self, tau: Sequence[float]) -> None:
+    def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
         """Set the joint torques in N·m of the next step (and only of that one)."""
+        self._torque[:] = tau
+        if not self._rotors_act:
+            self._apply_rotors()
         p.setJointMotorControlArray(
             self._body,
             self._indices,
             p.TORQUE_CONTROL,
-            forces=tau,
+            forces=self._torque.tolist(),
             physicsClientId=self._client,
         )
+
+    def _apply_rotors(self) -> None:
+        """Let the rotors resist the joints' motion alone in the next step."""
+        if not self._joints_are_read:
+            self._read_joints()
+        if self._is_free:
+            self._read_base()
+        rotors = self._rotors
+        rotors.update()
+        self._torque += rotors.torque
+        if self._is_free:
+            torque = rotors.base_torque.tolist()
+            p.applyExternalTorque(self._body, -1, torque, p.WORLD_FRAME, self._client)
+        self._rotors_act = True
 
     def apply_position_targets(
         self,
@@ -361,12 +397,15 @@ class BulletEngine:
 
     def step(self) -> None:
         """Advance the physics by one period."""
+        if not self._rotors_act:
+            self.apply_torques(self._limp)
         while self._pushes:
             push = self._pushes.pop(0)
             p.applyExternalForce(
                 self._body, *push, p.WORLD_FRAME, physicsClientId=self._client
             )
         p.stepSimulation(self._client)
+        self._joints_are_read = self._rotors_act = False
 
     def native_step(self) -> None:
         """Return None: PyBullet can be stepped from Python only."""
@@ -384,18 +423,20 @@ class BulletEngine:
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""
         number: int = p.saveState(physicsClientId=self._client)
-        self._kept_pushes[number] = self._pushes.copy()
+        self._kept[number] = self._pushes.copy(), self._rotors.state.copy()
         return number
 
     def restore(self, number: int) -> None:
         """Return to a kept state."""
         p.restoreState(stateId=number, physicsClientId=self._client)
-        self._pushes[:] = self._kept_pushes[number]
+        self._pushes[:], self._rotors.state[:] = self._kept[number]
+        self._joints_are_read = self._rotors_act = False
+        self._read_base()
 
     def forget(self, number: int) -> None:
         """Release a kept state."""
         p.removeState(number, physicsClientId=self._client)
-        del self._kept_pushes[number]
+        del self._kept[number]
 
     def close(self) -> None:
         """Disconnect; may be called twice."""

@@ -176,7 +176,7 @@ class Engine(Protocol):
         """Write the torques that the engine's own motors gave in the last step."""
         ...
 
-    def apply_torques(self, tau: Sequence[float]) -> None:
+    def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
         """Set the joint torques in N·m of the next step."""
         ...
 

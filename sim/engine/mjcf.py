@@ -2,8 +2,7 @@
 
 Links become nested bodies, each in the frame of its URDF link. The reflected rotor
 inertia J N² is the joint's `armature`; the links keep their own inertia. (PyBullet has
-no armature and carries J N² in the links, see `sim.engine.urdf`: the same for the
-joint's own motion, not for the turning of the whole body.)
+no armature; `sim.engine.rotors` stands for it.)
 
 Contacts: an elliptic friction cone, `impratio` 100, nearly rigid (`RIGIDITY`) with a
 time constant of 4 ms, and a no-slip pass after the solver. Without that pass pressing

@@ -363,7 +363,7 @@ class MujocoEngine:
         q[:] = self._qpos[self._q_index]
         v[:] = self._qvel[self._v_index]
 
-    def apply_torques(self, tau: Sequence[float]) -> None:
+    def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
         """Set the joint torques in N·m of the next step (and only of that one)."""
         self._tau[self._v_index] = tau
 

@@ -2,14 +2,15 @@
 
 PyBullet has no rotor inertia ("armature"), and light joints chatter without it. The
 reflected inertia J N² of the motor is therefore added to the link that the joint
-moves, about the joint's axis a:
+moves, about the joint's axis a, and c times that to the link on which it hangs:
 
-    I' = I + J N² a aᵀ
+    I' = I + J N² a aᵀ + c Σ J N² a aᵀ of the joints that hang on it
 
-which is exact for the joint's own motion. Such a tensor is not that of a rigid body
-(one moment exceeds the sum of the others), and the URDF loader would set it to zero.
-So the file carries the principal *frame* of I' with harmless moments, and the engine
-sets the true moments after loading.
+`sim.engine.rotors` takes out again what resists the turning of the whole body, and
+says why two links carry it. Such a tensor is not that of a rigid body (one moment
+exceeds the sum of the others), and the URDF loader would set it to zero. So the file
+carries the principal *frame* of I' with harmless moments, and the engine sets the true
+moments after loading.
 
 A payload of mass m at p joins its link's mass m_0 at c_0:
 
@@ -30,6 +31,10 @@ from models.load.shapes import mesh_path
 from sim.engine.world import Payload
 
 FloatArray = NDArray[np.float64]
+
+
+INNER_SHARE = 0.25
+"""c: share of J N² on the link on which a joint hangs; the moved link carries 1."""
 
 
 @dataclass(frozen=True)
@@ -122,18 +127,66 @@ def rotor_inertia(robot: Robot) -> dict[str, float]:
     }
 
 
-def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
-    """Return J N² a aᵀ for each moved link."""
+@dataclass(frozen=True, kw_only=True)
+class RotorJoint:
+    """A joint as its rotor sees it."""
+
+    parent: int
+    """Number in `Robot.joints` of the joint that moves what it hangs on; -1: base."""
+    origin: FloatArray
+    """(3, 3) rotation at angle 0 of its link in the link that `parent` moves."""
+    axis: FloatArray
+    """(3,) unit vector, in the frame of its link."""
+    armature: float
+    """Its share of J N² in kg·m²."""
+
+
+def rotor_joints(robot: Robot, root: ET.Element) -> list[RotorJoint]:
+    """Return the joints of a robot in its order; `root` is that of its URDF."""
     share = rotor_inertia(robot)
+    number = {joint.link: i for i, joint in enumerate(robot.joints)}
+    above = {_attribute(j, "child", "link", ""): j for j in root.findall("joint")}
+
+    def origin_of(joint: ET.Element) -> tuple[int, FloatArray]:
+        """Return `parent` and `origin`, over fixed joints between them."""
+        R = rotation_from_rpy(_vector(_attribute(joint, "origin", "rpy", "0 0 0")))
+        link = _attribute(joint, "parent", "link", "")
+        if link in number or link not in above:
+            return number.get(link, -1), R
+        parent, inner = origin_of(above[link])
+        return parent, inner @ R
+
+    found = []
+    for joint in robot.joints:
+        element = above[joint.link]
+        parent, origin = origin_of(element)
+        a = _vector(_attribute(element, "axis", "xyz", "1 0 0"))
+        found.append(
+            RotorJoint(
+                parent=parent,
+                origin=origin,
+                axis=a / np.linalg.norm(a),
+                armature=share[joint.name],
+            )
+        )
+    return found
+
+
+def _attribute(joint: ET.Element, tag: str, key: str, otherwise: str) -> str:
+    element = joint.find(tag)
+    return otherwise if element is None else element.attrib.get(key, otherwise)
+
+
+def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
+    """Return what the rotors add to each link's inertia."""
     tensors: dict[str, FloatArray] = {}
-    for joint in root.findall("joint"):
-        child = joint.find("child")
-        axis = joint.find("axis")
-        if joint.attrib["name"] not in share or child is None:
-            continue
-        a = _vector(axis.attrib["xyz"] if axis is not None else "1 0 0")
-        a = a / np.linalg.norm(a)
-        tensors[child.attrib["link"]] = share[joint.attrib["name"]] * np.outer(a, a)
+    for joint, rotor in zip(robot.joints, rotor_joints(robot, root), strict=True):
+        own, a = joint.link, rotor.axis
+        inner = robot.base_link if rotor.parent < 0 else robot.joints[rotor.parent].link
+        b = rotor.origin @ a
+        for link, axis, share in ((own, a, 1.0), (inner, b, INNER_SHARE)):
+            tensor = share * rotor.armature * np.outer(axis, axis)
+            tensors[link] = tensors.get(link, 0.0) + tensor
     return tensors
 
 

@@ -158,7 +158,7 @@ class WorldCfg(Checked):
     solver_residual: SolverResidual = 1e-7
     """Squared residual at which the contact solver stops before that; PyBullet's
     default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
-    with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""
+    with an ankle 2 degrees off, stay the same to 1 in 1000."""
     payloads: tuple[Payload, ...] = ()
     """What the robot carries; no model of a controller knows of it."""
     obstacles: tuple[Obstacle, ...] = ()

@@ -12,6 +12,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from models import Robot
+from sim.engine.urdf import INNER_SHARE
 
 FloatArray = NDArray[np.float64]
 
@@ -20,7 +21,10 @@ class Oracle:
     """A robot in Pinocchio, with a floating base."""
 
     def __init__(self, robot: Robot, rotors: bool = False) -> None:
-        """Read the URDF; `rotors` adds J N² a aᵀ to each moved body."""
+        """Read the URDF; `rotors` puts the rotors into the links as PyBullet has them.
+
+        J N² a aᵀ in each moved body, `INNER_SHARE` of it in the one on which it hangs.
+        """
         self.robot = robot
         self.model = pin.buildModelFromUrdf(str(robot.urdf), pin.JointModelFreeFlyer())
         ids = [self.model.getJointId(name) for name in robot.joint_names]
@@ -30,11 +34,16 @@ class Oracle:
         self.data = self.model.createData()
         if rotors:
             for i, inertia in zip(ids, self.rotor_tensors(), strict=True):
-                body = self.model.inertias[i]
-                self.model.inertias[i] = pin.Inertia(
-                    body.mass, body.lever, body.inertia + inertia
-                )
+                R = self.model.jointPlacements[i].rotation
+                self._add(i, inertia)
+                self._add(self.model.parents[i], INNER_SHARE * R @ inertia @ R.T)
             self.data = self.model.createData()
+
+    def _add(self, body: int, inertia: FloatArray) -> None:
+        own = self.model.inertias[body]
+        self.model.inertias[body] = pin.Inertia(
+            own.mass, own.lever, own.inertia + inertia
+        )
 
     def armature(self) -> FloatArray:
         """Return (n_joints,) rotor inertia of each joint; coupled joints share it."""
@@ -72,20 +81,11 @@ class Oracle:
         return frame
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Return (nv, nv)."""
+        """Return (nv, nv) of the links, with J N² of each joint on the diagonal."""
         upper = np.triu(pin.crba(self.model, self.data, q))
-        return upper + np.triu(upper, 1).T
-
-    def rotor_mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Return (nv, nv): Σ J N² w wᵀ with w = aᵀ Jω, the turning of each link."""
-        pin.computeJointJacobians(self.model, self.data, q)
-        added = np.zeros((self.model.nv, self.model.nv))
-        for j, armature in enumerate(self.armature()):
-            J = pin.getJointJacobian(self.model, self.data, self._ids[j], pin.LOCAL)
-            a = J[3:, self.v_of_joint[j]]
-            w = a @ J[3:]
-            added += armature * np.outer(w, w)
-        return added
+        M: FloatArray = upper + np.triu(upper, 1).T
+        M[self.v_of_joint, self.v_of_joint] += self.armature()
+        return M
 
     def velocity(
         self, joints: FloatArray, R_WB: FloatArray, linear: FloatArray, w: FloatArray
@@ -106,8 +106,9 @@ class Oracle:
         return v
 
     def energies(self, q: FloatArray, v: FloatArray) -> tuple[float, float]:
-        """Return kinetic and potential energy in J."""
+        """Return kinetic energy, that of the rotors included, and potential in J."""
         kinetic = pin.computeKineticEnergy(self.model, self.data, q, v)
+        kinetic += 0.5 * float(self.armature() @ v[self.v_of_joint] ** 2)
         return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
 
     def place(self, q: FloatArray) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import Command
 from models import BadInput, Robot, UnknownName
-from sim.body import Body, SimulationDiverged
+from sim.body import SimulationDiverged
 from sim.body.placement import check_clear, place_at_rest
 from sim.engine import make_engine
 from sim.engine.interface import Engine, FeatureMissing
@@ -122,9 +122,7 @@ def test_a_push_and_torques_accelerate_the_robot_as_pinocchio_says(
     oracle = Oracle(nao)
     model, data = oracle.model, oracle.data
     full = oracle.configuration(q, np.array([0.0, 0.0, 2.0]), UP)
-    M = pin.crba(model, data, full)
-    M = np.triu(M) + np.triu(M, 1).T
-    M[oracle.v_of_joint, oracle.v_of_joint] += oracle.armature()
+    M = oracle.mass_matrix(full)
     frame = model.getFrameId(link)
     J = pin.computeFrameJacobian(model, data, full, frame, pin.LOCAL_WORLD_ALIGNED)
     generalised = J.T @ np.concatenate([force, np.cross(place, force)])
@@ -139,11 +137,14 @@ def test_a_push_and_torques_accelerate_the_robot_as_pinocchio_says(
     )
 
 
-@pytest.mark.parametrize(("posture", "more"), [("PoseInit", 0.50), ("Crouch", 0.70)])
+@pytest.mark.parametrize(("posture", "more"), [("PoseInit", 0.63), ("Crouch", 0.87)])
 def test_rotors_in_the_links_add_to_the_inertia_in_pitch(
     nao: Robot, posture: str, more: float
 ) -> None:
-    """Of the locked robot about its centre of mass: as docs/engines.md says."""
+    """Of the locked robot about its centre of mass, before the torque that corrects it.
+
+    As docs/engines.md says.
+    """
     moments = []
     for rotors in (False, True):
         oracle = Oracle(nao, rotors)
@@ -151,42 +152,6 @@ def test_rotors_in_the_links_add_to_the_inertia_in_pitch(
         pin.ccrba(oracle.model, oracle.data, q, np.zeros(oracle.model.nv))
         moments.append(oracle.data.Ig.inertia[1, 1])
     assert moments[1] / moments[0] - 1.0 == pytest.approx(more, abs=0.01)
-
-
-def tipping_time(robot: Robot, posture: str, world: WorldCfg) -> float:
-    """Let a robot that holds its joints tip over; return the time of 5° to 40° in s."""
-    misalignment = np.zeros(len(robot.joints))
-    body = Body(robot, world, ServoCfg(), misalignment, posture)
-    start = body.engine.link_pose(robot.base_link)[1][:, 2]
-    at = []
-    for limit in np.cos(np.deg2rad([5.0, 40.0])):
-        while start @ body.engine.link_pose(robot.base_link)[1][:, 2] > limit:
-            assert body.run(1)
-            assert body.clock[0] < 1000
-        at.append(int(body.clock[0]))
-    body.engine.close()
-    return (at[1] - at[0]) * world.physics_dt
-
-
-@pytest.mark.parametrize(
-    ("posture", "slope_deg", "late"),
-    [
-        ("PoseInit", -25.0, 0.063),
-        ("PoseInit", 25.0, 0.061),
-        ("Crouch", -25.0, 0.095),
-        ("Crouch", 25.0, 0.093),
-    ],
-)
-def test_a_robot_tips_over_too_slowly_on_pybullet(
-    nao: Robot, posture: str, slope_deg: float, late: float
-) -> None:
-    """On a slope too steep for it, over toes and heels: as docs/engines.md says."""
-    world = WorldCfg(engine="pybullet", slope_deg=slope_deg, friction=2.0)
-    times = [
-        tipping_time(nao, posture, one)
-        for one in (world, replace(world, engine="mujoco"))
-    ]
-    assert times[0] / times[1] - 1.0 == pytest.approx(late, abs=0.006), times
 
 
 def standing(robot: Robot, world: WorldCfg) -> SimulatedRobot:
