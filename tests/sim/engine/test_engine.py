@@ -117,7 +117,7 @@ def test_engine_frames_and_masses_are_those_of_the_plain_urdf(
 def test_bullet_urdf_holds_the_moments_with_the_rotor(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A rotor in the link moved, c of it in the inner one: principal frame and moments."""
+    """A rotor in the moved link and c of it in the inner one: frame and moments."""
     robot: Robot = request.getfixturevalue(name)
     oracle = Oracle(robot, rotors=True)
     path, inertias = write_bullet_urdf(robot, str(tmp_path))
