@@ -1,17 +1,22 @@
-"""The engine library itself; no other module imports it.
+"""The library PyBullet itself, its window, and pictures drawn without a display.
 
     from sim.engine.bullet import p
 
-It prints at import and while it loads: that is kept away from the output of a command.
+No other module imports it. It prints at import and while it loads: that is kept away
+from the output of a command.
 """
 
 import contextlib
 import importlib.metadata
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sim.engine.interface import EngineMissing
+from sim.engine.world import Camera, Rendering
 
 
 @contextlib.contextmanager
@@ -71,3 +76,110 @@ def _release() -> str:
 ENGINE_VERSION = f"{_release()} (API {p.getAPIVersion()})"
 
 __all__ = ["ENGINE_VERSION", "p"]
+
+FloatArray = NDArray[np.float64]
+
+YAW_DEG, PITCH_DEG = 117.0, -10.0
+"""From ahead, a little from the robot's left and above; yaw 90 is straight ahead."""
+DISTANCE = 1.0
+"""Of the camera, in the extent of the links' centres: the robot fills more than half of
+the window's height, whose field of view is about 90 degrees."""
+PANELS = (
+    p.COV_ENABLE_GUI,
+    p.COV_ENABLE_RGB_BUFFER_PREVIEW,
+    p.COV_ENABLE_DEPTH_BUFFER_PREVIEW,
+    p.COV_ENABLE_SEGMENTATION_MARK_PREVIEW,
+)
+"""Of which the testbed uses none: they would stand empty around the robot."""
+
+
+def hide_panels(client: int) -> None:
+    """Put the panels away."""
+    for panel in PANELS:
+        p.configureDebugVisualizer(panel, 0, physicsClientId=client)
+
+
+def aim_window(client: int, points: FloatArray) -> None:
+    """Bring the camera so near that the whole body is seen, and large.
+
+    Args:
+        client: of PyBullet, with a window.
+        points: (n, 3) centres of the robot's links in the world, in m.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    p.resetDebugVisualizerCamera(
+        cameraDistance=DISTANCE * float(np.max(high - low)),
+        cameraYaw=YAW_DEG,
+        cameraPitch=PITCH_DEG,
+        cameraTargetPosition=((low + high) / 2.0).tolist(),
+        physicsClientId=client,
+    )
+
+
+def draw(
+    client: int, body: int, link_name: Mapping[int, str], camera: Camera
+) -> Rendering:
+    """Return what a camera sees of a robot.
+
+    Args:
+        client: of PyBullet.
+        body: number of the robot in it.
+        link_name: number of a link to its name, -1 being the base.
+        camera: that looks.
+    """
+    rgb, depth, seen = _draw(client, camera)
+    # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
+    is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == body)
+    link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
+    return Rendering(
+        camera=camera,
+        rgb=rgb,
+        depth=np.where(is_robot, depth, np.inf),
+        link=link,
+        links=tuple(link_name[i] for i in sorted(link_name)),
+    )
+
+
+SKY = (214, 224, 232)
+"""Colour of where there is nothing."""
+
+
+def photograph(client: int, camera: Camera) -> NDArray[np.uint8]:
+    """Return what a camera sees of everything, (height, width, 3).
+
+    Args:
+        client: of PyBullet.
+        camera: that looks.
+    """
+    rgb, _, seen = _draw(client, camera)
+    rgb[seen < 0] = SKY
+    return rgb
+
+
+def _draw(
+    client: int, camera: Camera
+) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.intp]]:
+    """Return colours (height, width, 3), depths in m, and what is seen (the same)."""
+    height, width = camera.height, camera.width
+    image = p.getCameraImage(
+        width,
+        height,
+        viewMatrix=camera.view_matrix().T.ravel().tolist(),
+        projectionMatrix=camera.projection_matrix().T.ravel().tolist(),
+        lightDirection=camera.light,
+        lightColor=(1.0, 1.0, 1.0),
+        lightDistance=2.0,
+        shadow=0,
+        lightAmbientCoeff=camera.ambient,
+        lightDiffuseCoeff=camera.diffuse,
+        lightSpecularCoeff=camera.specular,
+        renderer=p.ER_TINY_RENDERER,
+        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+        physicsClientId=client,
+    )
+    rgba = np.reshape(image[2], (height, width, 4))
+    buffer = np.reshape(image[3], (height, width)).astype(np.float64)
+    near, far = camera.near, camera.far
+    depth = far * near / (far - (far - near) * buffer)
+    seen = np.reshape(image[4], (height, width)).astype(np.intp)
+    return rgba[..., :3].astype(np.uint8), depth, seen

@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.engine import view
-from sim.engine.bullet import p, stdout_to_stderr
+from sim.engine.bullet import (
+    aim_window,
+    draw,
+    hide_panels,
+    p,
+    photograph,
+    stdout_to_stderr,
+)
 from sim.engine.interface import (
     TOUCHING,
     Contact,
@@ -25,7 +31,6 @@ from sim.engine.interface import (
 )
 from sim.engine.loading import ROBOT, Ground, lay, load
 from sim.engine.rotors import Rotors
-from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
@@ -62,7 +67,7 @@ class BulletEngine:
         with stdout_to_stderr():
             self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
         if cfg.gui:
-            view.hide_panels(self._client)
+            hide_panels(self._client)
         self._set_engine_parameters()
         self._ground = Ground(self._client, cfg.friction, cfg.slope_deg)
         loaded = load(self._client, robot, cfg.payloads)
@@ -148,7 +153,7 @@ class BulletEngine:
         self._read_base()
         if self.cfg.gui:
             centres = [self.link_com(link.name) for link in self.robot.links]
-            view.aim_window(c, np.array(centres))
+            aim_window(c, np.array(centres))
 
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
@@ -418,7 +423,7 @@ class BulletEngine:
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:
         """Return what a camera sees of everything, (height, width, 3)."""
-        return view.photograph(self._client, camera)
+        return photograph(self._client, camera)
 
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""

@@ -20,20 +20,22 @@ which `Rotors` computes by one pass out and one back, from an acceleration â th
 predicted from those of the steps before, a_n = (v_n - v_n-1) / dt, with its trend r:
 
     e = a_n - â_n,    r_n+1 = r_n + β e,    â_n+1 = â_n + α e + r_n+1,           (2)
-    α = 1 - θ²,       β = (1 - θ)²,         θ = e^(-1/5)
+    α = 1 - θ²,       β = (1 - θ)²,         θ = e^(-1/n)
 
 Stability. Let M_link be the mass matrix in PyBullet and M_want that of (1). A step
 gives M_link a = M_want a_want + (M_link - M_want) â. In each of their common
 directions, where M_want = κ M_link, that is a = κ a_want + (1 - κ) â, and an error of
 (2) changes as
 
-    z² - (2 - (α + β) κ) z + 1 - α κ = 0,   |z| < 1 for 0 < κ < 4 / (2 α + β) = 5.8
+    z² - (2 - (α + β) κ) z + 1 - α κ = 0,   |z| < 1 for 0 < κ < 4 / (2 α + β)
 
-M_want > 0 gives κ > 0; v² = (w - s)² <= (1 + 1/c) (w² + c s²) gives κ <= 1 + 1/c = 5,
-for every robot and posture, and contacts, which only restrict the directions, leave it
-so. Without c, where the moved link alone carries A, κ would reach 4.6 on the NAO, and
-grow with lighter trunks. The greater c, the more rests on the prediction: at c = 3/4
-feet that are hardly loaded rattle.
+which is 5.8 with n = 5 steps. M_want > 0 gives κ > 0; v² = (w - s)² <= (1 + 1/c)
+(w² + c s²) gives κ <= 1 + 1/c = 5, for every robot and posture, and contacts, which
+only restrict the directions, leave it so. The rest is for the servos, whose damping
+acts a step late: where steps are long, n is greater (`memory`). Without c, where the
+moved link alone carries A, κ would reach 4.6 on the NAO, and grow with lighter trunks.
+The greater c, the more rests on the prediction: at c = 3/4 feet that are hardly loaded
+rattle.
 
 Delay. (2) is right for an acceleration that stays or grows steadily. What changes
 within 10 ms it follows late: where the links are heavier than wanted, a motion of 20
@@ -53,8 +55,10 @@ from sim.engine.urdf import INNER_SHARE, rotor_joints
 
 FloatArray = NDArray[np.float64]
 
-_THETA = float(np.exp(-1.0 / 5.0))
-_ALPHA, _BETA = 1.0 - _THETA**2, (1.0 - _THETA) ** 2
+
+def memory(dt: float) -> float:
+    """Return n of (2) for steps of `dt` in s: 5, and more from 1.25 ms on."""
+    return max(5.0, dt / 0.25e-3)
 
 
 class Rotors:
@@ -86,7 +90,8 @@ class Rotors:
             origin = joint.origin if joint.parent >= 0 else R_base @ joint.origin
             row[:9], row[9:12] = origin.ravel(), joint.axis
             row[12:] = joint.armature, INNER_SHARE * joint.armature
-        self._dt = dt
+        theta = float(np.exp(-1.0 / memory(dt)))
+        self._prediction = np.array([dt, 1.0 - theta**2, (1.0 - theta) ** 2])
         self.base = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         """(7,) quaternion x y z w and angular velocity in rad/s of the base, world."""
         self.q, self.v = np.zeros(n), np.zeros(n)
@@ -115,7 +120,7 @@ class Rotors:
             self.state,
             self._torques,
             self._work,
-            self._dt,
+            self._prediction,
         )
 
 
@@ -135,7 +140,7 @@ def rotor_torques(
     state: FloatArray,
     torques: FloatArray,
     work: FloatArray,
-    dt: float,
+    prediction: FloatArray,
 ) -> None:
     """Bring â up to date and write the torques; see `Rotors`.
 
@@ -150,16 +155,17 @@ def rotor_torques(
         work: (1 + n, 21) scratch, of the base and each moved link in the world:
             rotation (9), axis (3), ω (3), ω̇ (3), torque of the rotors from there
             outwards (3).
-        dt: period in s.
+        prediction: period dt in s, α and β of (2).
     """
     n = q.size
+    dt, alpha, beta = prediction[0], prediction[1], prediction[2]
     begins = np.isnan(state[0, 0])
     for i in range(3 + n):
         now = base[4 + i] if i < 3 else v[i - 3]
         if not begins:
             error = (now - state[0, i]) / dt - state[1, i]
-            state[2, i] += _BETA * error
-            state[1, i] += _ALPHA * error + state[2, i]
+            state[2, i] += beta * error
+            state[1, i] += alpha * error + state[2, i]
         state[0, i] = now
     x, y, z, w = base[0], base[1], base[2], base[3]
     trunk = work[0]
