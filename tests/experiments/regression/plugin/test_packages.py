@@ -85,7 +85,7 @@ SENTENCES = {
     "degrees at 1.18 s; at most 3 degrees is allowed.",
     "test_limitless_is_no_cooler": "limitless is not cool enough: its legs turned # J "
     "into heat, as much as fixed, # J; at least 30 % less is asked.",
-    "test_limitless_is_too_hot": "limitless gets too hot: motor LShoulderPitch was "
+    "test_limitless_is_too_hot": "limitless gets too hot: motor RShoulderPitch was "
     "above 29 °C at 0.0 s and reached # °C.",
     "test_contract[generous]": "generous returned a stiffness of 1.2 for LHipRoll at "
     "0.00 s; it must lie from 0 to 1.",
