@@ -14,8 +14,6 @@ from sim.engine.world import WorldCfg, default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
-
-
 DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is used where none is named."
 """What a command says on stderr where MuJoCo is the default."""
 
@@ -32,7 +30,7 @@ def say_if_it_compiles() -> None:
 
 
 def say_before_a_run() -> None:
-    """Say that, and on stderr that MuJoCo stands in for PyBullet, if it is missing."""
+    """Say on stderr what a run will wait for, and whether MuJoCo stands in."""
     say_if_it_compiles()
     if default_engine() != "pybullet":
         print(DEFAULT_IS_MUJOCO, file=sys.stderr)

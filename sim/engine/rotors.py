@@ -31,11 +31,11 @@ directions, where M_want = κ M_link, that is a = κ a_want + (1 - κ) â, and a
 
 which is 5.8 with n = 5 steps. M_want > 0 gives κ > 0; v² = (w - s)² <= (1 + 1/c)
 (w² + c s²) gives κ <= 1 + 1/c = 5, for every robot and posture, and contacts, which
-only restrict the directions, leave it so. The rest is for the servos, whose damping
-acts a step late: where steps are long, n is greater (`memory`). Without c, where the
-moved link alone carries A, κ would reach 4.6 on the NAO, and grow with lighter trunks.
-The greater c, the more rests on the prediction: at c = 3/4 feet that are hardly loaded
-rattle.
+only restrict the directions, leave it so. That is without servos, whose damping acts a
+step late and takes what is left: for them n is greater where steps are long
+(`prediction_steps`). Without c, where the moved link alone carries A, κ would reach 4.6
+on the NAO, and grow with lighter trunks. The greater c, the more rests on the
+prediction, and the more feet that are hardly loaded rattle.
 
 Delay. (2) is right for an acceleration that stays or grows steadily. What changes
 within 10 ms it follows late: where the links are heavier than wanted, a motion of 20
@@ -56,7 +56,7 @@ from sim.engine.urdf import INNER_SHARE, rotor_joints
 FloatArray = NDArray[np.float64]
 
 
-def memory(dt: float) -> float:
+def prediction_steps(dt: float) -> float:
     """Return n of (2) for steps of `dt` in s: 5, and more from 1.25 ms on."""
     return max(5.0, dt / 0.25e-3)
 
@@ -90,7 +90,7 @@ class Rotors:
             origin = joint.origin if joint.parent >= 0 else R_base @ joint.origin
             row[:9], row[9:12] = origin.ravel(), joint.axis
             row[12:] = joint.armature, INNER_SHARE * joint.armature
-        theta = float(np.exp(-1.0 / memory(dt)))
+        theta = float(np.exp(-1.0 / prediction_steps(dt)))
         self._prediction = np.array([dt, 1.0 - theta**2, (1.0 - theta) ** 2])
         self.base = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         """(7,) quaternion x y z w and angular velocity in rad/s of the base, world."""
