@@ -49,10 +49,15 @@ export OMP_NUM_THREADS ?= 1
 # Else each of some hundred processes compiles our modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Another Python is asked for than that of $(VENV): it is made anew.
+# A Python that is asked for has to do; $(VENV) of another one is made anew.
 ifneq ($(PYTHON),)
-$(shell asked=$$("$(PYTHON)" --version 2>/dev/null) && \
-    [ "$$asked" != "$$($(BIN)/python --version 2>&1)" ] && rm -f $(LOCKED))
+ASKED := $(shell { "$(PYTHON)" --version; } 2>&1)
+ifeq ($(filter $(PREFERRED:%=%.%),$(word 2,$(ASKED))),)
+$(error No Python 3.11 to 3.14 here ($(PYTHON) is: $(ASKED)). Install one, or name it: make PYTHON=/path/to/python3.12)
+endif
+ifneq ($(MAKECMDGOALS),which)
+$(shell [ "$(ASKED)" = "$$($(BIN)/python --version 2>&1)" ] || rm -f $(LOCKED))
+endif
 endif
 
 # Prints the first of some commands that is one of these Pythons: $(call FIRST,commands,versions)
@@ -65,8 +70,8 @@ done || true
 define FIND_PYTHON
 python=$$($(call FIRST,$${PYTHON:-$(PREFERRED:%=python%) python3 python},$(PREFERRED))); \
 if [ -z "$$python" ]; then \
-    echo "No Python 3.11 to 3.14 here ($${PYTHON:-python3} is:" \
-        "$$("$${PYTHON:-python3}" --version 2>&1 || true)). Install one," >&2; \
+    echo "No Python 3.11 to 3.14 here (python3 is:" \
+        "$$(python3 --version 2>&1 || true)). Install one," >&2; \
     echo "or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
     exit 1; \
 fi

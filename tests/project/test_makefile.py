@@ -92,11 +92,21 @@ def test_another_python_can_be_chosen(make: Make) -> None:
 
 @pytest.mark.parametrize(
     ("goals", "named"),
-    [(("run",), "python3 is: Python 3.10.13"), (("run", "PYTHON=no"), "no is: ")],
+    [
+        (("run",), "python3 is: Python 3.10.13"),
+        (("run", "PYTHON=no"), "no is: "),
+        (("run", "PYTHON=python3"), "python3 is: Python 3.10.13"),
+        (("which", "PYTHON=no"), "no is: "),
+    ],
 )
 def test_without_one_it_says_what_is_needed(
-    make: Make, goals: tuple[str, ...], named: str
+    make: Make, tmp_path: Path, goals: tuple[str, ...], named: str
 ) -> None:
+    """Also where an environment of another Python is ready."""
+    if len(goals) > 1:
+        for stamp in (".locked", ".ready"):
+            (tmp_path / ".venv").mkdir(exist_ok=True)
+            (tmp_path / ".venv" / stamp).touch()
     said = make(*goals, python3="3.10.13")
     assert said.returncode == 2
     assert "No Python 3.11 to 3.14 here" in said.stderr
@@ -105,11 +115,18 @@ def test_without_one_it_says_what_is_needed(
 
 
 @pytest.mark.parametrize(
-    ("asked", "is_kept"),
-    [("", True), ("python3.11", True), ("no", True), ("python3.13", False)],
+    ("goal", "asked", "is_kept"),
+    [
+        ("run", "", True),
+        ("run", "python3.11", True),
+        ("run", "no", True),
+        ("run", "python3.9", True),  # refused: what was there goes on
+        ("run", "python3.13", False),
+        ("which", "python3.13", True),  # only asks
+    ],
 )
 def test_the_environment_is_made_anew_for_another_python(
-    make: Make, tmp_path: Path, asked: str, is_kept: bool
+    make: Make, tmp_path: Path, goal: str, asked: str, is_kept: bool
 ) -> None:
     stamp, python = (
         tmp_path / ".venv" / ".locked",
@@ -119,7 +136,8 @@ def test_the_environment_is_made_anew_for_another_python(
     stamp.touch()
     python.write_text("#!/bin/sh\necho Python 3.11.7\n", encoding="utf-8")
     python.chmod(0o755)
-    make("which", f"PYTHON={asked}", python3_11="3.11.7", python3_13="3.13.0")
+    versions = {"python3_9": "3.9.18", "python3_11": "3.11.7", "python3_13": "3.13.0"}
+    make(goal, f"PYTHON={asked}", **versions)
     assert stamp.exists() is is_kept
 
 
