@@ -51,7 +51,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # A Python that is asked for has to do; $(VENV) of another one is made anew.
 ifneq ($(PYTHON),)
-ASKED := $(shell { "$(PYTHON)" --version; } 2>&1)
+ASKED := $(or $(shell "$(PYTHON)" --version 2>/dev/null),nothing that runs)
 ifeq ($(filter $(PREFERRED:%=%.%),$(word 2,$(ASKED))),)
 $(error No Python 3.11 to 3.14 here ($(PYTHON) is: $(ASKED)). Install one, or name it: make PYTHON=/path/to/python3.12)
 endif
