@@ -99,7 +99,7 @@ bench: $(READY)  ## what reservations and the transmitter cost, beside reference
 	@$(BIN)/python -m benchmarks
 
 # Types are checked beside the tests, and what is wrong with them is said at the end.
-test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
+test: $(DEV)  ## format, lint, types, documents and quick tests: eight minutes on two cores
 	@echo "== $$($(BIN)/python --version) of $(VENV)"
 	@$(MAKE) lint
 	@said=$$(mktemp); status=0; \
