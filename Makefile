@@ -17,8 +17,8 @@ DEV := $(VENV)/.dev
 # All that a user may want; `reference` and `dev` are for tests, few have `rerun`.
 RUN_EXTRAS := cluster export live mujoco naoqi report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
-PACKAGES := models controllers sim experiments
-CHECKED := $(wildcard $(PACKAGES) tests docs examples benchmarks)
+BESIDE := tests docs examples benchmarks
+CHECKED := models controllers sim experiments src/nao_testbed/__init__.py $(BESIDE)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
@@ -153,7 +153,7 @@ types: $(DEV)  ## mypy, strict, as on Linux, macOS and Windows
 	@status=0; for platform in linux darwin win32; do \
 	    echo "== types on $$platform"; \
 	    $(BIN)/mypy --no-error-summary --platform=$$platform \
-	        --cache-dir=.mypy_cache/$$platform $(CHECKED) || status=1; \
+	        --cache-dir=.mypy_cache/$$platform src $(BESIDE) || status=1; \
 	done; exit $$status
 
 quick: $(DEV)  ## quick tests
@@ -209,7 +209,7 @@ $(DEV): requirements-dev.lock $(READY)
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
 	@echo "== compiling the kernels (once, half a minute)"
-	@$(BIN)/python -m experiments.closed_loop.warm_up # compiles the kernels, for all later runs
+	@$(BIN)/python -m nao_testbed.experiments.closed_loop.warm_up # compiles the kernels, for all later runs
 	@touch $@
 
 # The other environments: both locks, which may lack an engine, or neither of them.

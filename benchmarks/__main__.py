@@ -8,10 +8,10 @@ import argparse
 
 from benchmarks.reservations import ReservationBenchCfg, measure_reservations
 from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
-from experiments.bench.figures import Figure
-from experiments.bench.run_bench import BenchResult, Machine, show
-from experiments.common.options import check_json_file
-from models import load_robot
+from nao_testbed.experiments.bench.figures import Figure
+from nao_testbed.experiments.bench.run_bench import BenchResult, Machine, show
+from nao_testbed.experiments.common.options import check_json_file
+from nao_testbed.models import load_robot
 
 PARTS = {
     "reservations": lambda robot: measure_reservations(robot, ReservationBenchCfg()),

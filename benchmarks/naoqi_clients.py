@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import qi
 
-from models import TestbedError
+from nao_testbed.models import TestbedError
 
 PERIOD_S = 0.02
 LONGEST_S = 24 * 3600.0
@@ -89,7 +89,15 @@ def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
         folder: for the run and what the server says at its end.
     """
     ended = folder / "ended.json"
-    command = [sys.executable, "-m", "experiments.cli", "naoqi", "serve", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "nao_testbed.experiments.cli",
+        "naoqi",
+        "serve",
+        "--port",
+        "0",
+    ]
     with subprocess.Popen(
         [*command, "--out", str(folder / "run"), "--json", str(ended)],
         stdout=subprocess.PIPE,

@@ -16,16 +16,16 @@ from time import process_time
 import numpy as np
 
 from benchmarks.references import Run, bare_pairs, bare_tests, rates_of, spot_leases
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import Command, Observation
-from experiments.bench.figures import Figure, figure, ratio
-from models import Robot, TestbedError
-from models.resources import DeviceKind, ResourceNode
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import Command, Observation
+from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 LONG_S = 1e6
 """A time limit in s that nothing here reaches."""

@@ -18,23 +18,23 @@ import numpy as np
 
 from benchmarks.references import Run, rates_of
 from benchmarks.reservations import Sink, take_all
-from controllers.arbitration.events import Event
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import DeviceMap, map_devices
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import LedSetting, SoundChunk
-from controllers.transmitter.buses.bus import TransmitterCfg, bus_each
-from controllers.transmitter.events import Sent
-from controllers.transmitter.receipt import SyncTag
-from controllers.transmitter.streams import NO_PARTS, Item, Present
-from controllers.transmitter.transmitter import Transmitter
-from experiments.bench.figures import Figure, figure, ratio
-from models import Robot, TestbedError
-from models.library import Unit
-from models.resources import DeviceKind
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import DeviceMap, map_devices
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import LedSetting, SoundChunk
+from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, bus_each
+from nao_testbed.controllers.transmitter.events import Sent
+from nao_testbed.controllers.transmitter.receipt import SyncTag
+from nao_testbed.controllers.transmitter.streams import NO_PARTS, Item, Present
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models.library import Unit
+from nao_testbed.models.resources import DeviceKind
 
 ENDLESS = 10**9
 """Items of a stream that is never over here."""

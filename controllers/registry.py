@@ -11,18 +11,18 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 
-from controllers.heat_minimization.longest import Longest, LongestCfg
-from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
-from controllers.heat_minimization.nudge import Nudge
-from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
-from controllers.interface.controller import (
+from nao_testbed.controllers.heat_minimization.longest import Longest, LongestCfg
+from nao_testbed.controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
+from nao_testbed.controllers.heat_minimization.nudge import Nudge
+from nao_testbed.controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from nao_testbed.controllers.interface.controller import (
     ConstantCurrent,
     ConstantStiffness,
     Controller,
     FixedStiffness,
 )
-from controllers.interface.entry_points import load_entry_point
-from controllers.stiffness import (
+from nao_testbed.controllers.interface.entry_points import load_entry_point
+from nao_testbed.controllers.stiffness import (
     DisturbanceCfg,
     GuardCfg,
     PayloadStiffness,
@@ -32,9 +32,9 @@ from controllers.stiffness import (
     SmartStiffnessCfg,
     read_offset,
 )
-from models import BadInput, Robot, TestbedError, UnknownName
-from models.errors import FOREIGN
-from models.values import number_of, short
+from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.values import number_of, short
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]

@@ -8,10 +8,10 @@ limit. `controllers/stiffness/` has a file for each few steps.
 
 import numpy as np
 
-from controllers import SmartStiffness, flag_names
-from experiments import Loop, run_for
-from models import load_robot
-from sim import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers import SmartStiffness, flag_names
+from nao_testbed.experiments import Loop, run_for
+from nao_testbed.models import load_robot
+from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 
 def main() -> None:

@@ -16,10 +16,10 @@ knows it beside ours.
 
 import numpy as np
 
-from controllers import Controller, FixedStiffness, Limits, Observation
-from experiments import Loop, run_for
-from models import BadInput, Robot, load_robot
-from sim import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers import Controller, FixedStiffness, Limits, Observation
+from nao_testbed.experiments import Loop, run_for
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 
 class SofterWhenHot:

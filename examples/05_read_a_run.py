@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments import HeatCfg, run_heat
-from sim import read_run
+from nao_testbed.experiments import HeatCfg, run_heat
+from nao_testbed.sim import read_run
 
 
 def record(base: Path) -> Path:

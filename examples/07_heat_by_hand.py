@@ -16,8 +16,8 @@ beside these formulas, and that half the torque makes a quarter of the rise.
 import numpy as np
 from scipy.linalg import expm
 
-from models import Motor, load_robot
-from sim import HeatingCfg, make_heating
+from nao_testbed.models import Motor, load_robot
+from nao_testbed.sim import HeatingCfg, make_heating
 
 TORQUE = 1.2  # N·m
 

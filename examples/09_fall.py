@@ -6,10 +6,10 @@ no state is active any more, and the token is revoked whole. `get up` asked for 
 state Back and the legs before the push; it is granted when the robot lies on its back.
 """
 
-from controllers.arbitration.tokens import Refusal
 from examples.stories.fall import FallStoryCfg, run_fall_story
 from examples.stories.trace_lines import story_lines
-from models import load_robot
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.models import load_robot
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ the legs happen to be free. `dance` gives way on demand. What `guard` takes, the
 is open to its parts, one of which uses it at a time.
 """
 
-from controllers.arbitration import (
+from nao_testbed.controllers.arbitration import (
     Ledger,
     Owner,
     Request,
@@ -13,9 +13,9 @@ from controllers.arbitration import (
     StopOnDemand,
     take_snapshot,
 )
-from experiments.server.messages import SnapshotData
-from experiments.server.run_take import list_lines
-from models import load_robot
+from nao_testbed.experiments.server.messages import SnapshotData
+from nao_testbed.experiments.server.run_take import list_lines
+from nao_testbed.models import load_robot
 
 
 def main() -> None:

@@ -12,13 +12,13 @@ makes them wait again.
 import random
 from dataclasses import dataclass
 
-from controllers.arbitration import Ledger, LedgerCfg, Owner, Request, ResourceTree
-from controllers.arbitration.requests import Ticket
-from models import ResourceNode
+from nao_testbed import Ledger, Owner, Request
+from nao_testbed.controllers.arbitration import LedgerCfg, ResourceTree
+from nao_testbed.controllers.arbitration.requests import Ticket
+from nao_testbed.models import ResourceNode
 
 RESOURCES = ("head", "left arm", "right arm", "legs", "speech", "eyes")
-TICK_S, LENGTH = 0.01, 20 * 60 * 100
-"""20 minutes."""
+TICK_S, LENGTH = 0.01, 20 * 60 * 100  # 20 minutes
 
 
 @dataclass

@@ -9,7 +9,7 @@ One sees the frame that is played, and the shoulder that the gate holds meanwhil
 
 import math
 
-from controllers.arbitration import (
+from nao_testbed.controllers.arbitration import (
     Behaviour,
     LedgerFront,
     Owner,
@@ -18,9 +18,9 @@ from controllers.arbitration import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.behaviours import Timeline, TimelinePlayer
-from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from models import load_robot
+from nao_testbed.controllers.arbitration.behaviours import Timeline, TimelinePlayer
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.models import load_robot
 
 FRAMES = 30
 WAVE = Behaviour(

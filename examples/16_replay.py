@@ -15,15 +15,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import Loop
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_source import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_source import (
     RecordingSource,
     RobotSource,
     SimulatorSource,
 )
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES = 250  # of 20 ms: 5 s
 JOINT = "LAnklePitch"

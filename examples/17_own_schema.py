@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from math import atan2, degrees
 
-from controllers.arbitration.requests import Owner
-from controllers.schemas import (
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.schemas import (
     ActuationSchema,
     NoParameters,
     PerceptiveSchema,
@@ -12,11 +12,11 @@ from controllers.schemas import (
     Variable,
     Waking,
 )
-from controllers.schemas.registry import Registry
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from experiments import RobotWithLedger, RobotWithLedgerCfg
-from models import load_robot
+from nao_testbed.controllers.schemas.registry import Registry
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.experiments import RobotWithLedger, RobotWithLedgerCfg
+from nao_testbed.models import load_robot
 
 
 class Lean(PerceptiveSchema[NoParameters]):

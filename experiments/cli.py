@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     STDOUT,
     Commands,
     JsonOption,
@@ -25,14 +25,14 @@ from experiments.common.options import (
     names_in,
     write_json,
 )
-from experiments.common.signals import (
+from nao_testbed.experiments.common.signals import (
     INTERRUPTED,
     end_despite_threads,
     heed_interrupts,
     was_interrupted,
 )
-from experiments.common.streams import prepare_standard_streams
-from experiments.heat.commands import (
+from nao_testbed.experiments.common.streams import prepare_standard_streams
+from nao_testbed.experiments.heat.commands import (
     hand_guiding_command,
     heat_command,
     identify_command,
@@ -41,15 +41,15 @@ from experiments.heat.commands import (
     preset_search_command,
     xray_command,
 )
-from experiments.live.commands import live_command
-from experiments.live.naoqi.commands import naoqi_app
-from experiments.live.real_robot.commands import run_command
-from experiments.report.commands import export_command, report
-from experiments.scenarios.commands import scenario_app
-from experiments.server.commands import resources_app
-from experiments.sweep.commands import sweep_command, sweep_show_command
-from models import BadInput, TestbedError
-from models.files import as_ours
+from nao_testbed.experiments.live.commands import live_command
+from nao_testbed.experiments.live.naoqi.commands import naoqi_app
+from nao_testbed.experiments.live.real_robot.commands import run_command
+from nao_testbed.experiments.report.commands import export_command, report
+from nao_testbed.experiments.scenarios.commands import scenario_app
+from nao_testbed.experiments.server.commands import resources_app
+from nao_testbed.experiments.sweep.commands import sweep_command, sweep_show_command
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.files import as_ours
 
 
 def bench_command(
@@ -66,7 +66,7 @@ def bench_command(
     ] = None,
 ) -> None:
     """Measure loop, controllers, fast-forward and a scenario beside references."""
-    from experiments.bench.run_bench import run_bench_command  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.bench.run_bench import run_bench_command  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
 
@@ -92,7 +92,7 @@ def replay_command(
     ] = None,
 ) -> None:
     """Give controllers the sensor input of a recorded run; compare their answers."""
-    from experiments.regression.replay import (  # noqa: PLC0415
+    from nao_testbed.experiments.regression.replay import (  # noqa: PLC0415
         ReplayCfg,  # heavy
         run_replay_command,  # heavy
     )
@@ -216,11 +216,11 @@ def robot_command(
     """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
-    from experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
-    from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
-    from models.load import copy_robot  # noqa: PLC0415  # beside it
-    from models.load.write_urdf import write_anew  # noqa: PLC0415  # beside it
-    from sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
+    from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+    from nao_testbed.models.load import copy_robot  # noqa: PLC0415  # beside it
+    from nao_testbed.models.load.write_urdf import write_anew  # noqa: PLC0415  # beside it
+    from nao_testbed.sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
     if write_urdf:

@@ -1,9 +1,14 @@
 """Robot descriptions as data, and the loader that validates them."""
 
-from models.errors import BadInput, RobotDataError, TestbedError, UnknownName
-from models.load import default_robot_folder, load_robot
-from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
-from models.robot import (
+from nao_testbed.models.errors import (
+    BadInput,
+    RobotDataError,
+    TestbedError,
+    UnknownName,
+)
+from nao_testbed.models.load import default_robot_folder, load_robot
+from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.models.robot import (
     Battery,
     ContactPoint,
     ForceSensor,

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import UnknownName
+from nao_testbed.models.errors import UnknownName
 
 
 class Unit(StrEnum):

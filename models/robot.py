@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
-from models.errors import BadInput, UnknownName
-from models.library import Library
-from models.resources import DeviceKind, ResourceNode
-from models.values import Name, NotNegative, Positive, Real
+from nao_testbed.models.errors import BadInput, UnknownName
+from nao_testbed.models.library import Library
+from nao_testbed.models.resources import DeviceKind, ResourceNode
+from nao_testbed.models.values import Name, NotNegative, Positive, Real
 
 Vector3 = tuple[float, float, float]
 

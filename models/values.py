@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
-from models.errors import BadInput
+from nao_testbed.models.errors import BadInput
 
 FloatArray = NDArray[np.float64]
 

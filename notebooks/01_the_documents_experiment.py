@@ -25,14 +25,17 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 from IPython.display import Markdown
 
-from experiments import LEG_JOINTS, HeatCfg, load_preset, run_heat
-from experiments.common.drawing.style import FigureView
-from experiments.heat.figures.joints import heat_share_figure, time_mean
-from experiments.heat.figures.tables import lifetime_text
-from experiments.heat.figures.temperatures import effort_figure, temperature_figure
-from experiments.report.notebook_parameters import HeatStory
-from models import load_robot
-from sim import read_run
+from nao_testbed.experiments import LEG_JOINTS, HeatCfg, load_preset, run_heat
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.heat.figures.joints import heat_share_figure, time_mean
+from nao_testbed.experiments.heat.figures.tables import lifetime_text
+from nao_testbed.experiments.heat.figures.temperatures import (
+    effort_figure,
+    temperature_figure,
+)
+from nao_testbed.experiments.report.notebook_parameters import HeatStory
+from nao_testbed.models import load_robot
+from nao_testbed.sim import read_run
 
 story = HeatStory(
     minutes=minutes, preset=preset, controllers=tuple(controllers), seed=seed

@@ -23,18 +23,18 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from experiments import HeatCfg, run_heat
-from experiments.closed_loop.leg_forces import find_internal_forces
-from experiments.common.drawing.style import FigureView
-from experiments.heat.figures.joints import (
+from nao_testbed.experiments import HeatCfg, run_heat
+from nao_testbed.experiments.closed_loop.leg_forces import find_internal_forces
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.heat.figures.joints import (
     internal_figure,
     joint_shifts_figure,
     legs_power_of,
     power_figure,
 )
-from experiments.report.notebook_parameters import ForceStory
-from models import load_robot
-from sim import read_run
+from nao_testbed.experiments.report.notebook_parameters import ForceStory
+from nao_testbed.models import load_robot
+from nao_testbed.sim import read_run
 
 story = ForceStory(
     joint=joint,
@@ -115,7 +115,7 @@ FigureView(
 # ## 2. Six ways to fight
 #
 # Both legs, the pelvis and the ground are one closed chain. From outside there is only the weight, so whatever more the ground does to
-# one foot it does **equal and opposite** to the other. In the letters of `controllers.heat_minimization.standing_problem`, contact forces $f$ obey
+# one foot it does **equal and opposite** to the other. In the letters of `nao_testbed.controllers.heat_minimization.standing_problem`, contact forces $f$ obey
 #
 # $$B f = h, \qquad \tau = g - C f,$$
 #
@@ -232,4 +232,4 @@ legs = list(robot.leg_joints)
 #
 # - Another bad joint, or two: `misalignment_deg` of `HeatCfg` takes any number of them.
 # - Over many robots, drawn at random: `nao-testbed sweep`.
-# - The same problem with round friction cones, as a cone programme: `controllers.heat_minimization.least_loss`.
+# - The same problem with round friction cones, as a cone programme: `nao_testbed.controllers.heat_minimization.least_loss`.

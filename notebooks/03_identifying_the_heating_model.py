@@ -35,19 +35,19 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from experiments import HeatCfg, run_heat
-from experiments.common.drawing.style import FigureView
-from experiments.heat.identification.csv_log import read_heat_log
-from experiments.heat.identification.figures import (
+from nao_testbed.experiments import HeatCfg, run_heat
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.heat.identification.csv_log import read_heat_log
+from nao_testbed.experiments.heat.identification.figures import (
     FittedCurve,
     fit_figure,
     interval_figure,
 )
-from experiments.heat.identification.heat_log import heat_log_of_run
-from experiments.report.notebook_parameters import IdentificationStory
-from models import BadInput, load_robot
-from sim import read_run
-from sim.thermal.identification import fit_one_node
+from nao_testbed.experiments.heat.identification.heat_log import heat_log_of_run
+from nao_testbed.experiments.report.notebook_parameters import IdentificationStory
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.sim import read_run
+from nao_testbed.sim.thermal.identification import fit_one_node
 
 story = IdentificationStory(
     joints=tuple(joints),

@@ -20,15 +20,18 @@ from dataclasses import replace
 import pandas as pd
 from IPython.display import Markdown
 
-from controllers.arbitration.events import Granted, Notified
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.common.drawing.style import FigureView
-from experiments.report.notebook_parameters import HoldingStory
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from experiments.scenarios.timeline.figure import run_temperatures, timeline_figure
-from experiments.scenarios.timeline.rows import cover
-from experiments.scenarios.timeline.waits import (
+from nao_testbed.controllers.arbitration.events import Granted, Notified
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.report.notebook_parameters import HoldingStory
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.experiments.scenarios.timeline.figure import (
+    run_temperatures,
+    timeline_figure,
+)
+from nao_testbed.experiments.scenarios.timeline.rows import cover
+from nao_testbed.experiments.scenarios.timeline.waits import (
     find_waits,
     held_times,
     leaf_uses,
@@ -167,5 +170,5 @@ Markdown(words)
 # ## Go on from here
 #
 # - Another scenario: set `scenario` above to `hot_dance` or `greeting_busy_legs`; a file of yours: `load_scenario(Path("mine.yaml"))`.
-# - A run that was recorded: `read_trace(folder)` of `experiments.scenarios.playing.trace_file` gives the same events.
+# - A run that was recorded: `read_trace(folder)` of `nao_testbed.experiments.scenarios.playing.trace_file` gives the same events.
 # - The rules behind it: `docs/reservations.md`.

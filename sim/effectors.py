@@ -20,9 +20,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import DEVICE_SLOT_S, LedSetting, SoundChunk
-from models import BadInput, LedGroup, Robot, UnknownName
-from models.files import told_if_not_written
+from nao_testbed.controllers.interface.robot_interface import (
+    DEVICE_SLOT_S,
+    LedSetting,
+    SoundChunk,
+)
+from nao_testbed.models import BadInput, LedGroup, Robot, UnknownName
+from nao_testbed.models.files import told_if_not_written
 
 FloatArray = NDArray[np.float64]
 RGB = ("red", "green", "blue")

@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     OPTIONAL_READINGS,
     READINGS,
     Command,
     Observation,
     check_command,
 )
-from sim.body import FALL_TILT
-from sim.replay import RecordedObservations
-from sim.robot import SimulatedRobot, SimulationCfg, Truth
+from nao_testbed.sim.body import FALL_TILT
+from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
 
 FloatArray = NDArray[np.float64]
 

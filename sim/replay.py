@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     OPTIONAL_READINGS,
     READINGS,
     Command,
@@ -38,8 +38,8 @@ from controllers.interface.robot_interface import (
     check_command,
     check_shift,
 )
-from models import BadInput, Robot, TestbedError
-from sim.recording.channels import (
+from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.sim.recording.channels import (
     LIMITS,
     OBSERVED,
     SHIFT,
@@ -47,7 +47,7 @@ from sim.recording.channels import (
     channel_of,
     observation_channels,
 )
-from sim.recording.run_folder import Run
+from nao_testbed.sim.recording.run_folder import Run
 
 FloatArray = NDArray[np.float64]
 

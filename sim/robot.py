@@ -16,25 +16,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     Command,
     Observation,
     Picture,
     check_command,
 )
-from models import BadInput, Robot
-from sim.body import Body
-from sim.body.stiffness import StiffnessInForce, current_limits_of
-from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
-from sim.engine.interface import Contact, Engine, FeatureMissing, ObstacleContact
-from sim.engine.world import WorldCfg
-from sim.recording.recorder import LastSecond
-from sim.sensors import SensorCfg, Sensors
-from sim.sensors.cameras import take_picture
-from sim.servo import ServoCfg
-from sim.thermal import HeatingCfg, make_heating
-from sim.thermal.motor_heat import MotorHeat
-from sim.thermal.protection import make_protection
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.body import Body
+from nao_testbed.sim.body.stiffness import StiffnessInForce, current_limits_of
+from nao_testbed.sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
+from nao_testbed.sim.engine.interface import (
+    Contact,
+    Engine,
+    FeatureMissing,
+    ObstacleContact,
+)
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.recording.recorder import LastSecond
+from nao_testbed.sim.sensors import SensorCfg, Sensors
+from nao_testbed.sim.sensors.cameras import take_picture
+from nao_testbed.sim.servo import ServoCfg
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
+from nao_testbed.sim.thermal.motor_heat import MotorHeat
+from nao_testbed.sim.thermal.protection import make_protection
 
 FloatArray = NDArray[np.float64]
 

@@ -54,11 +54,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from models import BadInput, Robot
-from models.values import FloatArray, FrictionScale, GearPlay
-from sim.engine.interface import NativeStep
-from sim.recording.recorder import LastSecond
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray, FrictionScale, GearPlay
+from nao_testbed.sim.engine.interface import NativeStep
+from nao_testbed.sim.recording.recorder import LastSecond
 
 COUPLING_STIFFNESS = 500.0
 """Spring between two joints on one motor, in N·m/rad: 0.1 degrees at 1 N·m

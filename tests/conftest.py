@@ -22,7 +22,7 @@ import pytest
 from tests import without_engine
 
 if TYPE_CHECKING:
-    from models import Robot
+    from nao_testbed.models import Robot
 
 _NOTEBOOK = ".ipynb"
 _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
@@ -98,22 +98,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection() -> None:
     """Read robots once; only now, as coverage runs by then."""
-    import models.load
+    from nao_testbed.models import load
     from tests.robots_once import RobotsOnce
 
-    once = RobotsOnce(models.load._read_robot)
-    pytest.MonkeyPatch().setattr("models.load._read_robot", once)
+    once = RobotsOnce(load._read_robot)
+    pytest.MonkeyPatch().setattr("nao_testbed.models.load._read_robot", once)
 
 
 @pytest.fixture(scope="session")
 def nao() -> "Robot":
-    from models import load_robot
+    from nao_testbed.models import load_robot
 
     return load_robot()
 
 
 @pytest.fixture(scope="session")
 def two_leg() -> "Robot":
-    from models import load_robot
+    from nao_testbed.models import load_robot
 
     return load_robot(Path(__file__).parent / "data" / "two_leg")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from models import Robot, default_robot_folder
+from nao_testbed.models import Robot, default_robot_folder
 
 TWO_LEG = Path(__file__).parent / "data" / "two_leg"
 

@@ -17,7 +17,7 @@ MISSING = {name: says for name, says in LIBRARIES.items() if find_spec(name) is 
 
 def reason_to_skip(error: BaseException | None) -> str | None:
     """Return the reason if an error comes of an engine that is missing, else None."""
-    from sim.engine.interface import EngineMissing, FeatureMissing
+    from nao_testbed.sim.engine.interface import EngineMissing, FeatureMissing
 
     named = ""
     if isinstance(error, ModuleNotFoundError):

@@ -5,7 +5,7 @@ and drives (`Strengths`) hear what came of it; `behaviour_models` reads all from
 `arbitration_by` makes it the choice among the children of a schema.
 """
 
-from controllers.action_selection.automaton import (
+from nao_testbed.controllers.action_selection.automaton import (
     Arc,
     Automaton,
     BehaviourModel,
@@ -15,8 +15,11 @@ from controllers.action_selection.automaton import (
     Stimulus,
     reinforce,
 )
-from controllers.action_selection.behaviour_models import actions_of, read_models
-from controllers.action_selection.switch import (
+from nao_testbed.controllers.action_selection.behaviour_models import (
+    actions_of,
+    read_models,
+)
+from nao_testbed.controllers.action_selection.switch import (
     DRIVES,
     EMOTIONS,
     Changes,

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 WHOLE_PERCENT = 100.0
 SUM_TOLERANCE = 1e-6

@@ -16,14 +16,14 @@ behaviour that is proposed on the way; none proposes nothing.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controllers.action_selection.automaton import (
+from nao_testbed.controllers.action_selection.automaton import (
     Arc,
     Automaton,
     BehaviourModel,
     Condition,
     Row,
 )
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 _OF_A_MODEL = ("priority", "start", "nodes")
 _OF_A_ROW = ("event", "quantity", "low", "high", "to")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from controllers.action_selection import (
+from nao_testbed.controllers.action_selection import (
     Lesson,
     Stimulus,
     Strengths,
@@ -13,7 +13,7 @@ from controllers.action_selection import (
     arbitration_by,
     read_models,
 )
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.declaration import (
     Arbitration,
     Parameters,
     SchemaInfo,
@@ -21,11 +21,11 @@ from controllers.schemas.declaration import (
     bounded,
     keep_winner,
 )
-from controllers.schemas.library.common import is_due
-from controllers.schemas.schema import ActuationSchema
-from controllers.schemas.waking import Waking
-from models import BadInput, Robot, UnknownName
-from models.values import LONGEST_S
+from nao_testbed.controllers.schemas.library.common import is_due
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import LONGEST_S
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,14 +19,14 @@ from math import isfinite
 
 import numpy as np
 
-from controllers.action_selection.automaton import (
+from nao_testbed.controllers.action_selection.automaton import (
     BehaviourModel,
     Lesson,
     Stimulus,
     reinforce,
 )
-from controllers.schemas.declaration import Arbitration
-from models import BadInput, UnknownName
+from nao_testbed.controllers.schemas.declaration import Arbitration
+from nao_testbed.models import BadInput, UnknownName
 
 EMOTIONS = ("joy", "sadness", "anger", "surprise", "disgust", "fear")
 """The six of CN1396856."""

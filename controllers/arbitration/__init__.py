@@ -15,22 +15,26 @@ behaviours      what a person writes: needs, parts, timelines
 naoqi           the calls that people know from the robot
 """
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import LedgerFront, take_snapshot, token_data
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.front import (
+    LedgerFront,
+    take_snapshot,
+    token_data,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Lock,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import NotGranted, Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 
 __all__ = [
     "Behaviour",

@@ -22,23 +22,27 @@ where it was; it is over when they are lost for good.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from controllers.arbitration.events import Rejected
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.front import Front
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import check_tick
-from controllers.arbitration.policies import ConflictPolicy, Lock
-from controllers.arbitration.requests import (
+from nao_testbed.controllers.arbitration.events import Rejected
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.front import Front
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, Lock
+from nao_testbed.controllers.arbitration.requests import (
     OnLost,
     OnStop,
     Owner,
     Request,
     checked_rates,
 )
-from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
-from controllers.arbitration.tokens import Token
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.controllers.arbitration.resource_tree import (
+    ResourceTree,
+    check_name,
+    check_names,
+)
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

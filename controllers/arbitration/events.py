@@ -20,8 +20,8 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
-from controllers.arbitration.policies import AnswerKind
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.policies import AnswerKind
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
     NoticeKind,
@@ -32,9 +32,9 @@ from controllers.arbitration.tokens import (
     TokenId,
     Why,
 )
-from models import BadInput, UnknownName
-from models.resources import DeviceKind, ResourceKind
-from models.values import short
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.resources import DeviceKind, ResourceKind
+from nao_testbed.models.values import short
 
 K = TypeVar("K")
 V = TypeVar("V")

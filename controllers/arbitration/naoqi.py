@@ -32,22 +32,22 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
-from controllers.arbitration.events import Expired, Notified
-from controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.events import Expired, Notified
+from nao_testbed.controllers.arbitration.manager.front import (
     Front,
     LedgerSnapshot,
     ResourceRow,
     take_snapshot,
 )
-from controllers.arbitration.manager.inventory import DEEPEST_OWNER
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.inventory import DEEPEST_OWNER
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     CallbackOnDemand,
     ConflictPolicy,
     Demand,
 )
-from controllers.arbitration.requests import (
+from nao_testbed.controllers.arbitration.requests import (
     NotGranted,
     OnLost,
     Owner,
@@ -55,11 +55,15 @@ from controllers.arbitration.requests import (
     Request,
     Ticket,
 )
-from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
-from controllers.arbitration.tokens import Outcome, Token, Why
-from models import BadInput, UnknownName
-from models.resources import ResourceKind, ResourceNode
-from models.values import short
+from nao_testbed.controllers.arbitration.resource_tree import (
+    ResourceTree,
+    check_name,
+    check_names,
+)
+from nao_testbed.controllers.arbitration.tokens import Outcome, Token, Why
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.resources import ResourceKind, ResourceNode
+from nao_testbed.models.values import short
 
 
 def held_leaves(snapshot: LedgerSnapshot, owner: str) -> set[str]:

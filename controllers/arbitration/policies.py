@@ -24,10 +24,10 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from typing import ClassVar, Protocol
 
-from controllers.arbitration.tokens import TokenId, word
-from controllers.interface.entry_points import load_entry_point
-from models import BadInput, UnknownName
-from models.values import check_seconds, short
+from nao_testbed.controllers.arbitration.tokens import TokenId, word
+from nao_testbed.controllers.interface.entry_points import load_entry_point
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import check_seconds, short
 
 
 class AnswerKind(StrEnum):

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from controllers.arbitration.events import ReadOnly
-from controllers.arbitration.policies import ConflictPolicy, Lock, as_policy
-from controllers.arbitration.resource_tree import check_name, check_names, is_name
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import ReadOnly
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, Lock, as_policy
+from nao_testbed.controllers.arbitration.resource_tree import (
+    check_name,
+    check_names,
+    is_name,
+)
+from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,
@@ -26,11 +30,11 @@ from controllers.arbitration.tokens import (
     Why,
     word,
 )
-from models import BadInput, TestbedError
-from models.values import as_number, check_seconds, short
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.values import as_number, check_seconds, short
 
 if TYPE_CHECKING:
-    from controllers.arbitration.events import Expired, Notified
+    from nao_testbed.controllers.arbitration.events import Expired, Notified
 
 
 OnStop = Callable[["Notified"], None]

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from controllers.arbitration.tokens import word
-from models import BadInput, UnknownName
-from models.resources import DeviceKind, ResourceKind, ResourceNode
-from models.values import short
+from nao_testbed.controllers.arbitration.tokens import word
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.resources import DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.models.values import short
 
 T = TypeVar("T")
 

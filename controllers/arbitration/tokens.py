@@ -17,8 +17,8 @@ from typing import NamedTuple, TypeVar
 
 from pydantic_core import CoreSchema, core_schema
 
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 _Word = TypeVar("_Word", bound=StrEnum)
 

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg.lapack import dgels
 from scipy.optimize import lsq_linear, nnls
 
-from controllers.stiffness.kernels import IndexArray
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.models.values import FloatArray
 
 START_RAYS = 4
 """Rays of each cone in the first round."""

@@ -39,14 +39,14 @@ from typing import Any
 
 import numpy as np
 
-from controllers.heat_minimization.friction_cones import (
+from nao_testbed.controllers.heat_minimization.friction_cones import (
     GAP,
     solve_in_cones,
     solve_on_rays,
 )
-from controllers.heat_minimization.standing_problem import StandingProblem
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 BALANCE_WEIGHT = 1000.0
 """W in √W/N and √W/(N·m): the multipliers of B f = h are some 0.1 W/N, so that it is

@@ -29,19 +29,19 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from controllers.heat_minimization.friction_cones import solve_in_cones
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.friction_cones import solve_in_cones
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
     sole_normals,
     sole_points,
 )
-from controllers.interface.checked import Checked
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.kernels import BoolArray
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,14 +56,17 @@ from math import inf, sqrt
 import numpy as np
 from scipy.optimize import linprog
 
-from controllers.heat_minimization.friction_cones import friction_rays
-from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
-from controllers.heat_minimization.leg_relief import PresentForces
-from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
-from controllers.heat_minimization.standing_problem import StandingProblem
-from controllers.interface.robot_interface import Observation
-from models import Robot
-from models.values import FloatArray, Positive
+from nao_testbed.controllers.heat_minimization.friction_cones import friction_rays
+from nao_testbed.controllers.heat_minimization.least_loss import (
+    LeastLoss,
+    solve_least_loss,
+)
+from nao_testbed.controllers.heat_minimization.leg_relief import PresentForces
+from nao_testbed.controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
+from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray, Positive
 
 LONGEST_S = 24.0 * 3600.0
 """In s: beyond this nobody asks how long."""

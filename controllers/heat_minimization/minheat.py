@@ -17,22 +17,33 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
-from controllers.heat_minimization.leg_relief import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
+    LeastLoss,
+    solve_least_loss,
+)
+from nao_testbed.controllers.heat_minimization.leg_relief import (
     LegRelief,
     PresentForces,
     TemperatureWeightsCfg,
     temperature_weights,
 )
-from controllers.heat_minimization.set_point_shift import (
+from nao_testbed.controllers.heat_minimization.set_point_shift import (
     SetPointShift,
     SetPointShiftCfg,
 )
-from controllers.heat_minimization.standing_problem import FRICTION
-from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
-from controllers.interface.checked import Checked, Fraction
-from controllers.interface.controller import Limits, require_finite, require_robot
-from controllers.interface.panel import (
+from nao_testbed.controllers.heat_minimization.standing_problem import FRICTION
+from nao_testbed.controllers.heat_minimization.stillness import (
+    LowPass,
+    Stillness,
+    StillnessCfg,
+)
+from nao_testbed.controllers.interface.checked import Checked, Fraction
+from nao_testbed.controllers.interface.controller import (
+    Limits,
+    require_finite,
+    require_robot,
+)
+from nao_testbed.controllers.interface.panel import (
     Line,
     Panel,
     Plot,
@@ -40,11 +51,11 @@ from controllers.interface.panel import (
     Setting,
     SettingValue,
 )
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
-from controllers.stiffness.kernels import BoolArray
-from models import Robot
-from models.values import FloatArray, NotNegative, Positive
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness import SmartStiffness, SmartStiffnessCfg
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 WAYS = ("ahead", "to the left", "normal")
 """Of a force at a sole."""

@@ -20,14 +20,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controllers.heat_minimization.set_point_shift import DEGREE
-from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
-from controllers.interface.checked import Checked
-from controllers.interface.controller import Limits, require_finite, require_robot
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.kernels import BoolArray
-from models import BadInput, Robot
-from models.values import FloatArray, NotNegative, Positive
+from nao_testbed.controllers.heat_minimization.set_point_shift import DEGREE
+from nao_testbed.controllers.heat_minimization.stillness import (
+    LowPass,
+    Stillness,
+    StillnessCfg,
+)
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.controller import (
+    Limits,
+    require_finite,
+    require_robot,
+)
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,15 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from controllers.stiffness.contact_forces import plane_axes, sole_axes
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
-from controllers.stiffness.kernels import IndexArray
-from models import BadInput, ContactPoint, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.contact_forces import plane_axes, sole_axes
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GroundPlaneCfg,
+    fit_sole_plane,
+)
+from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.models import BadInput, ContactPoint, Robot
+from nao_testbed.models.values import FloatArray
 
 FLAT = GroundPlaneCfg()
 """How far the corners of a sole spread at least, and how flat they lie."""

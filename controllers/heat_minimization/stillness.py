@@ -14,11 +14,11 @@ from math import exp
 
 import numpy as np
 
-from controllers.interface.checked import Checked
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.kernels import BoolArray
-from models import BadInput, Robot
-from models.values import FloatArray, NotNegative, Positive
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
 class LowPass:

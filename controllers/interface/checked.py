@@ -16,8 +16,8 @@ from typing import (
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from models import BadInput
-from models.values import as_number, short
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import as_number, short
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 

@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Observation
-from models import BadInput, Robot, TestbedError
-from models.values import FloatArray, short
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.models.values import FloatArray, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

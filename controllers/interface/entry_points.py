@@ -3,8 +3,8 @@
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from models import BadInput
-from models.errors import FOREIGN
+from nao_testbed.models import BadInput
+from nao_testbed.models.errors import FOREIGN
 
 
 def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:

@@ -22,8 +22,8 @@ from typing import Annotated, ClassVar, Protocol, TypeGuard
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 Text = Annotated[str, Field(max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=60)]

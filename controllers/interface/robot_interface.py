@@ -15,8 +15,8 @@ from typing import Annotated, Protocol, get_type_hints, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, LedGroup, Robot, Speaker, UnknownName
-from models.values import FloatArray, as_number, as_numbers, short
+from nao_testbed.models import BadInput, LedGroup, Robot, Speaker, UnknownName
+from nao_testbed.models.values import FloatArray, as_number, as_numbers, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

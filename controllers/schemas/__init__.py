@@ -4,8 +4,8 @@
 `waking` how it is woken, `runtime` what runs it, `library` those that are there.
 """
 
-from controllers.schemas.actuators import Actuators, ChildView, Playing
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.actuators import Actuators, ChildView, Playing
+from nao_testbed.controllers.schemas.declaration import (
     ARBITRATIONS,
     Kind,
     NoParameters,
@@ -15,8 +15,12 @@ from controllers.schemas.declaration import (
     highest_order,
     keep_winner,
 )
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema, Schema
-from controllers.schemas.waking import Waking
+from nao_testbed.controllers.schemas.schema import (
+    ActuationSchema,
+    PerceptiveSchema,
+    Schema,
+)
+from nao_testbed.controllers.schemas.waking import Waking
 
 __all__ = [
     "ARBITRATIONS",

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from controllers.arbitration.events import Rejected
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.declaration import State
-from controllers.schemas.waking import Waking
-from models import Robot
-from models.library import LightPattern, Motion, Sound
+from nao_testbed.controllers.arbitration.events import Rejected
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import Robot
+from nao_testbed.models.library import LightPattern, Motion, Sound
 
 
 class Playing(Protocol):

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from controllers.arbitration.events import ReadOnly
-from controllers.arbitration.requests import checked_rates
-from controllers.arbitration.resource_tree import check_name, check_names
-from models import BadInput, UnknownName
-from models.errors import FOREIGN
-from models.values import check_seconds, short
+from nao_testbed.controllers.arbitration.events import ReadOnly
+from nao_testbed.controllers.arbitration.requests import checked_rates
+from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.values import check_seconds, short
 
 
 class Kind(StrEnum):

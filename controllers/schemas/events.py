@@ -6,8 +6,8 @@ An instance stands by its path, which is also the name of its owner.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controllers.arbitration.events import Event, ReadOnly, know_events
-from controllers.schemas.declaration import Kind, State
+from nao_testbed.controllers.arbitration.events import Event, ReadOnly, know_events
+from nao_testbed.controllers.schemas.declaration import Kind, State
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,10 +11,10 @@ of your package and it can be woken by its name:
 from dataclasses import dataclass
 from math import pi, sin
 
-from controllers.interface.panel import Line, Panel, Plot
-from controllers.schemas.declaration import SchemaInfo
-from controllers.schemas.schema import ActuationSchema
-from models import BadInput
+from nao_testbed.controllers.interface.panel import Line, Panel, Plot
+from nao_testbed.controllers.schemas.declaration import SchemaInfo
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.models import BadInput
 
 
 @dataclass(frozen=True, kw_only=True)

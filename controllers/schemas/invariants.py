@@ -16,7 +16,7 @@ That the same seed gives the same trace is for two runs to show (`trace_hash`).
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Executed,
     Expired,
@@ -26,16 +26,16 @@ from controllers.arbitration.events import (
     Revoked,
     Ticked,
 )
-from controllers.arbitration.invariants import Checker, Violation
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration.invariants import Checker, Violation
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
     InvariantJudge,
     before,
 )
-from controllers.arbitration.tokens import TokenId, Why
-from controllers.schemas.declaration import Kind, State
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.tokens import TokenId, Why
+from nao_testbed.controllers.schemas.declaration import Kind, State
+from nao_testbed.controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
     StateChangedTo,

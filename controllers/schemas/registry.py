@@ -13,43 +13,44 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
-from controllers.interface.entry_points import load_entry_point
-from controllers.schemas.declaration import SchemaInfo
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.controllers.interface.entry_points import load_entry_point
+from nao_testbed.controllers.schemas.declaration import SchemaInfo
+from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 ENTRY_POINT_GROUP = "nao_testbed.schemas"
 
 SchemaClass = type[ActuationSchema[Any]] | type[PerceptiveSchema[Any]]
 
+_HOMES = {
+    "attention": "schemas.library.look_around:Attention",
+    "balance watch": "schemas.library.balance:BalanceWatch",
+    "battery watch": "schemas.library.heat_and_battery:BatteryWatch",
+    "blink": "schemas.library.idle:Blink",
+    "breathe": "schemas.library.idle:Breathe",
+    "choose": "schemas.library.composites:Choose",
+    "cool down": "schemas.library.heat_and_battery:CoolDown",
+    "crouch": "schemas.library.go_to_posture:Crouch",
+    "dance": "schemas.library.dance:Dance",
+    "example": "schemas.example:Example",
+    "fall watch": "schemas.library.fall:FallWatch",
+    "go to posture": "schemas.library.go_to_posture:GoToPosture",
+    "greet": "schemas.library.move:Greet",
+    "hold": "schemas.library.composites:Hold",
+    "hot joint watch": "schemas.library.heat_and_battery:HotJointWatch",
+    "look around": "schemas.library.look_around:LookAround",
+    "motivated": "action_selection.motivated:Motivated",
+    "move": "schemas.library.move:Move",
+    "protect from fall": "schemas.library.fall:ProtectFromFall",
+    "say": "schemas.library.move:Say",
+    "sequence": "schemas.library.composites:StepSequence",
+    "sit": "schemas.library.go_to_posture:Sit",
+    "stand": "schemas.library.go_to_posture:Stand",
+    "wave": "schemas.library.move:Wave",
+}
 BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {
-        "attention": "controllers.schemas.library.look_around:Attention",
-        "balance watch": "controllers.schemas.library.balance:BalanceWatch",
-        "battery watch": "controllers.schemas.library.heat_and_battery:BatteryWatch",
-        "blink": "controllers.schemas.library.idle:Blink",
-        "breathe": "controllers.schemas.library.idle:Breathe",
-        "choose": "controllers.schemas.library.composites:Choose",
-        "cool down": "controllers.schemas.library.heat_and_battery:CoolDown",
-        "crouch": "controllers.schemas.library.go_to_posture:Crouch",
-        "dance": "controllers.schemas.library.dance:Dance",
-        "example": "controllers.schemas.example:Example",
-        "fall watch": "controllers.schemas.library.fall:FallWatch",
-        "go to posture": "controllers.schemas.library.go_to_posture:GoToPosture",
-        "greet": "controllers.schemas.library.move:Greet",
-        "hold": "controllers.schemas.library.composites:Hold",
-        "hot joint watch": "controllers.schemas.library.heat_and_battery:HotJointWatch",
-        "look around": "controllers.schemas.library.look_around:LookAround",
-        "motivated": "controllers.action_selection.motivated:Motivated",
-        "move": "controllers.schemas.library.move:Move",
-        "protect from fall": "controllers.schemas.library.fall:ProtectFromFall",
-        "say": "controllers.schemas.library.move:Say",
-        "sequence": "controllers.schemas.library.composites:StepSequence",
-        "sit": "controllers.schemas.library.go_to_posture:Sit",
-        "stand": "controllers.schemas.library.go_to_posture:Stand",
-        "wave": "controllers.schemas.library.move:Wave",
-    }
+    {name: f"nao_testbed.controllers.{home}" for name, home in _HOMES.items()}
 )
 """Name to module and class of ours."""
 

@@ -25,15 +25,15 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.policies import Answer, Demand
-from controllers.arbitration.tokens import Outcome
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.actuators import ChildView, Playing, SchemaContext
-from controllers.schemas.declaration import Kind, SchemaInfo, keep_winner
-from controllers.schemas.waking import Waking
-from models import Robot
-from models.library import LightPattern, Motion, Sound
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.policies import Answer, Demand
+from nao_testbed.controllers.arbitration.tokens import Outcome
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.actuators import ChildView, Playing, SchemaContext
+from nao_testbed.controllers.schemas.declaration import Kind, SchemaInfo, keep_winner
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import Robot
+from nao_testbed.models.library import LightPattern, Motion, Sound
 
 P = TypeVar("P")
 """Class of a schema's parameters."""

@@ -20,18 +20,18 @@ from pydantic import (
 )
 from pydantic_core import to_json
 
-from controllers.arbitration.policies import ConflictPolicy, as_policy
-from controllers.arbitration.requests import (
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, as_policy
+from nao_testbed.controllers.arbitration.requests import (
     check_priority,
     check_timeout,
     checked_rates,
 )
-from controllers.arbitration.resource_tree import check_name, check_names
-from controllers.schemas.declaration import SchemaInfo
-from models import BadInput, TestbedError, UnknownName
-from models.errors import FOREIGN
-from models.files.tables import message_of
-from models.values import short
+from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
+from nao_testbed.controllers.schemas.declaration import SchemaInfo
+from nao_testbed.models import BadInput, TestbedError, UnknownName
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.files.tables import message_of
+from nao_testbed.models.values import short
 
 
 @dataclass(frozen=True, kw_only=True)

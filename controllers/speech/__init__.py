@@ -5,10 +5,10 @@ syllable_voice  the built-in voice: rhythm of speech, no words
 espeak_voice    words that people understand, with the extra `speech`
 """
 
-from controllers.speech.espeak_voice import EspeakVoice
-from controllers.speech.sounds import SAMPLE_RATE_HZ, Voice, tone
-from controllers.speech.syllable_voice import SyllableVoice
-from models import UnknownName
+from nao_testbed.controllers.speech.espeak_voice import EspeakVoice
+from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ, Voice, tone
+from nao_testbed.controllers.speech.syllable_voice import SyllableVoice
+from nao_testbed.models import UnknownName
 
 VOICES = ("syllables", "espeak")
 """Names of the voices. What is said takes another time with each, so nothing changes

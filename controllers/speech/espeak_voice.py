@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.speech.sounds import SAMPLE_RATE_HZ
-from models import BadInput, UnknownName
-from models.values import FloatArray
+from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import FloatArray
 
 SPEAKERS = ("Denis", "Diogo", "Henrique", "Hugo", "Storm", "michel", "shelby")
 """Variants of eSpeak NG without flutter and roughness."""

@@ -16,8 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from models import BadInput
-from models.values import LONGEST_ENTRY_S, FloatArray
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import LONGEST_ENTRY_S, FloatArray
 
 SAMPLE_RATE_HZ = 16000
 """Of all sound that is made here; every loudspeaker of a NAO plays it."""

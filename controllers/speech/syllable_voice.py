@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from controllers.speech.sounds import SAMPLE_RATE_HZ, buzz, consonant, vowel
-from models import BadInput
-from models.values import FloatArray
+from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ, buzz, consonant, vowel
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import FloatArray
 
 VOWELS = "aeiouy"
 PAUSES_S = {",": 0.2, ";": 0.2, ":": 0.2, ".": 0.4, "!": 0.4, "?": 0.4}

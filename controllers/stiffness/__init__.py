@@ -4,17 +4,20 @@ Read `smart_stiffness.py` first, then `equilibrium.py`, which goes through the s
 What a user chooses or reads can be imported from here.
 """
 
-from controllers.stiffness.contact_forces import ContactForceCfg
-from controllers.stiffness.contacts import ContactCfg, PostureCfg
-from controllers.stiffness.dynamics import GRAVITY, Dynamics, ExternalLoad
-from controllers.stiffness.dynamics.disturbance import DisturbanceCfg
-from controllers.stiffness.dynamics.equation_of_motion import MotionCfg
-from controllers.stiffness.equilibrium import SmartStiffnessCfg
-from controllers.stiffness.flags import StiffnessFlag, flag_names
-from controllers.stiffness.ground_plane import GravityFilterCfg, GroundPlaneCfg
-from controllers.stiffness.guard import Guard, Guarded
-from controllers.stiffness.guard.thresholds import GuardCfg
-from controllers.stiffness.offset import (
+from nao_testbed.controllers.stiffness.contact_forces import ContactForceCfg
+from nao_testbed.controllers.stiffness.contacts import ContactCfg, PostureCfg
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics, ExternalLoad
+from nao_testbed.controllers.stiffness.dynamics.disturbance import DisturbanceCfg
+from nao_testbed.controllers.stiffness.dynamics.equation_of_motion import MotionCfg
+from nao_testbed.controllers.stiffness.equilibrium import SmartStiffnessCfg
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag, flag_names
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GravityFilterCfg,
+    GroundPlaneCfg,
+)
+from nao_testbed.controllers.stiffness.guard import Guard, Guarded
+from nao_testbed.controllers.stiffness.guard.thresholds import GuardCfg
+from nao_testbed.controllers.stiffness.offset import (
     ApproachOffset,
     BlockedJointOffset,
     ConstantOffset,
@@ -25,12 +28,12 @@ from controllers.stiffness.offset import (
     WarmJointOffset,
     read_offset,
 )
-from controllers.stiffness.smart_stiffness import (
+from nao_testbed.controllers.stiffness.smart_stiffness import (
     PayloadStiffness,
     SmartStiffness,
     StiffnessReport,
 )
-from controllers.stiffness.stiffness_law import (
+from nao_testbed.controllers.stiffness.stiffness_law import (
     ES2659053Policy,
     PostureTuning,
     ProductPolicy,

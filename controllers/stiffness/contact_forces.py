@@ -37,10 +37,10 @@ import numba
 import numpy as np
 from scipy.optimize import nnls
 
-from controllers.interface.checked import Checked
-from controllers.stiffness.flags import StiffnessFlag
-from controllers.stiffness.kernels import BoolArray, IndexArray
-from models.values import FloatArray, Positive
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
+from nao_testbed.models.values import FloatArray, Positive
 
 _NO_CONTACT = int(StiffnessFlag.NO_CONTACT)
 _ONE_CONTACT = int(StiffnessFlag.ONE_CONTACT)

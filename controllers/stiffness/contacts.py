@@ -32,11 +32,11 @@ from typing import Literal, NamedTuple, get_args
 import numba
 import numpy as np
 
-from controllers.interface.checked import Checked
-from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
-from controllers.stiffness.kernels import BoolArray, IndexArray
-from models import BadInput, Posture, Robot
-from models.values import FloatArray, NotNegative
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
+from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models.values import FloatArray, NotNegative
 
 ContactCriterion = Literal["distance", "sensor", "both", "either", "sensor-first"]
 SensorScope = Literal["effector", "point"]

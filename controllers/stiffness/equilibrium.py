@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from controllers.interface.checked import Checked
-from controllers.interface.controller import require_finite
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.contact_forces import (
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.controller import require_finite
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.contact_forces import (
     ContactForceCfg,
     balance,
     balance_equation,
@@ -23,7 +23,7 @@ from controllers.stiffness.contact_forces import (
     plane_axes,
     solve_contact_problem,
 )
-from controllers.stiffness.contacts import (
+from nao_testbed.controllers.stiffness.contacts import (
     ContactCfg,
     ContactDetector,
     ContactForces,
@@ -31,12 +31,17 @@ from controllers.stiffness.contacts import (
     PostureMatcher,
     choose_contacts,
 )
-from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics, ExternalLoad
-from controllers.stiffness.dynamics.disturbance import (
+from nao_testbed.controllers.stiffness.dynamics import (
+    GRAVITY,
+    BodyPoint,
+    Dynamics,
+    ExternalLoad,
+)
+from nao_testbed.controllers.stiffness.dynamics.disturbance import (
     DisturbanceCfg,
     DisturbanceEstimator,
 )
-from controllers.stiffness.dynamics.equation_of_motion import (
+from nao_testbed.controllers.stiffness.dynamics.equation_of_motion import (
     JointTorques,
     LeftSide,
     MotionCfg,
@@ -45,20 +50,23 @@ from controllers.stiffness.dynamics.equation_of_motion import (
     left_side_at_rest,
     left_side_in_motion,
 )
-from controllers.stiffness.flags import StiffnessFlag
-from controllers.stiffness.ground_plane import (
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilter,
     GroundPlane,
     GroundPlaneCfg,
     VerticalSelector,
     fit_sole_plane,
 )
-from controllers.stiffness.guard.thresholds import GuardCfg
-from controllers.stiffness.kernels import BoolArray, IndexArray
-from controllers.stiffness.offset import OffsetLaw, PostureOffset
-from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy
-from models import Posture, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.guard.thresholds import GuardCfg
+from nao_testbed.controllers.stiffness.kernels import BoolArray, IndexArray
+from nao_testbed.controllers.stiffness.offset import OffsetLaw, PostureOffset
+from nao_testbed.controllers.stiffness.stiffness_law import (
+    ES2659053Policy,
+    StiffnessPolicy,
+)
+from nao_testbed.models import Posture, Robot
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,10 +34,10 @@ import numba
 import numpy as np
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from controllers.stiffness.dynamics import GRAVITY
-from controllers.stiffness.flags import StiffnessFlag
-from models.values import FloatArray, Positive
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.models.values import FloatArray, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models.values import FloatArray
+from nao_testbed.models.values import FloatArray
 
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]

@@ -11,24 +11,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from controllers.interface.controller import Limits, require_robot
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.contact_forces import plane_axes
-from controllers.stiffness.dynamics import GRAVITY, ExternalLoad
-from controllers.stiffness.dynamics.disturbance import DisturbanceCfg
-from controllers.stiffness.dynamics.equation_of_motion import JointTorques
-from controllers.stiffness.equilibrium import (
+from nao_testbed.controllers.interface.controller import Limits, require_robot
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.contact_forces import plane_axes
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, ExternalLoad
+from nao_testbed.controllers.stiffness.dynamics.disturbance import DisturbanceCfg
+from nao_testbed.controllers.stiffness.dynamics.equation_of_motion import JointTorques
+from nao_testbed.controllers.stiffness.equilibrium import (
     Equilibrium,
     EquilibriumLogic,
     SmartStiffnessCfg,
 )
-from controllers.stiffness.flags import StiffnessFlag, flag_names
-from controllers.stiffness.ground_plane import GroundPlane, VerticalSource
-from controllers.stiffness.guard import Guard, lifted
-from controllers.stiffness.offset import Offset, OffsetContext
-from controllers.stiffness.stiffness_law import PostureTuning, StiffnessLaw
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag, flag_names
+from nao_testbed.controllers.stiffness.ground_plane import GroundPlane, VerticalSource
+from nao_testbed.controllers.stiffness.guard import Guard, lifted
+from nao_testbed.controllers.stiffness.offset import Offset, OffsetContext
+from nao_testbed.controllers.stiffness.stiffness_law import PostureTuning, StiffnessLaw
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,10 +10,10 @@ and groups, and of items only where the gate's commands are told
 from dataclasses import dataclass
 from enum import StrEnum
 
-from controllers.arbitration.events import Event, Names, know_events
-from controllers.arbitration.tokens import TokenId
-from controllers.transmitter.receipt import EndReason, NotReceived
-from models.library import Unit
+from nao_testbed.controllers.arbitration.events import Event, Names, know_events
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived
+from nao_testbed.models.library import Unit
 
 
 class NotOrdered(StrEnum):

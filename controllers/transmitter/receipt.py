@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from models import BadInput
-from models.library import PRESET
+from nao_testbed.models import BadInput
+from nao_testbed.models.library import PRESET
 
 
 class StreamState(StrEnum):

@@ -17,21 +17,21 @@ S10).
 
 from collections.abc import Callable, Iterable
 
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import check_tick
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.buses.bus import Permits, TransmitterCfg
-from controllers.transmitter.buses.group import (
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.buses.bus import Permits, TransmitterCfg
+from nao_testbed.controllers.transmitter.buses.group import (
     Group,
     OnSignal,
     ReceivedStream,
     WhyNot,
 )
-from controllers.transmitter.buses.groups import Groups
-from controllers.transmitter.buses.slots import Slots, why_no_right
-from controllers.transmitter.events import StreamReceived
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.transmitter.buses.groups import Groups
+from nao_testbed.controllers.transmitter.buses.slots import Slots, why_no_right
+from nao_testbed.controllers.transmitter.events import StreamReceived
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     NotReceived,
@@ -39,9 +39,9 @@ from controllers.transmitter.receipt import (
     StreamState,
     SyncTag,
 )
-from controllers.transmitter.streams import Stream
-from models import BadInput
-from models.values import short
+from nao_testbed.controllers.transmitter.streams import Stream
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import short
 
 ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
 """Refusals that end the whole group, since it can never be right."""

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controllers.arbitration.events import Event, Rejected
-from controllers.arbitration.policies import Lock
-from controllers.arbitration.requests import Owner, Request
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.events import Event, Rejected
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import Robot
-from sim.robot import SimulatedRobot
+from nao_testbed.models import Robot
+from nao_testbed.sim.robot import SimulatedRobot
 
 
 @dataclass(frozen=True, kw_only=True)

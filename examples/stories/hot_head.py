@@ -14,16 +14,16 @@ from math import pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event, Rejected
-from controllers.arbitration.policies import Lock
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Token, TokenId
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.events import Event, Rejected
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import Token, TokenId
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import Robot
+from nao_testbed.models import Robot
 
 FloatArray = NDArray[np.float64]
 

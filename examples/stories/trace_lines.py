@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Failed,
     Frozen,

@@ -8,16 +8,16 @@ are compared where each holds the same robot in the same posture with the same s
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from experiments.bench.figures import Figure, figure, ratio
-from experiments.bench.loop import (
+from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from nao_testbed.experiments.bench.loop import (
     MOST_OVER_BARE,
     MeasuredLoop,
     blocks_in,
     cycles_in,
 )
-from experiments.bench.trials import scenario_blocks
-from models import Robot
-from models.values import EngineName
+from nao_testbed.experiments.bench.trials import scenario_blocks
+from nao_testbed.models import Robot
+from nao_testbed.models.values import EngineName
 
 ENGINES: dict[EngineName, str] = {"pybullet": "PyBullet", "mujoco": "MuJoCo"}
 

@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import process_time
 
-from experiments.bench.figures import Figure, figure, ratio
-from experiments.closed_loop.trial import TrialCfg
-from experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
-from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.standing import Standing
-from models.system import Connection
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.standing import Standing
+from nao_testbed.models.system import Connection
+from nao_testbed.sim.robot import SimulationCfg
 
 BLOCK_SLOTS = 100
 """Slots of 10 ms in a block."""

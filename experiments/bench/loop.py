@@ -23,31 +23,31 @@ import pinocchio as pin
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from controllers.interface.robot_interface import Observation
-from controllers.registry import make_controller
-from controllers.stiffness.contact_forces import (
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.controllers.stiffness.contact_forces import (
     ContactForceCfg,
     ContactProblem,
     build_contact_problem,
 )
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from experiments.bench.figures import Figure, figure, median_us, ratio
-from experiments.closed_loop.loop import (
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.experiments.bench.figures import Figure, figure, median_us, ratio
+from nao_testbed.experiments.closed_loop.loop import (
     Loop,
     SoleOwner,
     TimedController,
     blamed_on,
     run_for,
 )
-from experiments.closed_loop.recording import RunRecording
-from experiments.common.robot_setting import CONTROL_PERIOD
-from models import Robot, TestbedError
-from models.values import EngineName
-from sim.engine.interface import Engine
-from sim.engine.world import WorldCfg, default_engine, ticks_of
-from sim.recording.run_folder import plain_name
-from sim.robot import SimulatedRobot, SimulationCfg, Snapshot
-from sim.servo import SERVOS, ServoCfg
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import WorldCfg, default_engine, ticks_of
+from nao_testbed.sim.recording.run_folder import plain_name
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Snapshot
+from nao_testbed.sim.servo import SERVOS, ServoCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -15,27 +15,38 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from controllers.registry import check_controllers
-from experiments.bench.engines import ENGINES, measure_engines
-from experiments.bench.figures import Figure
-from experiments.bench.live import measure_live
-from experiments.bench.loop import (
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.bench.engines import ENGINES, measure_engines
+from nao_testbed.experiments.bench.figures import Figure
+from nao_testbed.experiments.bench.live import measure_live
+from nao_testbed.experiments.bench.loop import (
     CONTROLLERS,
     POSTURE,
     measure_controllers,
     measure_loop,
     measure_servos,
 )
-from experiments.bench.trials import (
+from nao_testbed.experiments.bench.trials import (
     measure_fast_forward,
     measure_real_time,
     measure_scenario,
 )
-from experiments.common.drawing.plain_table import plain_table
-from experiments.common.options import STDOUT, check_json_file, json_text, write_json
-from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from models.system import load_average, processors, system_name
-from sim.engine import engine_version
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.options import (
+    STDOUT,
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.models import (
+    BadInput,
+    Robot,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.models.system import load_average, processors, system_name
+from nao_testbed.sim.engine import engine_version
 
 LONGEST_S = 600.0
 

@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from experiments.bench.figures import Figure, figure, median_us, ratio
-from experiments.bench.loop import POSTURE, repeat_bare
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.heat.side_by_side import run_side_by_side
-from experiments.scenarios.playing.runner import ScenarioRunner
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from models import TestbedError
-from models.values import EngineName
-from sim.engine.world import default_engine, ticks_of
-from sim.recording.run_folder import create_run_folder
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.bench.figures import Figure, figure, median_us, ratio
+from nao_testbed.experiments.bench.loop import POSTURE, repeat_bare
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.heat.side_by_side import run_side_by_side
+from nao_testbed.experiments.scenarios.playing.runner import ScenarioRunner
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.models import TestbedError
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine.world import default_engine, ticks_of
+from nao_testbed.sim.recording.run_folder import create_run_folder
+from nao_testbed.sim.robot import SimulationCfg
 
 MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
 """Something to heat: a left ankle that is two degrees off."""

@@ -23,24 +23,28 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LONGEST_S
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Loss, Token
-from controllers.interface.controller import Controller, Limits, check_answer
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import Loss, Token
+from nao_testbed.controllers.interface.controller import (
+    Controller,
+    Limits,
+    check_answer,
+)
+from nao_testbed.controllers.interface.robot_interface import (
     MotorLimit,
     Observation,
     check_current_limit,
     check_shift,
 )
-from experiments.closed_loop.loop import blamed_on
-from models import BadInput, Robot, TestbedError, UnknownName
-from models.errors import FOREIGN
-from models.resources import DeviceKind
+from nao_testbed.experiments.closed_loop.loop import blamed_on
+from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.resources import DeviceKind
 
 MOST_KEPT = 100
 """Failures that are kept, as one a slot is 100 a second; further ones are counted."""

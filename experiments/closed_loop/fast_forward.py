@@ -34,7 +34,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, with_config
 
-from models.values import (
+from nao_testbed.models.values import (
     FloatArray,
     NotNegative,
     Positive,

@@ -15,24 +15,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.heat_minimization.least_loss import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
     LeastLoss,
     gear_friction,
     least_power_with_gears,
     solve_least_loss,
 )
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
     sole_normals,
     sole_points,
 )
-from controllers.stiffness.dynamics import Dynamics
-from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
-from models import BadInput, Robot
-from sim.engine.interface import rotation_from_quaternion
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GroundPlaneCfg,
+    fit_sole_plane,
+)
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

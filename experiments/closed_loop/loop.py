@@ -22,32 +22,32 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Rejected
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.negotiation import words_of
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.interface.controller import (
+from nao_testbed.controllers.arbitration.events import Rejected
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.negotiation import words_of
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
     Limits,
     check_answer,
 )
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     Observation,
     RobotInterface,
     check_shift,
 )
-from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.common.signals import is_order
-from models import TestbedError
-from models.files import write_text
-from sim.engine.world import ticks_of
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.common.signals import is_order
+from nao_testbed.models import TestbedError
+from nao_testbed.models.files import write_text
+from nao_testbed.sim.engine.world import ticks_of
 
 TRACEBACK_FILE = "traceback.txt"
-_OUR_FOLDER = str(Path(__file__).resolve().parents[1])
+_OUR_FOLDER = str(Path(__file__).parents[1])  # as frames name it
 
 
 class ControllerFailed(TestbedError):

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Limits
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.loop import ControllerFailed
-from experiments.common.signals import why_stopped
-from models import Robot
-from sim.effectors import colour_names
-from sim.recording.channels import (
+from nao_testbed.controllers.interface.controller import Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.loop import ControllerFailed
+from nao_testbed.experiments.common.signals import why_stopped
+from nao_testbed.models import Robot
+from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.recording.channels import (
     AXES,
     CURRENT_LIMIT,
     EFFORT,
@@ -34,9 +34,9 @@ from sim.recording.channels import (
     observation_channels,
     obstacle_channel,
 )
-from sim.recording.recorder import Recorder
-from sim.recording.run_meta import describe_run, robot_data
-from sim.robot import SimulatedRobot
+from nao_testbed.sim.recording.recorder import Recorder
+from nao_testbed.sim.recording.run_meta import describe_run, robot_data
+from nao_testbed.sim.robot import SimulatedRobot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.loop import PacedRobot
-from models import Robot, default_robot_folder, load_robot
-from models.load import ROBOT_FILE
-from sim.naoqi.connection import connect, is_naoqi
-from sim.naoqi.robot import ANSWER_S, NaoqiRobot
-from sim.recording.run_folder import read_run
-from sim.recording.run_meta import recorded_robot
-from sim.replay import ReplayRobot, read_observations
+from nao_testbed.experiments.closed_loop.loop import PacedRobot
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models.load import ROBOT_FILE
+from nao_testbed.sim.naoqi.connection import connect, is_naoqi
+from nao_testbed.sim.naoqi.robot import ANSWER_S, NaoqiRobot
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_meta import recorded_robot
+from nao_testbed.sim.replay import ReplayRobot, read_observations
 
 if TYPE_CHECKING:
-    from sim.robot import SimulationCfg
+    from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class SimulatorSource:
         Raises:
             BadInput: a value cannot be used.
         """
-        from sim.robot import (  # noqa: PLC0415
+        from nao_testbed.sim.robot import (  # noqa: PLC0415
             SimulatedRobot,  # the engine
             SimulationCfg,  # likewise
         )

@@ -20,11 +20,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.faults.posture_monitor import (
+from nao_testbed.controllers.arbitration.faults.posture_monitor import (
     PostureMonitor,
     PostureMonitorCfg,
 )
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     BrokenPart,
     DegradedModes,
     HotEngine,
@@ -32,29 +32,31 @@ from controllers.arbitration.faults.virtual_owners import (
     change_absent,
     freeze_absent,
 )
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.front import (
     FrontLessor,
     Leasing,
     LedgerFront,
     Lessor,
 )
-from controllers.arbitration.manager.ledger import Ledger, Listener
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.speech import make_voice
-from controllers.transmitter.buses.bus import TransmitterCfg
-from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.issuing import CommandControllerCfg
-from controllers.transmitter.streams import effector_leaves
-from controllers.transmitter.transmitter import Transmitter
-from experiments.closed_loop.behaviours import BehaviourList, SlotFailures
-from models import BadInput, Robot
-from models.library import Library, Unit
-from models.load.motions import false_end
-from models.resources import DeviceKind
-from sim.engine.world import ticks_of
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.speech import make_voice
+from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg
+from nao_testbed.controllers.transmitter.commands.command_controller import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.commands.issuing import CommandControllerCfg
+from nao_testbed.controllers.transmitter.streams import effector_leaves
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.experiments.closed_loop.behaviours import BehaviourList, SlotFailures
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Library, Unit
+from nao_testbed.models.load.motions import false_end
+from nao_testbed.models.resources import DeviceKind
+from nao_testbed.sim.engine.world import ticks_of
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 
 @dataclass(frozen=True, kw_only=True)

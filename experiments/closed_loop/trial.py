@@ -15,20 +15,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Controller, SensorError, has_signals
-from controllers.interface.robot_interface import Observation
-from controllers.registry import make_controller
-from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
-from experiments.closed_loop.loop import Loop
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.trial_log import TrialLog
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
-from experiments.common.signals import PATIENCE_S, noted_signals
-from experiments.common.yaml_forms import MOST_NEWTON
-from models import BadInput, Robot, UnknownName, load_robot
-from sim.body import SimulationDiverged
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.controller import (
+    Controller,
+    SensorError,
+    has_signals,
+)
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.fast_forward import (
+    FastForwardCfg,
+    JumpLength,
+    Steadiness,
+)
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.trial_log import TrialLog
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
+from nao_testbed.experiments.common.signals import PATIENCE_S, noted_signals
+from nao_testbed.experiments.common.yaml_forms import MOST_NEWTON
+from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.heat_minimization.standing_problem import joule_loss
-from controllers.interface.controller import Controller, Limits, has_signals
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.leg_forces import LegsPower, least_powers
-from experiments.closed_loop.loop import Loop, blamed_on
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.trial_result import (
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.controllers.interface.controller import Controller, Limits, has_signals
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.leg_forces import LegsPower, least_powers
+from nao_testbed.experiments.closed_loop.loop import Loop, blamed_on
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,
     JointResult,
     Pressing,
     TrialResult,
     leg_rise,
 )
-from sim.robot import SimulatedRobot
+from nao_testbed.sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 

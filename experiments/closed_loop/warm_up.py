@@ -1,4 +1,6 @@
-"""Compile the numba kernels once: `python -m experiments.closed_loop.warm_up`.
+"""Compile the numba kernels once.
+
+    python -m nao_testbed.experiments.closed_loop.warm_up
 
 They are kept beside their modules, so that no later run waits for the compiler. `make`
 does this when it installs; elsewhere the first run of an installation does.
@@ -9,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sim import servo
-from sim.engine.world import WorldCfg, default_engine
+from nao_testbed.sim import servo
+from nao_testbed.sim.engine.world import WorldCfg, default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
@@ -39,10 +41,10 @@ def say_before_a_run() -> None:
 def main() -> None:
     """Run every kernel of the loop."""
     # Beside them, as a replay asks the above and has no engine.
-    from controllers.registry import make_controller  # noqa: PLC0415
-    from experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
-    from models import load_robot  # noqa: PLC0415
-    from sim.robot import (  # noqa: PLC0415
+    from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415
+    from nao_testbed.experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
+    from nao_testbed.models import load_robot  # noqa: PLC0415
+    from nao_testbed.sim.robot import (  # noqa: PLC0415
         SimulatedRobot,
         SimulationCfg,
     )

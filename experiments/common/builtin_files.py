@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from models import BadInput, UnknownName
-from models.files import as_ours
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.files import as_ours
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from controllers.interface.checked import check_value
-from experiments.common.output_files import replacing_only_ours
-from experiments.common.ranges import range_of
-from experiments.common.robot_setting import Asked, marked
-from experiments.common.streams import print_data
-from models import BadInput
-from models.files import check_writable, write_secret, write_text
-from models.values import number_of
+from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.experiments.common.output_files import replacing_only_ours
+from nao_testbed.experiments.common.ranges import range_of
+from nao_testbed.experiments.common.robot_setting import Asked, marked
+from nao_testbed.experiments.common.streams import print_data
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import check_writable, write_secret, write_text
+from nao_testbed.models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 

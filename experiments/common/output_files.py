@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from models import BadInput
-from models.files import check_kind
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import check_kind
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 

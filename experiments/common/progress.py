@@ -19,7 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from experiments.common.options import STDOUT
+from nao_testbed.experiments.common.options import STDOUT
 
 OnCount = Callable[[int, int | None, str], None]
 """Told how many are done, of how many, and what is done now."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from models.values import AirCelsius, FrictionScale, GearPlay, SlopeDegrees
+from nao_testbed.models.values import AirCelsius, FrictionScale, GearPlay, SlopeDegrees
 
 LONGEST_MINUTES = 24.0 * 60.0
 """Of one run: a day."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_ty
 
 from pydantic import with_config
 
-from experiments.common.yaml_forms import FiniteFloat, Name
-from models import BadInput, Robot, default_robot_folder
-from models.values import (
+from nao_testbed.experiments.common.yaml_forms import FiniteFloat, Name
+from nao_testbed.models import BadInput, Robot, default_robot_folder
+from nao_testbed.models.values import (
     AirCelsius,
     Celsius,
     EngineName,
@@ -32,7 +32,7 @@ from models.values import (
 )
 
 if TYPE_CHECKING:
-    from sim.robot import SimulationCfg
+    from nao_testbed.sim.robot import SimulationCfg
 
 Joints = Mapping[Name, FiniteFloat]
 """Joint to number."""
@@ -270,11 +270,11 @@ class RobotSetting:
         Raises:
             BadInput: it cannot; the message names the first reason.
         """
-        from sim.body.placement import check_start  # noqa: PLC0415  # heavy
-        from sim.body.stiffness import current_limits_of  # noqa: PLC0415
-        from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
-        from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
-        from sim.thermal.protection import make_protection  # noqa: PLC0415
+        from nao_testbed.sim.body.placement import check_start  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.body.stiffness import current_limits_of  # noqa: PLC0415
+        from nao_testbed.sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
+        from nao_testbed.sim.thermal.protection import make_protection  # noqa: PLC0415
 
         if self.seed < 0:
             raise BadInput(f"seed is {self.seed}; give a whole number from 0 up.")
@@ -296,15 +296,15 @@ class RobotSetting:
         Raises:
             BadInput: a value is out of its range.
         """
-        from sim.engine.obstacles import obstacles_of  # noqa: PLC0415  # heavy
-        from sim.engine.world import (  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.engine.obstacles import obstacles_of  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.engine.world import (  # noqa: PLC0415  # heavy
             Payload,
             WorldCfg,
             default_engine,
         )
-        from sim.robot import SimulationCfg  # noqa: PLC0415
-        from sim.servo import ServoCfg  # noqa: PLC0415
-        from sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
+        from nao_testbed.sim.robot import SimulationCfg  # noqa: PLC0415
+        from nao_testbed.sim.servo import ServoCfg  # noqa: PLC0415
+        from nao_testbed.sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
 
         other = self.other_start_degc
         loads = starmap(Payload.at, self.payload_kg.items())
@@ -354,8 +354,8 @@ def marked(mark: type[MarkT]) -> Iterator[tuple[dataclasses.Field[Any], Any, Mar
 
 def _check_physics_step(robot: Robot, physics_dt: float) -> None:
     """Refuse a step that does not divide the periods which a user cannot choose."""
-    from sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
-    from sim.thermal.motor_heat import HEAT_PERIOD  # noqa: PLC0415
+    from nao_testbed.sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.thermal.motor_heat import HEAT_PERIOD  # noqa: PLC0415
 
     rates = robot.sensor_rates
     periods = {

@@ -19,8 +19,8 @@ from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, Generic, TypeVar
 
-from experiments.common.signals import GRACE_S, ORPHANED, PATIENCE_S, obey
-from models.system import (
+from nao_testbed.experiments.common.signals import GRACE_S, ORPHANED, PATIENCE_S, obey
+from nao_testbed.models.system import (
     ENDING,
     ORDER,
     Connection,

@@ -25,8 +25,8 @@ from pydantic import (
     create_model,
 )
 
-from models import BadInput, UnknownName
-from models.files.yaml_forms import Place, Problem
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.files.yaml_forms import Place, Problem
 
 _PLAIN = r"[^\s\x00-\x1f\x7f]"
 _NAME = rf"^{_PLAIN}([^\x00-\x1f\x7f]*{_PLAIN})?$"

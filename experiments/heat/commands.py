@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     JsonOption,
     RobotOption,
     controllers_option,
     names_in,
     setting_options,
 )
-from experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import heed_stop_signals
 
 if TYPE_CHECKING:
-    from experiments.heat.xray.standing_model import Assumptions
+    from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 
 
 @setting_options
@@ -65,8 +65,8 @@ def heat_command(
     **setting: Any,
 ) -> None:
     """Let identical robots stand, one for each controller, and compare their heat."""
-    from experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
-    from experiments.heat.run_heat import run_heat_command  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.run_heat import run_heat_command  # noqa: PLC0415  # heavy
 
     if robot is not None:
         setting["robot"] = robot
@@ -115,8 +115,8 @@ def hand_guiding_command(
     **setting: Any,
 ) -> None:
     """Measure the force at a wrist that moves it by 5 cm, for each controller."""
-    from experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
-    from experiments.heat.hand_guiding import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
+    from nao_testbed.experiments.heat.hand_guiding import (  # noqa: PLC0415  # heavy
         CONTROLLERS,
         GuidingCfg,
         run_hand_guiding_command,
@@ -147,7 +147,7 @@ def preset_search_command(
     json_file: JsonOption = None,
 ) -> None:
     """Find the preset 'document' from the published column 'without' alone."""
-    from experiments.heat.presets.search import run_preset_search  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.presets.search import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed, json_file))
 
@@ -191,8 +191,8 @@ def predict_published_command(
     json_file: JsonOption = None,
 ) -> None:
     """Predict the published column 'with' from robots that fit 'without' alone."""
-    from experiments.heat.presets.prediction import PredictionCfg  # noqa: PLC0415  # heavy
-    from experiments.heat.presets.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.presets.prediction import PredictionCfg  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.presets.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
 
     cfg = PredictionCfg(
         robots=robots,
@@ -234,7 +234,7 @@ def identify_command(
     json_file: JsonOption = None,
 ) -> None:
     """Find a motor's heating constants from a CSV file or a run, with intervals."""
-    from experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
         IdentifyCfg,
         run_identify,  # beside it
     )
@@ -306,14 +306,17 @@ def xray_command(
     json_file: JsonOption = None,
 ) -> None:
     """Find where the heat of a standing robot comes from, and which joint is off."""
-    from models import BadInput, default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+    from nao_testbed.models import BadInput, default_robot_folder, load_robot  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
     assumptions = _assumptions(feet, floor, mass)
     if (source is None) == (trials is None):
         raise BadInput("give a LOG to X-ray, or --trials N for simulated robots.")
     if trials is not None:
-        from experiments.heat.xray.trials import TrialsCfg, run_trials_command  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.heat.xray.trials import (  # noqa: PLC0415  # heavy
+            TrialsCfg,
+            run_trials_command,
+        )
 
         cfg = TrialsCfg(
             robots=trials,
@@ -329,8 +332,8 @@ def xray_command(
         heed_stop_signals()
         raise typer.Exit(run_trials_command(cfg, json_file))
     if source is not None:
-        from experiments.heat.xray.run_xray import run_xray_command  # noqa: PLC0415  # heavy
-        from experiments.heat.xray.xray import XrayCfg  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.heat.xray.run_xray import run_xray_command  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.heat.xray.xray import XrayCfg  # noqa: PLC0415  # heavy
 
         asked = XrayCfg(source=source, assumptions=assumptions)
         raise typer.Exit(run_xray_command(asked, load_robot(folder), json_file, figure))
@@ -339,7 +342,7 @@ def xray_command(
 def _assumptions(feet: str, floor_deg: float, mass_mm: float) -> "Assumptions":
     from math import radians  # noqa: PLC0415  # beside what is heavy
 
-    from experiments.heat.xray.standing_model import Assumptions  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.xray.standing_model import Assumptions  # noqa: PLC0415  # heavy
 
     return Assumptions(
         feet=feet,  # type: ignore[arg-type]  # checked by Assumptions
@@ -407,10 +410,10 @@ def posture_search_command(
     """Find the coolest posture near POSTURE that keeps its balance."""
     from math import radians  # noqa: PLC0415  # beside what is heavy
 
-    from controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415
+    from nao_testbed.controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415
         PostureSearchCfg,  # heavy
     )
-    from experiments.heat.posture_search import run_posture_search  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.posture_search import run_posture_search  # noqa: PLC0415  # heavy
 
     cfg = PostureSearchCfg(
         within_rad=radians(within),

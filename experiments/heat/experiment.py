@@ -14,16 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from controllers.registry import check_controllers
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import TrialCfg
-from experiments.common.ranges import LONGEST_MINUTES
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.published import PRESET, HeatResult, load_preset
-from experiments.heat.side_by_side import TrialProgress, outcomes_side_by_side
-from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from sim.engine.world import check_display
-from sim.recording.run_folder import create_run_folder, plain_name
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.common.ranges import LONGEST_MINUTES
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.published import PRESET, HeatResult, load_preset
+from nao_testbed.experiments.heat.side_by_side import (
+    TrialProgress,
+    outcomes_side_by_side,
+)
+from nao_testbed.models import (
+    BadInput,
+    Robot,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.sim.engine.world import check_display
+from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 
 @dataclass(frozen=True, kw_only=True)

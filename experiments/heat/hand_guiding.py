@@ -31,13 +31,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from controllers.interface.checked import Checked
-from controllers.interface.controller import SensorError
-from controllers.registry import check_controllers, make_controller
-from controllers.stiffness.flags import StiffnessFlag
-from experiments.closed_loop.loop import Loop, run_for
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.drawing.page import (
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.controller import SensorError
+from nao_testbed.controllers.registry import check_controllers, make_controller
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.experiments.closed_loop.loop import Loop, run_for
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     Column,
     DataTable,
@@ -45,21 +45,25 @@ from experiments.common.drawing.page import (
     number,
     text_columns,
 )
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, counted
-from experiments.common.ranges import (
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.ranges import (
     PullDistance,
     PulledRobots,
     PullForce,
     PullRate,
     PullSpread,
 )
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.signals import exit_status, why_stopped
-from models import BadInput, Robot, UnknownName, load_robot
-from models.system import processors
-from sim.body import SimulationDiverged
-from sim.robot import SimulatedRobot
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
+from nao_testbed.models.system import processors
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 

@@ -21,25 +21,31 @@ from rich.console import Console, Group
 from rich.table import Table
 from ruamel.yaml import YAML
 
-from controllers.heat_minimization.posture_search.search import (
+from nao_testbed.controllers.heat_minimization.posture_search.search import (
     FoundPosture,
     PostureBalance,
     search_posture,
 )
-from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
-from controllers.heat_minimization.standing_problem import joule_loss
-from controllers.registry import check_controllers
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.common.drawing.page import NOTHING
-from experiments.common.drawing.plain_table import plain_table
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for
-from models import BadInput, Posture, Robot, load_robot
-from models.files.yaml_tree import read_tree
-from models.load import copy_robot
-from sim.engine.world import WorldCfg
-from sim.robot import SimulationCfg
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
+    PostureSearchCfg,
+)
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.common.drawing.page import NOTHING
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for
+from nao_testbed.models import BadInput, Posture, Robot, load_robot
+from nao_testbed.models.files.yaml_tree import read_tree
+from nao_testbed.models.load import copy_robot
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.builtin_files import BuiltinFiles
-from experiments.common.robot_setting import RobotSetting, Told, marked
-from models.files.yaml_forms import read_yaml
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.experiments.common.robot_setting import RobotSetting, Told, marked
+from nao_testbed.models.files.yaml_forms import read_yaml
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,20 +5,24 @@ from pathlib import Path
 
 from rich.console import Console
 
-from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, simulated_time
-from experiments.common.signals import exit_status, why_stopped
-from experiments.heat.experiment import (
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, simulated_time
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.heat.experiment import (
     HeatCfg,
     failures,
     plan_trials,
     record_trials,
     run_trials,
 )
-from experiments.heat.published import HeatResult
-from models.files import write_text
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.models.files import write_text
 
 
 def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
@@ -51,14 +55,14 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
 def _show(
     console: Console, result: HeatResult, arms: list[TrialCfg], folder: Path
 ) -> None:
-    from experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
-    from experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
-    from experiments.heat.figures.temperatures import (  # noqa: PLC0415
+    from nao_testbed.experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
+    from nao_testbed.experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
+    from nao_testbed.experiments.heat.figures.temperatures import (  # noqa: PLC0415
         draw_heat_figures,  # matplotlib
         settings_of,  # beside them
     )
-    from sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
+    from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
     console.print(terminal_tables(result))
     frames = {

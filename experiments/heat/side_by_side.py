@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.signals import StoppedBySignal, is_order, noted_signals
-from experiments.common.workers import Send, Worker
-from models import BadInput, TestbedError
-from models.system import processors
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.signals import (
+    StoppedBySignal,
+    is_order,
+    noted_signals,
+)
+from nao_testbed.experiments.common.workers import Send, Worker
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.system import processors
 
 TrialProgress = Callable[[int, float], None]
 """Told the number of an arm and its simulated time in s."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     RobotOption,
     controllers_option,
     names_in,
     setting_options,
 )
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.signals import heed_stop_signals
-from models import BadInput, UnknownName
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.models import BadInput, UnknownName
 
 if TYPE_CHECKING:
-    from controllers.arbitration.tokens import Preemption
+    from nao_testbed.controllers.arbitration.tokens import Preemption
 
 OUT = Path("runs/live")
 PORT = 8641
@@ -104,19 +104,19 @@ def live_command(
                 "--replay shows a run as it was; leave the scenario, --controllers, "
                 "--preset, --robot and the options of the setting out."
             )
-        from experiments.live.replay import run_replay_command  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.live.replay import run_replay_command  # noqa: PLC0415  # heavy
 
         heed_stop_signals()
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
-    from experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
-    from experiments.live.page.server import Address  # noqa: PLC0415  # heavy
-    from experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
-    from experiments.live.run_live import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.page.server import Address  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.run_live import (  # noqa: PLC0415  # heavy
         plan_scenario,
         plan_standing,
         run_live_command,
     )
-    from models import load_robot  # noqa: PLC0415  # heavy
+    from nao_testbed.models import load_robot  # noqa: PLC0415  # heavy
 
     names = names_in(controllers)
     if scenario is not None:
@@ -154,7 +154,7 @@ def live_command(
 
 
 def _preemption(given: str | None) -> "Preemption | None":
-    from controllers.arbitration.tokens import Preemption  # noqa: PLC0415  # heavy
+    from nao_testbed.controllers.arbitration.tokens import Preemption  # noqa: PLC0415  # heavy
 
     if given is None:
         return None

@@ -22,24 +22,33 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
-from controllers.interface.robot_interface import READINGS, Observation
-from experiments.common.signals import exit_status, why_stopped
-from experiments.live.page.page_api import PageApi
-from experiments.live.page.scene import FrameClock, Scene
-from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.resume import plan_resumed
-from experiments.live.robot.moment import Moment
-from experiments.live.robot.operation import Wish
-from experiments.live.run_live import LivePlan, run_live_command
-from experiments.live.video import VideoMaker, recorded_arms
-from experiments.report.replay.motion import Motion, dress, pose_robot, slope_deg
-from experiments.report.replay.scene import MOST_STEPS, SHORTEST_STEP_S, base_notes
-from experiments.report.run_contents import events_of
-from experiments.report.run_source import RecordedTrial, check_one_run
-from models import BadInput, Robot
-from sim.body import FALL_TILT
-from sim.effectors import colour_names
-from sim.recording.run_meta import recorded_robot
+from nao_testbed.controllers.interface.robot_interface import READINGS, Observation
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.live.page.page_api import PageApi
+from nao_testbed.experiments.live.page.scene import FrameClock, Scene
+from nao_testbed.experiments.live.page.server import Address, PageServer, closed_viser
+from nao_testbed.experiments.live.resume import plan_resumed
+from nao_testbed.experiments.live.robot.moment import Moment
+from nao_testbed.experiments.live.robot.operation import Wish
+from nao_testbed.experiments.live.run_live import LivePlan, run_live_command
+from nao_testbed.experiments.live.video import VideoMaker, recorded_arms
+from nao_testbed.experiments.report.replay.motion import (
+    Motion,
+    dress,
+    pose_robot,
+    slope_deg,
+)
+from nao_testbed.experiments.report.replay.scene import (
+    MOST_STEPS,
+    SHORTEST_STEP_S,
+    base_notes,
+)
+from nao_testbed.experiments.report.run_contents import events_of
+from nao_testbed.experiments.report.run_source import RecordedTrial, check_one_run
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.body import FALL_TILT
+from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.recording.run_meta import recorded_robot
 
 MOST_EVENTS = 500
 """That the page lists."""

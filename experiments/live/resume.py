@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from controllers.registry import check_controllers
-from experiments.closed_loop.trial import TrialCfg
-from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.live.run_live import LivePlan, plan_of
-from experiments.report.run_source import RecordedTrial
-from models import BadInput, Posture, Robot
-from sim.recording.run_meta import read_meta, recorded_robot
-from sim.robot import SimulationCfg
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.live.run_live import LivePlan, plan_of
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.sim.recording.run_meta import read_meta, recorded_robot
+from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -15,27 +15,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controllers.registry import check_controllers, controller_names
-from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.signals import exit_status, why_stopped
-from experiments.common.workers import end_of
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.page.page_api import PageApi
-from experiments.live.page.scene import FrameClock, Scene
-from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.robot.link import (
+from nao_testbed.controllers.registry import check_controllers, controller_names
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.workers import end_of
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.page.page_api import PageApi
+from nao_testbed.experiments.live.page.scene import FrameClock, Scene
+from nao_testbed.experiments.live.page.server import Address, PageServer, closed_viser
+from nao_testbed.experiments.live.robot.link import (
     IDLE_S,
     STOP_S,
     PageEnd,
     RobotEnded,
     run_live_robot,
 )
-from experiments.live.robot.scenario_play import ScenarioCfg
-from models import Robot, TestbedError
-from models.system import CAN_FORK
-from sim.engine.obstacles import Obstacle
-from sim.recording.run_folder import create_run_folder, plain_name
+from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models.system import CAN_FORK
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 if TYPE_CHECKING:
     from viser import ViserServer

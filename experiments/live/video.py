@@ -9,12 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.report.run_source import RecordedTrial, read_source, runs_in
-from experiments.report.video.write import check_video
-from models import BadInput, TestbedError
-from models.files import check_writable
-from models.system import Connection
-from sim.recording.run_meta import recorded_robot
+from nao_testbed.experiments.report.run_source import (
+    RecordedTrial,
+    read_source,
+    runs_in,
+)
+from nao_testbed.experiments.report.video.write import check_video
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.files import check_writable
+from nao_testbed.models.system import Connection
+from nao_testbed.sim.recording.run_meta import recorded_robot
 
 FILE = "video.mp4"
 """In the run folder."""
@@ -80,7 +84,7 @@ class VideoMaker:
 
 def _make(folder: Path, path: Path, link: Connection) -> None:
     """Write the video of a run; tell how far it is, and what became of it."""
-    from experiments.report.video.film import Film, FilmCfg  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.report.video.film import Film, FilmCfg  # noqa: PLC0415  # heavy
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked says when to stop
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by an exception: tidily

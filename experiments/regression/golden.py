@@ -23,11 +23,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from controllers.interface.checked import check_value
-from experiments.regression.standing_trial import StandingTrial
-from models import BadInput, UnknownName, load_robot
-from models.files import why
-from sim.recording.run_folder import Run
+from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.experiments.regression.standing_trial import StandingTrial
+from nao_testbed.models import BadInput, UnknownName, load_robot
+from nao_testbed.models.files import why
+from nao_testbed.sim.recording.run_folder import Run
 
 BY_UNIT: Mapping[str, tuple[float, float]] = {
     "rad": (2e-3, 0.5),

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 if TYPE_CHECKING:
-    from experiments.regression.golden import GoldenRun
-    from experiments.regression.run_standing import ControllerChoice, TrialCache
-    from experiments.regression.standing_trial import StandingTrial
+    from nao_testbed.experiments.regression.golden import GoldenRun
+    from nao_testbed.experiments.regression.run_standing import (
+        ControllerChoice,
+        TrialCache,
+    )
+    from nao_testbed.experiments.regression.standing_trial import StandingTrial
 
 _MARK = "standing"
 _OPTION = "--nao-testbed-regenerate"
@@ -37,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{_MARK}(controller, **setting): the trial of the fixture standing_trial, and "
         "the setting of fixed_trial and smart_trial; see "
-        "experiments.regression.StandingCfg",
+        "nao_testbed.experiments.regression.StandingCfg",
     )
 
 
@@ -83,9 +86,12 @@ class ScenarioItem(pytest.Item):
         Raises:
             ScenarioBroken: with a sentence for each thing that is wrong.
         """
-        from experiments.scenarios.playing.runner import RunStopped, run_scenario  # noqa: PLC0415
-        from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415
-        from models import BadInput  # noqa: PLC0415
+        from nao_testbed.experiments.scenarios.playing.runner import (  # noqa: PLC0415
+            RunStopped,
+            run_scenario,
+        )
+        from nao_testbed.experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415
+        from nao_testbed.models import BadInput  # noqa: PLC0415
 
         try:
             result = run_scenario(load_scenario(self.path)).result
@@ -139,7 +145,7 @@ class RunStanding:
             AssertionError: the controller broke its contract.
         """
         __tracebackhide__ = True
-        from models import TestbedError  # noqa: PLC0415
+        from nao_testbed.models import TestbedError  # noqa: PLC0415
 
         try:
             trial = self._run(controller, _of_marks(self._node) | setting)
@@ -157,7 +163,7 @@ class RunStanding:
             fixture: that asks for it.
             controller: None: the mark's.
         """
-        from models import TestbedError  # noqa: PLC0415
+        from nao_testbed.models import TestbedError  # noqa: PLC0415
 
         where = f"pytest.mark.{_MARK}"
         values = _of_marks(self._node)
@@ -181,9 +187,9 @@ class RunStanding:
         where: str = "run_standing",
     ) -> "StandingTrial":
         """Run a trial and note its properties with the test."""
-        from experiments.regression.setting import make_setting  # noqa: PLC0415
-        from experiments.regression.standing_trial import properties_of  # noqa: PLC0415
-        from models import BadInput  # noqa: PLC0415
+        from nao_testbed.experiments.regression.setting import make_setting  # noqa: PLC0415
+        from nao_testbed.experiments.regression.standing_trial import properties_of  # noqa: PLC0415
+        from nao_testbed.models import BadInput  # noqa: PLC0415
 
         __tracebackhide__ = True
         fields = {name: value for name, value in values.items() if name != "controller"}
@@ -202,7 +208,7 @@ class RunStanding:
 
 @pytest.fixture(scope="session")
 def _nao_testbed_trials(tmp_path_factory: pytest.TempPathFactory) -> "TrialCache":
-    from experiments.regression.run_standing import TrialCache  # noqa: PLC0415
+    from nao_testbed.experiments.regression.run_standing import TrialCache  # noqa: PLC0415
 
     return TrialCache(tmp_path_factory.mktemp("standing"))
 
@@ -236,7 +242,7 @@ def smart_trial(run_standing: RunStanding) -> "StandingTrial":
 @pytest.fixture
 def golden_run(request: pytest.FixtureRequest) -> "GoldenRun":
     """The golden runs of this test: `golden_run.check(trial)`."""
-    from experiments.regression.golden import GoldenRun  # noqa: PLC0415
+    from nao_testbed.experiments.regression.golden import GoldenRun  # noqa: PLC0415
 
     here = request.path
     return GoldenRun(

@@ -15,11 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from controllers.registry import make_controller
-from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, shares
-from experiments.regression.replay_answers import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, shares
+from nao_testbed.experiments.regression.replay_answers import (
     RECORDED,
     Answers,
     RecordedRun,
@@ -28,14 +32,19 @@ from experiments.regression.replay_answers import (
     answers_to,
     compare,
 )
-from experiments.regression.replay_tables import replay_tables
-from models import BadInput, TestbedError
-from models.files import write_text
-from sim.recording.channels import LIMITS, SHIFT, channel_of
-from sim.recording.recorder import Recorder
-from sim.recording.run_folder import Run, create_run_folder, plain_name, read_run
-from sim.recording.run_meta import describe_run, recorded_robot, robot_data
-from sim.replay import RecordedObservations, read_observations
+from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.files import write_text
+from nao_testbed.sim.recording.channels import LIMITS, SHIFT, channel_of
+from nao_testbed.sim.recording.recorder import Recorder
+from nao_testbed.sim.recording.run_folder import (
+    Run,
+    create_run_folder,
+    plain_name,
+    read_run,
+)
+from nao_testbed.sim.recording.run_meta import describe_run, recorded_robot, robot_data
+from nao_testbed.sim.replay import RecordedObservations, read_observations
 
 _SHORTEST = 2
 """Observations: two make a period."""
@@ -208,7 +217,7 @@ def write_answers(
         BadInput: a file cannot be written.
         RecordingError: likewise, such as on a full disk.
     """
-    from experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
     robot, time_s = recording.observations.robot, recording.observations.time_s
     channels = [channel_of(robot, LIMITS, exact=True)]

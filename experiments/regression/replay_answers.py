@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import ControllerFailed, Loop, TimedController
-from models import TestbedError
-from sim.replay import RecordedObservations, ReplayRobot
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import (
+    ControllerFailed,
+    Loop,
+    TimedController,
+)
+from nao_testbed.models import TestbedError
+from nao_testbed.sim.replay import RecordedObservations, ReplayRobot
 
 RECORDED = "recorded"
 """Name of the controller of the recorded run, whose answers were recorded with it."""

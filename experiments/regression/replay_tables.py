@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from experiments.common.drawing.plain_table import plain_table
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.drawing.style import (
     CONTROLLER_COLOURS,
     new_figure,
     panel_title,
     plain_frame,
     save_figure,
 )
-from experiments.regression.replay_answers import (
+from nao_testbed.experiments.regression.replay_answers import (
     ControllerAnswers,
     RecordedRun,
     ReplayResult,

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from controllers.interface.controller import Controller
-from controllers.registry import make_controller
-from experiments.closed_loop.trial import run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.regression.setting import StandingCfg
-from experiments.regression.standing_trial import StandingTrial
-from experiments.regression.watched_controller import (
+from nao_testbed.controllers.interface.controller import Controller
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.regression.setting import StandingCfg
+from nao_testbed.experiments.regression.standing_trial import StandingTrial
+from nao_testbed.experiments.regression.watched_controller import (
     ControllerBreach,
     WatchedController,
 )
-from models import BadInput, TestbedError
-from models.errors import FOREIGN
-from sim.recording.run_folder import create_run_folder, plain_name
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 ControllerChoice = str | Controller | Callable[[], Controller]
 """A name for `make_controller`; a class or function without arguments; an instance."""

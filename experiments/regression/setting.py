@@ -10,18 +10,18 @@ from typing import Any, get_type_hints
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.closed_loop.trial import Push as Push  # noqa: PLC0414  # handed on
-from experiments.closed_loop.trial import (
+from nao_testbed.experiments.closed_loop.trial import Push as Push  # noqa: PLC0414  # handed on
+from nao_testbed.experiments.closed_loop.trial import (
     TrialCfg,
     check_in_time,
     check_pushes,
 )
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.experiment import HeatCfg, plan_trials
-from models import BadInput, UnknownName
-from models.files.tables import message_of
-from sim.engine.obstacles import EXAMPLE
-from sim.recording.run_meta import plain
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.files.tables import message_of
+from nao_testbed.sim.engine.obstacles import EXAMPLE
+from nao_testbed.sim.recording.run_meta import plain
 
 LONGEST_S = 3600.0
 """A trial is part of a test suite; what lasts longer is an experiment."""

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import check_value
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.regression import verdicts
-from experiments.regression.replay import ReplayCfg, open_recording
-from experiments.regression.replay_answers import answers_to
-from experiments.regression.setting import StandingCfg
-from experiments.regression.verdicts import TickTimes, tick_times
-from experiments.regression.watched_controller import Decisions, StepTimes
-from models import BadInput, UnknownName
-from sim.recording.run_folder import Run, read_run
+from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.regression import verdicts
+from nao_testbed.experiments.regression.replay import ReplayCfg, open_recording
+from nao_testbed.experiments.regression.replay_answers import answers_to
+from nao_testbed.experiments.regression.setting import StandingCfg
+from nao_testbed.experiments.regression.verdicts import TickTimes, tick_times
+from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.sim.recording.run_folder import Run, read_run
 
 
 def bound(name: str, value: float, most: float = np.inf) -> float:

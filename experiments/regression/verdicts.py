@@ -20,8 +20,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.trial import RECOVERY_S, Push
-from experiments.regression.watched_controller import Decisions, StepTimes
+from nao_testbed.experiments.closed_loop.trial import RECOVERY_S, Push
+from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
 
 FloatArray = NDArray[np.float64]
 

@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Controller, ControllerWrapper, Limits
-from controllers.interface.robot_interface import Observation
-from experiments.common.signals import is_order
-from models import BadInput, Robot
+from nao_testbed.controllers.interface.controller import (
+    Controller,
+    ControllerWrapper,
+    Limits,
+)
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.common.signals import is_order
+from nao_testbed.models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 

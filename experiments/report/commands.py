@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     STDOUT,
     JsonOption,
     check_json_file,
     json_text,
     write_json,
 )
-from models import UnknownName
+from nao_testbed.models import UnknownName
 
 
 def report(
@@ -52,13 +52,13 @@ def report(
     json_file: JsonOption = None,
 ) -> None:
     """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
-    from experiments.common.progress import counted  # noqa: PLC0415  # heavy
-    from experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.progress import counted  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
     film = None
     if video or video_speed is not None:
-        from experiments.report.video.film import FilmCfg  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.report.video.film import FilmCfg  # noqa: PLC0415  # heavy
 
         film = FilmCfg(speed=video_speed)
     cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay, video=film)
@@ -89,11 +89,11 @@ def export_command(
     json_file: JsonOption = None,
 ) -> None:
     """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
-    from experiments.common.output_files import check_replaceable  # noqa: PLC0415
-    from experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
-    from experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
-    from experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
-    from models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
+    from nao_testbed.experiments.common.output_files import check_replaceable  # noqa: PLC0415
+    from nao_testbed.experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
+    from nao_testbed.models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
 
     if to not in WRITERS:
         raise UnknownName("Format", to, WRITERS, "this testbed")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.common.output_files import check_replaceable
-from experiments.report.exported_run import WORLD, ExportedRun
-from models import BadInput
+from nao_testbed.experiments.common.output_files import check_replaceable
+from nao_testbed.experiments.report.exported_run import WORLD, ExportedRun
+from nao_testbed.models import BadInput
 
 if TYPE_CHECKING:
-    from sim.recording.run_folder import Event
+    from nao_testbed.sim.recording.run_folder import Event
 
 
 _FIELDS: Mapping[str, str] = {

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.closed_loop.recording import base_pose_of, recorded_channel
-from experiments.report.replay.body import read_tree, turns
-from models import BadInput, Robot
-from sim.recording.run_folder import Run, read_run
-from sim.recording.run_meta import recorded_robot
-from sim.thermal.protection import PROTECTIONS
+from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
+from nao_testbed.experiments.report.replay.body import read_tree, turns
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.recording.run_folder import Run, read_run
+from nao_testbed.sim.recording.run_meta import recorded_robot
+from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 FloatArray = NDArray[np.float64]
 

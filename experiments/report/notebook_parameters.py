@@ -11,9 +11,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from experiments.heat.published import load_preset
-from models import BadInput, Robot, UnknownName, load_robot
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 
 LEAST_MISALIGNMENT_DEG = 0.5
 """Below it the six patterns drown in what the feet do."""
@@ -108,7 +108,7 @@ class HoldingStory(Checked):
 
     def __post_init__(self) -> None:
         """Refuse what the notebook cannot use."""
-        from experiments.scenarios.reading.load import SCENARIOS  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.scenarios.reading.load import SCENARIOS  # noqa: PLC0415  # heavy
 
         super().__post_init__()
         check_names("scenario", [self.scenario], SCENARIOS.names())
@@ -122,7 +122,7 @@ def check_controllers(names: Sequence[str]) -> None:
     Raises:
         BadInput: it names the value, and what is accepted.
     """
-    from controllers.registry import make_controller  # noqa: PLC0415  # heavy
+    from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415  # heavy
 
     is_list = isinstance(names, list | tuple) and bool(names)
     if not is_list or len(set(map(str, names))) != len(names):

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import recorded_channel
-from experiments.closed_loop.trial_result import (
+from nao_testbed.experiments.closed_loop.recording import recorded_channel
+from nao_testbed.experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,
     JointResult,
     TrialResult,
     leg_rise,
 )
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     Column,
     DataTable,
@@ -37,16 +37,16 @@ from experiments.common.drawing.page import (
     number,
     text_columns,
 )
-from experiments.common.robot_setting import Told, marked
-from experiments.heat.figures.section import push_words
-from experiments.heat.published import HeatResult
-from experiments.report.run_source import RecordedTrial
-from models import Robot
-from models.files import read_bytes, why
-from sim.effectors import SOUND_FILE
-from sim.engine.obstacles import Obstacle
-from sim.engine.world import Payload
-from sim.recording.run_folder import Event
+from nao_testbed.experiments.common.robot_setting import Told, marked
+from nao_testbed.experiments.heat.figures.section import push_words
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.models import Robot
+from nao_testbed.models.files import read_bytes, why
+from nao_testbed.sim.effectors import SOUND_FILE
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import Payload
+from nao_testbed.sim.recording.run_folder import Event
 
 if TYPE_CHECKING:
     pass

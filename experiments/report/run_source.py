@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
-from experiments.common.drawing.page import duration
-from experiments.heat.figures.section import read_heat_result
-from experiments.heat.published import HeatResult
-from experiments.scenarios.playing.tracking import Tracking
-from experiments.sweep.sweep_table import is_sweep_folder
-from experiments.sweep.trial_store import RecordedPush
-from models import BadInput
-from models.files import read_text, why
-from models.files.tables import json_as
-from sim.recording.channels import TIME_COLUMN
-from sim.recording.recorder import EVENTS_FILE
-from sim.recording.run_folder import Run, read_part, read_run
-from sim.recording.run_meta import META_FILE, RunMeta, read_meta
+from nao_testbed.experiments.common.drawing.page import duration
+from nao_testbed.experiments.heat.figures.section import read_heat_result
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.experiments.scenarios.playing.tracking import Tracking
+from nao_testbed.experiments.sweep.sweep_table import is_sweep_folder
+from nao_testbed.experiments.sweep.trial_store import RecordedPush
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import read_text, why
+from nao_testbed.models.files.tables import json_as
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+from nao_testbed.sim.recording.recorder import EVENTS_FILE
+from nao_testbed.sim.recording.run_folder import Run, read_part, read_run
+from nao_testbed.sim.recording.run_meta import META_FILE, RunMeta, read_meta
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
     Replay,
@@ -22,9 +22,9 @@ from experiments.common.drawing.page import (
     TextBlock,
     duration,
 )
-from experiments.common.drawing.style import without_home
-from experiments.common.output_files import check_replaceable
-from experiments.heat.figures.section import (
+from nao_testbed.experiments.common.drawing.style import without_home
+from nao_testbed.experiments.common.output_files import check_replaceable
+from nao_testbed.experiments.heat.figures.section import (
     ROBOT_PICTURE,
     TIMELINE,
     heat_figures,
@@ -32,27 +32,31 @@ from experiments.heat.figures.section import (
     overview_table,
     picture_of,
 )
-from experiments.heat.figures.tables import heat_tables
-from experiments.heat.published import HeatResult
-from experiments.report.run_contents import (
+from nao_testbed.experiments.heat.figures.tables import heat_tables
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.experiments.report.run_contents import (
     event_tables,
     heat_from_rows,
     settings_tables,
     sound_of,
     trial_from_rows,
 )
-from experiments.report.run_source import RunSource, read_source, runs_in
-from experiments.scenarios.tables import scenario_tables, words_of
-from experiments.sweep.summary.section import sweep_section
-from experiments.sweep.sweep_table import SweepFolder, is_sweep_folder, read_folder
-from models import BadInput, Robot
-from models.errors import TestbedError
-from models.files import check_writable
-from models.files.yaml_tree import tree_of
-from sim.recording.run_meta import META_FILE, recorded_robot
+from nao_testbed.experiments.report.run_source import RunSource, read_source, runs_in
+from nao_testbed.experiments.scenarios.tables import scenario_tables, words_of
+from nao_testbed.experiments.sweep.summary.section import sweep_section
+from nao_testbed.experiments.sweep.sweep_table import (
+    SweepFolder,
+    is_sweep_folder,
+    read_folder,
+)
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.errors import TestbedError
+from nao_testbed.models.files import check_writable
+from nao_testbed.models.files.yaml_tree import tree_of
+from nao_testbed.sim.recording.run_meta import META_FILE, recorded_robot
 
 if TYPE_CHECKING:
-    from experiments.report.video.film import FilmCfg
+    from nao_testbed.experiments.report.video.film import FilmCfg
 
 
 def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> Section:
@@ -136,7 +140,7 @@ def _pictures(source: RunSource) -> list[PageFigure]:
 def _replay(
     source: RunSource, robots: Mapping[str, Robot], problems: list[str]
 ) -> Replay | None:
-    from experiments.report.replay.scene import (  # noqa: PLC0415
+    from nao_testbed.experiments.report.replay.scene import (  # noqa: PLC0415
         build_replay,  # heavy
         check_viser,  # heavy
     )
@@ -333,7 +337,7 @@ def write_page(
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
     if cfg.video:
-        from experiments.report.video.write import write_videos  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.report.video.write import write_videos  # noqa: PLC0415  # heavy
 
         known = {source.name for source in runs}
         shown = [section for section in sections if section.name in known]
@@ -342,7 +346,7 @@ def write_page(
 
 
 def _video_files(out: Path, runs: Sequence[RunSource]) -> list[Path]:
-    from experiments.report.video.write import (  # noqa: PLC0415
+    from nao_testbed.experiments.report.video.write import (  # noqa: PLC0415
         check_video,  # heavy
         video_files,  # beside it
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     Commands,
     JsonOption,
     RobotOption,
@@ -19,8 +19,8 @@ from experiments.common.options import (
     controllers_option,
     names_in,
 )
-from experiments.common.signals import heed_stop_signals
-from models import BadInput
+from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.models import BadInput
 
 scenario_app = Commands(
     cls=WholeHelp,
@@ -64,7 +64,10 @@ def run(
     ] = True,
 ) -> None:
     """Run scenarios: a verdict on each expectation, a timeline, a run folder."""
-    from experiments.scenarios.run_command import RunArguments, run_scenario_command  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
+        RunArguments,
+        run_scenario_command,
+    )
 
     heed_stop_signals()
     asked = RunArguments(
@@ -86,13 +89,13 @@ def check(
     json_file: JsonOption = None,
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
-    from experiments.common.options import (  # noqa: PLC0415  # beside the next
+    from nao_testbed.experiments.common.options import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
         json_text,
         write_json,
     )
-    from experiments.scenarios.reading.load import (  # noqa: PLC0415
+    from nao_testbed.experiments.scenarios.reading.load import (  # noqa: PLC0415
         SCENARIOS,  # beside it
         load_scenario,  # heavy
     )
@@ -122,8 +125,8 @@ def check(
 
 def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
     """Return file, line and message of all that an error says."""
-    from models import RobotDataError  # noqa: PLC0415  # heavy
-    from models.files.yaml_forms import FileErrors  # noqa: PLC0415  # heavy
+    from nao_testbed.models import RobotDataError  # noqa: PLC0415  # heavy
+    from nao_testbed.models.files.yaml_forms import FileErrors  # noqa: PLC0415  # heavy
 
     errors = error.errors if isinstance(error, FileErrors) else (error,)
     return [
@@ -137,8 +140,8 @@ def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
 @scenario_app.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    from experiments.common.options import json_text  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.reading.scenario_file import scenario_schema  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.options import json_text  # noqa: PLC0415  # beside the next
+    from nao_testbed.experiments.scenarios.reading.scenario_file import scenario_schema  # noqa: PLC0415  # heavy
 
     print(json_text(scenario_schema()))
 
@@ -146,7 +149,7 @@ def schema() -> None:
 @scenario_app.command()
 def schemas(json_file: JsonOption = None) -> None:
     """List the schemas that behaviours may be, with their parameters and defaults."""
-    from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415
+    from nao_testbed.experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415
         schema_table,  # heavy
         schema_words,  # heavy
     )
@@ -164,12 +167,12 @@ def words(
     json_file: JsonOption = None,
 ) -> None:
     """List what a file may name: motions, commands, schemas, policies, conditions."""
-    from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
         check_kinds,
         scenario_words,
         word_tables,
     )
-    from models import load_robot  # noqa: PLC0415  # heavy
+    from nao_testbed.models import load_robot  # noqa: PLC0415  # heavy
 
     check_kinds(kinds or ())
     found = scenario_words(load_robot(robot))
@@ -182,8 +185,8 @@ def list_scenarios(json_file: JsonOption = None) -> None:
     """List the scenarios that come with the testbed."""
     from rich.text import Text  # noqa: PLC0415  # heavy
 
-    from experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy
-    from experiments.scenarios.reading.load import SCENARIOS, scenario_about  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, scenario_about  # noqa: PLC0415  # heavy
 
     found = {name: scenario_about(name) for name in SCENARIOS.names()}
     table = plain_table("")
@@ -201,13 +204,13 @@ def _tell(
     width: int = 120,
 ) -> None:
     """Write data as JSON if asked for, and print tables, but beside JSON on stdout."""
-    from experiments.common.options import (  # noqa: PLC0415
+    from nao_testbed.experiments.common.options import (  # noqa: PLC0415
         STDOUT,  # heavy
         check_json_file,
         json_text,
         write_json,
     )
-    from experiments.common.progress import console_for  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.common.progress import console_for  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
     write_json(json_file, json_text(data))

@@ -6,25 +6,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controllers.registry import check_controllers
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, simulated_time
-from experiments.common.signals import exit_status
-from experiments.scenarios.playing.result import ScenarioResult, junit_xml
-from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.tables import (
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, simulated_time
+from nao_testbed.experiments.common.signals import exit_status
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult, junit_xml
+from nao_testbed.experiments.scenarios.playing.runner import (
+    RunStopped,
+    ScenarioRun,
+    run_scenario,
+)
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.tables import (
     results_table,
     tracking_table,
     verdict_table,
 )
-from models import BadInput
-from models.files import check_writable, write_text
-from models.files.yaml_forms import FileErrors
-from sim.engine.world import check_display
-from sim.recording.run_folder import create_run_folder, plain_name
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import check_writable, write_text
+from nao_testbed.models.files.yaml_forms import FileErrors
+from nao_testbed.sim.engine.world import check_display
+from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 BAD_INPUT = 2
 
@@ -194,7 +202,7 @@ def _as_asked(scenario: Scenario, asked: RunArguments) -> Scenario:
 def _show(
     scenario: Scenario, run: ScenarioRun, folder: Path, json_file: str | None
 ) -> None:
-    from experiments.scenarios.timeline.figure import draw_timeline  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.scenarios.timeline.figure import draw_timeline  # noqa: PLC0415  # matplotlib
 
     console = console_for(json_file, 120)
     console.print(verdict_table(run.result))

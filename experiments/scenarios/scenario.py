@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controllers.arbitration.manager.ledger import Listener
-from controllers.schemas.waking import Waking
-from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
-from experiments.scenarios.vocabulary.events import ScenarioEvent
-from experiments.scenarios.vocabulary.judge import Expectation
-from experiments.scenarios.vocabulary.setup import Setup
-from models import Robot
-from models.library import Library, Unit
+from nao_testbed.controllers.arbitration.manager.ledger import Listener
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
+from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
+from nao_testbed.experiments.scenarios.vocabulary.judge import Expectation
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Library, Unit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,15 +12,18 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     DataTable,
     Row,
     duration,
     number,
 )
-from experiments.common.drawing.plain_table import plain_table
-from experiments.scenarios.playing.result import ScenarioResult, verdicts_in_words
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.scenarios.playing.result import (
+    ScenarioResult,
+    verdicts_in_words,
+)
 
 MOST_FAILURES = 10
 """Things that went wrong that are printed; the JSON has them all."""

@@ -21,9 +21,9 @@ from contextlib import suppress
 import httpx
 from pydantic import BaseModel
 
-from controllers.arbitration.manager.front import Leasing, Lessor
-from controllers.arbitration.requests import End, Present, Request, Ticket
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.front import Leasing, Lessor
+from nao_testbed.controllers.arbitration.requests import End, Present, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,
@@ -35,7 +35,7 @@ from controllers.arbitration.tokens import (
     TokenId,
     Why,
 )
-from experiments.server.link import (
+from nao_testbed.experiments.server.link import (
     CALL_S,
     NoticeReader,
     NotRegistered,
@@ -44,7 +44,7 @@ from experiments.server.link import (
     checked,
     text_of,
 )
-from experiments.server.messages import (
+from nao_testbed.experiments.server.messages import (
     MAX_WAIT_S,
     Alive,
     NoticeData,
@@ -56,8 +56,8 @@ from experiments.server.messages import (
     RequestData,
     TicketData,
 )
-from experiments.server.shared_ledger import SIGNS
-from models import BadInput, TestbedError
+from nao_testbed.experiments.server.shared_ledger import SIGNS
+from nao_testbed.models import BadInput, TestbedError
 
 TRUSTED = 0.9
 """Part of the time to live for which tokens are trusted: the rest is for the server's

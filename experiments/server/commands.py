@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     STDOUT,
     Commands,
     JsonOption,
@@ -22,10 +22,10 @@ from experiments.common.options import (
     json_text,
     write_json,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 if TYPE_CHECKING:
-    from experiments.server.link import ServerLink
+    from nao_testbed.experiments.server.link import ServerLink
 
 NEEDED = ("fastapi", "httpx", "uvicorn")
 SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
@@ -90,7 +90,7 @@ def serve(
 ) -> None:
     """Manage resources for others, until Ctrl-C; shows a page."""
     _check_installed()
-    from experiments.server.server import ServerCfg, run_server  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.server import ServerCfg, run_server  # noqa: PLC0415  # heavy
 
     secret = _secret(secret_file)
     run_server(
@@ -119,7 +119,7 @@ def list_resources(
     write_json(json_file, snapshot.model_dump_json(indent=2))
     if json_file == STDOUT:
         return
-    from experiments.server.run_take import list_lines  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.run_take import list_lines  # noqa: PLC0415  # heavy
 
     for line in list_lines(snapshot, only_busy=busy):
         print(line)
@@ -161,7 +161,7 @@ def take(
 ) -> None:
     """Take resources, print the token, hold until released."""
     _check_installed()
-    from experiments.server.run_take import TakeCfg, run_take  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.run_take import TakeCfg, run_take  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
     raise typer.Exit(
@@ -195,7 +195,7 @@ def release(
     secret_file: SecretOption = None,
 ) -> None:
     """Give back what a token holds, or a part of it."""
-    from controllers.arbitration.tokens import Token  # noqa: PLC0415  # heavy
+    from nao_testbed.controllers.arbitration.tokens import Token  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
         whole = Token.from_text(token)
@@ -227,7 +227,7 @@ def upload(
     secret_file: SecretOption = None,
 ) -> None:
     """Send rules and behaviours to a server, whole or not at all."""
-    from models.files.tables import read_text_of  # noqa: PLC0415  # heavy
+    from nao_testbed.models.files.tables import read_text_of  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
         installed = link.install(read_text_of(file), file.name)
@@ -328,7 +328,7 @@ def _server(
 ) -> Iterator["ServerLink"]:
     """Yield the way to a server, when all that the command needs is there."""
     _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
@@ -352,7 +352,7 @@ def _check_installed() -> None:
 def _secret(path: Path | None) -> str | None:
     """Return the shared secret; never from the command line, which others see."""
     if path is not None:
-        from experiments.server.link import read_secret  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.server.link import read_secret  # noqa: PLC0415  # heavy
 
         return read_secret(path)
     return os.environ.get(SECRET_VARIABLE) or None

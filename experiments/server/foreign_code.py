@@ -15,8 +15,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from controllers.arbitration.manager.negotiation import words_of
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.negotiation import words_of
+from nao_testbed.controllers.arbitration.policies import (
     KEEP,
     Answer,
     AnswerKind,
@@ -27,7 +27,7 @@ from controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.arbitration.tokens import TokenId
 
 Function = Callable[..., object]
 Failed = Callable[[Function, tuple[object, ...], BaseException], None]

@@ -21,9 +21,9 @@ from urllib.parse import quote, urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from controllers.arbitration.tokens import Refusal, Token
-from experiments.closed_loop.loop import traceback_of
-from experiments.server.messages import (
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.experiments.closed_loop.loop import traceback_of
+from nao_testbed.experiments.server.messages import (
     EPOCH_HEADER,
     KEEP_ALIVE_S,
     AuthoriseAnswer,
@@ -42,9 +42,9 @@ from experiments.server.messages import (
     check_sendable,
     printable,
 )
-from models import BadInput, TestbedError
-from models.files import read_text, why
-from models.resources import ResourceKind
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.files import read_text, why
+from nao_testbed.models.resources import ResourceKind
 
 
 def read_secret(path: Path) -> str:

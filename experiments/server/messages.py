@@ -20,22 +20,28 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from controllers.arbitration.events import Notified, Released
-from controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.events import Notified, Released
+from nao_testbed.controllers.arbitration.manager.front import (
     HoldingRow,
     LedgerSnapshot,
     OwnerRow,
     ResourceRow,
     VirtualHold,
 )
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     ConflictPolicy,
     make_policy,
     policy_classes,
 )
-from controllers.arbitration.requests import HIGHEST, LOWEST, Owner, Present, Request
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.requests import (
+    HIGHEST,
+    LOWEST,
+    Owner,
+    Present,
+    Request,
+)
+from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,
     Blocker,
     HolderTie,
@@ -49,9 +55,9 @@ from controllers.arbitration.tokens import (
     Token,
     Why,
 )
-from experiments.server.shared_ledger import Notice
-from models import BadInput, UnknownName
-from models.resources import ResourceKind
+from nao_testbed.experiments.server.shared_ledger import Notice
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.resources import ResourceKind
 
 V = TypeVar("V", bound="_View")
 MAX_NAMES = 1000

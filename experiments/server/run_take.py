@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from controllers.arbitration.tokens import NoticeKind, Outcome
-from experiments.common.options import STDOUT, json_text, write_json
-from experiments.common.signals import heeded_stop_signals
-from experiments.server.client import Client
-from experiments.server.messages import (
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, Outcome
+from nao_testbed.experiments.common.options import STDOUT, json_text, write_json
+from nao_testbed.experiments.common.signals import heeded_stop_signals
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.messages import (
     HoldingData,
     NoticeData,
     RowData,
     SnapshotData,
     printable,
 )
-from models import BadInput
-from models.values import number_of
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import number_of
 
 
 def list_lines(snapshot: SnapshotData, *, only_busy: bool = False) -> Iterator[str]:

@@ -24,31 +24,37 @@ from types import FrameType
 
 import uvicorn
 
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     BROKEN_ARM,
     HOT_ENGINE,
     ROBOT_MODEL,
     freeze_absent,
 )
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import HIGHEST, check_priority
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption
-from experiments.server.messages import check_secret
-from experiments.server.service import Service
-from experiments.server.service.connections import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import HIGHEST, check_priority
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.experiments.server.messages import check_secret
+from nao_testbed.experiments.server.service import Service
+from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
     Guard,
     PunctualConnection,
 )
-from experiments.server.service.routes import MAX_BODY, Routes
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from models.files import read_bytes
-from models.load.resource_tree import read_resources
-from models.resources import ResourceNode
-from models.system import claim_address, end_silent, lock, sync_folder
+from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import (
+    BadInput,
+    Robot,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.models.files import read_bytes
+from nao_testbed.models.load.resource_tree import read_resources
+from nao_testbed.models.resources import ResourceNode
+from nao_testbed.models.system import claim_address, end_silent, lock, sync_folder
 
 _LARGEST = 10**17
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Failed,
@@ -33,7 +33,7 @@ from controllers.arbitration.events import (
     Settled,
     Ticked,
 )
-from controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.manager.front import (
     FrontLessor,
     Leasing,
     LedgerSnapshot,
@@ -43,13 +43,23 @@ from controllers.arbitration.manager.front import (
     take_snapshot,
     time_to_live_s,
 )
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Outcome, Refusal, Token, TokenId, Why
-from experiments.closed_loop.loop import traceback_of
-from experiments.server.foreign_code import ForeignCalls, Function, PolicyCalls
-from models import BadInput, TestbedError
-from models.values import short
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import (
+    Outcome,
+    Refusal,
+    Token,
+    TokenId,
+    Why,
+)
+from nao_testbed.experiments.closed_loop.loop import traceback_of
+from nao_testbed.experiments.server.foreign_code import (
+    ForeignCalls,
+    Function,
+    PolicyCalls,
+)
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.values import short
 
 KEPT = 1000
 """Notices that an owner's queue keeps."""

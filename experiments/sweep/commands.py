@@ -10,8 +10,12 @@ from typing import Annotated
 
 import typer
 
-from experiments.common.options import JsonOption, controllers_option, names_in
-from experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.options import (
+    JsonOption,
+    controllers_option,
+    names_in,
+)
+from nao_testbed.experiments.common.signals import heed_stop_signals
 
 
 def sweep_command(
@@ -64,7 +68,7 @@ def sweep_command(
     json_file: JsonOption = None,
 ) -> None:
     """Run one experiment over many robots, settings and controllers."""
-    from experiments.sweep.run_commands import SweepCfg, run_sweep_command  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.sweep.run_commands import SweepCfg, run_sweep_command  # noqa: PLC0415  # heavy
 
     heed_stop_signals()
     asked = SweepCfg(
@@ -87,14 +91,14 @@ def sweep_show_command(
     json_file: JsonOption = None,
 ) -> None:
     """Compare the controllers of a sweep that has run; draw its figures anew."""
-    from experiments.common.options import (  # noqa: PLC0415  # beside it
+    from nao_testbed.experiments.common.options import (  # noqa: PLC0415  # beside it
         check_json_file,
         json_text,
         write_json,
     )
-    from experiments.common.progress import console_for  # noqa: PLC0415  # heavy
-    from experiments.sweep.summary.show import show_summary, summary_json  # noqa: PLC0415  # heavy
-    from experiments.sweep.sweep_table import (  # noqa: PLC0415
+    from nao_testbed.experiments.common.progress import console_for  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.sweep.summary.show import show_summary, summary_json  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.sweep.sweep_table import (  # noqa: PLC0415
         read_folder,  # heavy
         read_sweep,  # heavy
     )

@@ -19,14 +19,18 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column as ProgressColumn
 from rich.text import Text
 
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.drawing.page import DataTable
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for
-from experiments.common.signals import exit_status
-from experiments.sweep.engines import SweepEngine, Work
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.runner import (
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.drawing.page import DataTable
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for
+from nao_testbed.experiments.common.signals import exit_status
+from nao_testbed.experiments.sweep.engines import SweepEngine, Work
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.runner import (
     NothingWorks,
     OnTally,
     Tally,
@@ -34,15 +38,15 @@ from experiments.sweep.runner import (
     run_sweep,
     run_sweep_trial,
 )
-from experiments.sweep.spec import SweepSpec, value_text
-from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
-from experiments.sweep.summary.section import parameter_table
-from experiments.sweep.summary.show import show_summary, summary_json
-from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
-from experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
-from experiments.sweep.trial_store import TrialStore, identity
-from models import BadInput
-from sim.recording.run_folder import plain_name
+from nao_testbed.experiments.sweep.spec import SweepSpec, value_text
+from nao_testbed.experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from nao_testbed.experiments.sweep.summary.section import parameter_table
+from nao_testbed.experiments.sweep.summary.show import show_summary, summary_json
+from nao_testbed.experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
+from nao_testbed.experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.trial_store import TrialStore, identity
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_folder import plain_name
 
 FIRST_TRIALS = 8
 MOST_COLUMNS = 5
@@ -244,7 +248,7 @@ def _engine(asked: SweepCfg) -> Iterator[SweepEngine]:
             "--trial-limit is for this machine alone: a scheduler cannot end one trial "
             "of a worker; leave it out, and end a worker whose trial hangs."
         )
-    from experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
+    from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
 
     with DaskEngine(asked.scheduler) as cluster:
         if cluster.workers == 0:

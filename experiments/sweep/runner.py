@@ -14,22 +14,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.sweep.engines import Engine, SerialEngine, Work
-from experiments.sweep.settled import drop_settled, run_from_settled
-from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
-from experiments.sweep.sweep_table import (
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.sweep.engines import Engine, SerialEngine, Work
+from nao_testbed.experiments.sweep.settled import drop_settled, run_from_settled
+from nao_testbed.experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
+from nao_testbed.experiments.sweep.sweep_table import (
     Sweep,
     frame_of,
     read_sweep,
     row_of,
     write_table,
 )
-from experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
-from experiments.sweep.trial_store import TrialStore, robot_digest
-from models import BadInput, Robot, TestbedError, load_robot
-from sim.recording.run_meta import plain
+from nao_testbed.experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.trial_store import TrialStore, robot_digest
+from nao_testbed.models import BadInput, Robot, TestbedError, load_robot
+from nao_testbed.sim.recording.run_meta import plain
 
 
 def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:

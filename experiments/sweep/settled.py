@@ -18,12 +18,17 @@ import pickle
 import threading
 from time import perf_counter
 
-from controllers.registry import make_controller
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.trial import Trial, TrialCfg, check_pushes, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from models.system import CAN_FORK, end_fork, fork
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.trial import (
+    Trial,
+    TrialCfg,
+    check_pushes,
+    run_trial,
+)
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.models.system import CAN_FORK, end_fork, fork
+from nao_testbed.sim.robot import SimulatedRobot
 
 
 def run_from_settled(cfg: TrialCfg) -> TrialResult:

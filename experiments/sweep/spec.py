@@ -22,10 +22,10 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push
-from experiments.sweep.sweep_trial import DIRECTION, SIZE, SweepTrial, Value
-from models import BadInput
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import Push
+from nao_testbed.experiments.sweep.sweep_trial import DIRECTION, SIZE, SweepTrial, Value
+from nao_testbed.models import BadInput
 
 _WHOLE_INTERVAL = (-np.inf, np.inf)
 

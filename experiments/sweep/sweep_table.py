@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from controllers.stiffness.flags import StiffnessFlag
-from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.sweep.spec import Keep, mark_kept
-from experiments.sweep.sweep_trial import PERIOD, SIZE
-from experiments.sweep.trial_store import (
+from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.sweep.spec import Keep, mark_kept
+from nao_testbed.experiments.sweep.sweep_trial import PERIOD, SIZE
+from nao_testbed.experiments.sweep.trial_store import (
     JOINT_OUTCOMES,
     LOCK_FILE,
     OUTCOMES,
@@ -35,9 +35,9 @@ from experiments.sweep.trial_store import (
     read_record,
     sweep_meta,
 )
-from models import BadInput
-from models.files import read_bytes, told_if_not_written, why
-from sim.recording.run_folder import is_locked
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import read_bytes, told_if_not_written, why
+from nao_testbed.sim.recording.run_folder import is_locked
 
 if TYPE_CHECKING:
     import pandas as pd

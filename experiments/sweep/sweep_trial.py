@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push, TrialCfg, check_in_time
-from experiments.common.robot_setting import RobotSetting
-from models import BadInput, default_robot_folder
-from sim.recording.run_meta import plain
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import Push, TrialCfg, check_in_time
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.models import BadInput, default_robot_folder
+from nao_testbed.sim.recording.run_meta import plain
 
 Value: TypeAlias = float | str
 """Of a parameter in one trial."""

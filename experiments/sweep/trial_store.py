@@ -19,13 +19,17 @@ from typing import IO, Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from experiments.sweep.spec import Keep, SweepSpec
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, robot_number_of
-from models import BadInput, default_robot_folder, load_robot
-from models.files import read_bytes, told_if_not_written, why
-from models.files.tables import json_as
-from models.system import lock
-from sim.recording.run_meta import describe_run, plain
+from nao_testbed.experiments.sweep.spec import Keep, SweepSpec
+from nao_testbed.experiments.sweep.sweep_trial import (
+    SweepTrial,
+    TrialOutcome,
+    robot_number_of,
+)
+from nao_testbed.models import BadInput, default_robot_folder, load_robot
+from nao_testbed.models.files import read_bytes, told_if_not_written, why
+from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.system import lock
+from nao_testbed.sim.recording.run_meta import describe_run, plain
 
 
 @lru_cache(maxsize=8)

@@ -11,8 +11,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from models.errors import BadInput, TestbedError
-from models.system import keep_private
+from nao_testbed.models.errors import BadInput, TestbedError
+from nao_testbed.models.system import keep_private
 
 _NO_FILE = {
     stat.S_IFIFO: "it is a pipe, not a file",

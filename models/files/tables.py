@@ -10,8 +10,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from models import files
-from models.errors import BadInput, RobotDataError, UnknownName
+from nao_testbed.models import files
+from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
 
 RowT = TypeVar("RowT")
 FormT = TypeVar("FormT")

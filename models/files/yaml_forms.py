@@ -18,9 +18,9 @@ from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin, get_ty
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedSeq
 
-from models.errors import BadInput, RobotDataError, UnknownName
-from models.files.tables import message_of
-from models.files.yaml_tree import read_tree, tree_of, yaml_line
+from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
+from nao_testbed.models.files.tables import message_of
+from nao_testbed.models.files.yaml_tree import read_tree, tree_of, yaml_line
 
 
 def accepted_keys(form: type[BaseModel], place: tuple[str | int, ...]) -> list[str]:

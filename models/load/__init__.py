@@ -16,13 +16,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from models.errors import BadInput
-from models.files.tables import Table, read_table
-from models.files.yaml_forms import YamlFile, read_yaml
-from models.library import LibraryOnDemand
-from models.load.forms import JointRow, RobotFile, part_of
-from models.load.library_files import has_library, load_library
-from models.load.parts import (
+from nao_testbed.models.errors import BadInput
+from nao_testbed.models.files.tables import Table, read_table
+from nao_testbed.models.files.yaml_forms import YamlFile, read_yaml
+from nao_testbed.models.library import LibraryOnDemand
+from nao_testbed.models.load.forms import JointRow, RobotFile, part_of
+from nao_testbed.models.load.library_files import has_library, load_library
+from nao_testbed.models.load.parts import (
     check_devices,
     load_contacts,
     load_force_sensors,
@@ -31,10 +31,10 @@ from models.load.parts import (
     load_motors,
     load_postures,
 )
-from models.load.resource_tree import check_resource_names, load_resources
-from models.load.urdf import UrdfTree, read_urdf
-from models.load.write_urdf import check_urdf, name_urdf, urdf_path
-from models.robot import Joint, Robot
+from nao_testbed.models.load.resource_tree import check_resource_names, load_resources
+from nao_testbed.models.load.urdf import UrdfTree, read_urdf
+from nao_testbed.models.load.write_urdf import check_urdf, name_urdf, urdf_path
+from nao_testbed.models.robot import Joint, Robot
 
 ROBOT_FILE = "robot.yaml"
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from models.resources import ResourceKind
-from models.robot import (
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.robot import (
     Battery,
     Imu,
     JointNumbers,
@@ -26,7 +26,7 @@ from models.robot import (
     Vector3,
     VideoCamera,
 )
-from models.values import (
+from nao_testbed.models.values import (
     Name,
     NoneIfEmpty,
     NotNegative,

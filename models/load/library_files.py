@@ -15,9 +15,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from models.errors import RobotDataError, UnknownName
-from models.files.yaml_forms import FileErrors, Place, Problem, ReadFile, read_file
-from models.library import (
+from nao_testbed.models.errors import RobotDataError, UnknownName
+from nao_testbed.models.files.yaml_forms import (
+    FileErrors,
+    Place,
+    Problem,
+    ReadFile,
+    read_file,
+)
+from nao_testbed.models.library import (
     Library,
     LightPattern,
     LightStep,
@@ -27,16 +33,16 @@ from models.library import (
     Transition,
     Unit,
 )
-from models.load.library_forms import (
+from nao_testbed.models.load.library_forms import (
     CommandForm,
     LibraryForm,
     LightForm,
     MotionForm,
     SoundForm,
 )
-from models.load.motions import false_end, read_tracks, speed_problems
-from models.resources import DeviceKind, ResourceNode
-from models.robot import Robot
+from nao_testbed.models.load.motions import false_end, read_tracks, speed_problems
+from nao_testbed.models.resources import DeviceKind, ResourceNode
+from nao_testbed.models.robot import Robot
 
 
 def led_leaves(robot: Robot) -> dict[str, tuple[str, ...]]:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from models.library import LONGEST_TEXT, PRESET, Interpolation, Unit
-from models.values import LONGEST_ENTRY_S, Real, ResourceName
+from nao_testbed.models.library import LONGEST_TEXT, PRESET, Interpolation, Unit
+from nao_testbed.models.values import LONGEST_ENTRY_S, Real, ResourceName
 
 HIGHEST_TONE_HZ = 8000.0
 """Half the sample rate of what is spoken."""

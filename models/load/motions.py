@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.errors import UnknownName
-from models.files.yaml_forms import Place, Problem
-from models.library import Track, first_not_rising, largest_speeds
-from models.load.library_forms import MotionForm
-from models.robot import Robot, angle_range, max_speed
+from nao_testbed.models.errors import UnknownName
+from nao_testbed.models.files.yaml_forms import Place, Problem
+from nao_testbed.models.library import Track, first_not_rising, largest_speeds
+from nao_testbed.models.load.library_forms import MotionForm
+from nao_testbed.models.robot import Robot, angle_range, max_speed
 
 REL_SPEED = 1e-9
 """By how much a speed may pass the limit: rounding of the angles' degrees."""

@@ -7,7 +7,7 @@ an error, with 0, or by leaving a mass or a shape out without a word.
 from dataclasses import dataclass
 from math import inf
 
-from models.load.xml_tree import Element
+from nao_testbed.models.load.xml_tree import Element
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, create_model
 
-from models.files.tables import Table, read_table
-from models.files.yaml_forms import YamlFile
-from models.load.forms import (
+from nao_testbed.models.files.tables import Table, read_table
+from nao_testbed.models.files.yaml_forms import YamlFile
+from nao_testbed.models.load.forms import (
     ContactRow,
     ForceSensorRow,
     JointRow,
@@ -26,8 +26,8 @@ from models.load.forms import (
     TwoNodeRow,
     part_of,
 )
-from models.load.urdf import UrdfTree
-from models.robot import (
+from nao_testbed.models.load.urdf import UrdfTree
+from nao_testbed.models.robot import (
     ContactPoint,
     ForceSensor,
     LedGroup,
@@ -36,7 +36,7 @@ from models.robot import (
     Posture,
     TwoNodeHeating,
 )
-from models.values import Name, Real
+from nao_testbed.models.values import Name, Real
 
 
 def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:

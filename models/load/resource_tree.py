@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from models.errors import BadInput, RobotDataError
-from models.files.yaml_forms import YamlFile, read_yaml
-from models.load.forms import LeafPart, ResourceFile, RobotFile
-from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
-from models.robot import Robot
+from nao_testbed.models.errors import BadInput, RobotDataError
+from nao_testbed.models.files.yaml_forms import YamlFile, read_yaml
+from nao_testbed.models.load.forms import LeafPart, ResourceFile, RobotFile
+from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.models.robot import Robot
 
 ALL_MOTORS = "All motors"
 MOTOR, STIFFNESS = DeviceKind.MOTOR, DeviceKind.STIFFNESS

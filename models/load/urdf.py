@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.load.numbers import check_numbers
-from models.load.shapes import check_shapes
-from models.load.xml_tree import Element, parse_xml
-from models.robot import Link
+from nao_testbed.models.load.numbers import check_numbers
+from nao_testbed.models.load.shapes import check_shapes
+from nao_testbed.models.load.xml_tree import Element, parse_xml
+from nao_testbed.models.robot import Link
 
 RTOL_INERTIA = 1e-6  # rounding of six printed digits
 LONGEST_CHAIN = 200

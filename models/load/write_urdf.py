@@ -1,7 +1,7 @@
 """Write the URDF of a robot folder from its tables, and look whether it is that.
 
     nao-testbed robot --robot DIR --write-urdf
-    python -m models.load.write_urdf DIR
+    python -m nao_testbed.models.load.write_urdf DIR
 
 Where a folder holds `links.csv`, the tables are the truth and the URDF is made of them:
 `load_robot` refuses one that says anything else.
@@ -17,18 +17,24 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from models.errors import BadInput, RobotDataError, UnknownName
-from models.files.tables import Table, read_table, read_text_of
-from models.files.yaml_forms import read_yaml
-from models.load.forms import JointRow, LinkRow, MaterialRow, RobotFile, ShapeRow
-from models.load.xml_tree import Element, parse_xml
+from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
+from nao_testbed.models.files.tables import Table, read_table, read_text_of
+from nao_testbed.models.files.yaml_forms import read_yaml
+from nao_testbed.models.load.forms import (
+    JointRow,
+    LinkRow,
+    MaterialRow,
+    RobotFile,
+    ShapeRow,
+)
+from nao_testbed.models.load.xml_tree import Element, parse_xml
 
 OUR_URDFS = Path(__file__).resolve().parents[1] / "urdf"
 
 HEADER = """<?xml version="1.0"?>
 <!--
   Generated from the tables in {folder}/; do not edit. To write it anew:
-    python -m models.load.write_urdf models/{folder}
+    python -m nao_testbed.models.load.write_urdf models/{folder}
   Masses and joints: [nao-v5-urdf], made left-right symmetric; shapes: own primitives.
   What each number is and where it comes from: {folder}/README.md.
 -->

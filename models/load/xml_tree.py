@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from models.errors import RobotDataError
-from models.files.tables import read_text_of
-from models.robot import Vector3
+from nao_testbed.models.errors import RobotDataError
+from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.robot import Vector3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,15 @@ the joints. Nothing here knows sensors, heat or commands.
 
 import numpy as np
 
-from models import Robot, TestbedError
-from models.values import FloatArray
-from sim.body.placement import check_clear, place_at_rest
-from sim.engine import make_engine
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.world import WorldCfg
-from sim.recording.channels import Channel
-from sim.recording.recorder import LastSecond
-from sim.servo import Servo, ServoCfg, run_native
+from nao_testbed.models import Robot, TestbedError
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.body.placement import check_clear, place_at_rest
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.recording.channels import Channel
+from nao_testbed.sim.recording.recorder import LastSecond
+from nao_testbed.sim.servo import Servo, ServoCfg, run_native
 
 FALL_TILT = np.cos(np.deg2rad(45.0))
 """A robot whose base turned by more than 45 degrees has fallen."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from models import BadInput, Posture, Robot
-from sim.engine import make_engine
-from sim.engine.interface import Engine
-from sim.engine.world import WorldCfg
+from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import WorldCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from models import BadInput, Robot
-from models.values import FloatArray
-from sim.thermal.protection import Protection
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.thermal.protection import Protection
 
 
 def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray:

@@ -1,9 +1,9 @@
 """The one room that speaks to physics engines: a world, a ground, a robot."""
 
-from models import Robot
-from models.values import EngineName
-from sim.engine.interface import Engine
-from sim.engine.world import WorldCfg
+from nao_testbed.models import Robot
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import WorldCfg
 
 
 def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
@@ -13,10 +13,10 @@ def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
         BadInput: its library is not installed, or it lacks a feature asked for.
     """
     if cfg.engine == "mujoco":
-        from sim.engine.mujoco_engine import MujocoEngine  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.engine.mujoco_engine import MujocoEngine  # noqa: PLC0415  # heavy
 
         return MujocoEngine(robot, cfg)
-    from sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine  # noqa: PLC0415  # heavy
 
     return BulletEngine(robot, cfg)
 
@@ -24,11 +24,11 @@ def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
 def engine_version(engine: EngineName) -> str:
     """Return the name and version of an installed engine."""
     if engine == "mujoco":
-        from sim.engine.mujoco_engine import (  # noqa: PLC0415  # heavy
+        from nao_testbed.sim.engine.mujoco_engine import (  # noqa: PLC0415  # heavy
             ENGINE_VERSION as MUJOCO,
         )
 
         return MUJOCO
-    from sim.engine.bullet import ENGINE_VERSION as BULLET  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.engine.bullet import ENGINE_VERSION as BULLET  # noqa: PLC0415  # heavy
 
     return BULLET

@@ -1,6 +1,6 @@
 """The library PyBullet itself, its window, and pictures drawn without a display.
 
-    from sim.engine.bullet import p
+    from nao_testbed.sim.engine.bullet import p
 
 No other module imports it. It prints at import and while it loads: that is kept away
 from the output of a command.
@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.engine.interface import EngineMissing
-from sim.engine.world import Camera, Rendering
+from nao_testbed.sim.engine.interface import EngineMissing
+from nao_testbed.sim.engine.world import Camera, Rendering
 
 
 @contextlib.contextmanager

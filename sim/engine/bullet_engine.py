@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.bullet import (
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.bullet import (
     aim_window,
     draw,
     hide_panels,
@@ -22,16 +22,16 @@ from sim.engine.bullet import (
     photograph,
     stdout_to_stderr,
 )
-from sim.engine.interface import (
+from nao_testbed.sim.engine.interface import (
     TOUCHING,
     Contact,
     ObstacleContact,
     rotation_from_quaternion,
     sum_by_pair,
 )
-from sim.engine.loading import ROBOT, Ground, lay, load
-from sim.engine.rotors import Rotors
-from sim.engine.world import Camera, Rendering, WorldCfg, check_display
+from nao_testbed.sim.engine.loading import ROBOT, Ground, lay, load
+from nao_testbed.sim.engine.rotors import Rotors
+from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
 _Push = tuple[int, list[float], list[float]]

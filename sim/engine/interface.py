@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput
-from sim.engine.world import Camera, Rendering, WorldCfg
+from nao_testbed.models import BadInput
+from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
-from sim.engine.bullet import p, stdout_to_stderr
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.obstacles import Obstacle
-from sim.engine.urdf import PrincipalInertia, write_bullet_urdf
-from sim.engine.world import Payload, slope_quaternion
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.engine.bullet import p, stdout_to_stderr
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.urdf import PrincipalInertia, write_bullet_urdf
+from nao_testbed.sim.engine.world import Payload, slope_quaternion
 
 FloatArray = NDArray[np.float64]
 

@@ -18,16 +18,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
-from models.load.shapes import mesh_path
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.urdf import (
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.load.shapes import mesh_path
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.urdf import (
     inertia_in_link_axes,
     loaded_urdf,
     rotation_from_rpy,
     rotor_inertia,
 )
-from sim.engine.world import Payload, WorldCfg, slope_quaternion
+from nao_testbed.sim.engine.world import Payload, WorldCfg, slope_quaternion
 
 FloatArray = NDArray[np.float64]
 

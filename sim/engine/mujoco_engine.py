@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
-from sim.engine.interface import (
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.engine.interface import (
     TOUCHING,
     Contact,
     EngineMissing,
@@ -30,8 +30,8 @@ from sim.engine.interface import (
     rotation_from_quaternion,
     sum_by_pair,
 )
-from sim.engine.mjcf import GROUND, write_mjcf
-from sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
+from nao_testbed.sim.engine.mjcf import GROUND, write_mjcf
+from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 
 try:
     import mujoco

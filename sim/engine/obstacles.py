@@ -17,9 +17,9 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from controllers.interface.checked import Checked, check_value
-from models import BadInput
-from models.values import number_of
+from nao_testbed.controllers.interface.checked import Checked, check_value
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import number_of
 
 Size = Annotated[float, Field(ge=1e-3, le=10.0, title="an obstacle's size in m")]
 Place = Annotated[float, Field(ge=-10.0, le=10.0, title="an obstacle's place in m")]

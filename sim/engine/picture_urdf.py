@@ -18,8 +18,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.urdf import name_meshes, rotation_from_rpy, rpy_from_rotation
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.urdf import (
+    name_meshes,
+    rotation_from_rpy,
+    rpy_from_rotation,
+)
 
 FloatArray = NDArray[np.float64]
 

@@ -49,9 +49,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.urdf import INNER_SHARE, rotor_joints
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.urdf import INNER_SHARE, rotor_joints
 
 FloatArray = NDArray[np.float64]
 

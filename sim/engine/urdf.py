@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot, UnknownName
-from models.load.shapes import mesh_path
-from sim.engine.world import Payload
+from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models.load.shapes import mesh_path
+from nao_testbed.sim.engine.world import Payload
 
 FloatArray = NDArray[np.float64]
 

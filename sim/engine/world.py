@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import Checked, check_value
-from models import BadInput, Robot, UnknownName
-from models.values import (
+from nao_testbed.controllers.interface.checked import Checked, check_value
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import (
     EngineName,
     FloatArray,
     Gravity,
@@ -29,7 +29,7 @@ from models.values import (
     SolverResidual,
     number_of,
 )
-from sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.obstacles import Obstacle
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:

@@ -8,14 +8,14 @@
 difference here.
 """
 
-from sim.naoqi.connection import (
+from nao_testbed.sim.naoqi.connection import (
     Connection,
     ConnectionLate,
     ConnectionLost,
     connect,
     read_url,
 )
-from sim.naoqi.robot import NaoqiRobot
+from nao_testbed.sim.naoqi.robot import NaoqiRobot
 
 __all__ = [
     "Connection",

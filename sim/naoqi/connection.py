@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from models import BadInput, TestbedError
+from nao_testbed.models import BadInput, TestbedError
 
 SCHEME = "naoqi"
 PORT = 9559

@@ -25,7 +25,7 @@ concerned; the set-point moves slowly enough that the joint follows.
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
+from nao_testbed.models import Robot
 
 FloatArray = NDArray[np.float64]
 

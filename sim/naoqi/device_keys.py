@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import AXES, Observation
-from models import BadInput, Robot
-from sim.naoqi.current_sign import CurrentSign
+from nao_testbed.controllers.interface.robot_interface import AXES, Observation
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.naoqi.current_sign import CurrentSign
 
 FloatArray = NDArray[np.float64]
 PREFIX = "Device/SubDeviceList/"

@@ -21,11 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command, Observation, check_command
-from models import BadInput, Robot
-from sim.naoqi.connection import CONNECT_S, Connection
-from sim.naoqi.device_keys import DeviceKeys
-from sim.replay import RecordingOver
+from nao_testbed.controllers.interface.robot_interface import (
+    Command,
+    Observation,
+    check_command,
+)
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.naoqi.connection import CONNECT_S, Connection
+from nao_testbed.sim.naoqi.device_keys import DeviceKeys
+from nao_testbed.sim.replay import RecordingOver
 
 FloatArray = NDArray[np.float64]
 ANSWER_S = 0.1

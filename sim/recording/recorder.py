@@ -24,10 +24,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from models import BadInput, TestbedError
-from models.system import lock
-from sim.recording.channels import TIME_COLUMN, Channel, FloatArray, Layout
-from sim.recording.run_meta import META_FILE, RunMeta, plain, write_meta
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.system import lock
+from nao_testbed.sim.recording.channels import TIME_COLUMN, Channel, FloatArray, Layout
+from nao_testbed.sim.recording.run_meta import META_FILE, RunMeta, plain, write_meta
 
 
 class RecordingError(TestbedError):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import BadInput, UnknownName, system
-from models.files import check_kind, read_bytes, why
-from sim.recording.channels import TIME_COLUMN
-from sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
-from sim.recording.run_meta import RunMeta, read_meta
+from nao_testbed.models import BadInput, UnknownName, system
+from nao_testbed.models.files import check_kind, read_bytes, why
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+from nao_testbed.sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
+from nao_testbed.sim.recording.run_meta import RunMeta, read_meta
 
 LONGEST_S = 1e12
 """Of a run, in s; what is later, or NaN, is no time."""

@@ -21,9 +21,9 @@ from typing import cast
 import numpy as np
 from pydantic import BaseModel
 
-from models import BadInput, Robot, default_robot_folder, load_robot
-from models.files import read_text, why
-from models.files.tables import json_as
+from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.models.files import read_text, why
+from nao_testbed.models.files.tables import json_as
 
 FORMAT = 3
 """Version of the layout of a run folder. Since 2 it says how the robot differs from its

@@ -11,13 +11,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import READINGS
-from models import Robot
-from sim.engine.interface import Engine
-from sim.engine.world import ticks_of
-from sim.sensors.force_sensors import ForceSensors
-from sim.sensors.inertial_unit import InertialUnit
-from sim.sensors.sonars import Sonars
+from nao_testbed.controllers.interface.robot_interface import READINGS
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import ticks_of
+from nao_testbed.sim.sensors.force_sensors import ForceSensors
+from nao_testbed.sim.sensors.inertial_unit import InertialUnit
+from nao_testbed.sim.sensors.sonars import Sonars
 
 FloatArray = NDArray[np.float64]
 

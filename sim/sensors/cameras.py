@@ -15,11 +15,11 @@ Assumptions: no lens distortion, noise, blur or rolling shutter; nothing nearer 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Picture
-from models import BadInput, Robot, UnknownName, VideoCamera
-from sim.engine.interface import Engine
-from sim.engine.urdf import rotation_from_rpy
-from sim.engine.world import Camera
+from nao_testbed.controllers.interface.robot_interface import Picture
+from nao_testbed.models import BadInput, Robot, UnknownName, VideoCamera
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.engine.world import Camera
 
 FloatArray = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.interface import Engine
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.interface import Engine
 
 FloatArray = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ degrees) may be missed. Readings have no noise.
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.interface import Engine
-from sim.engine.urdf import rotation_from_rpy
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
 

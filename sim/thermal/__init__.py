@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models import Motor, Robot
-from sim.thermal.heating import (
+from nao_testbed.models import Motor, Robot
+from nao_testbed.sim.thermal.heating import (
     COPPER_COEFFICIENT,
     MELTING_DEGC,
     FloatArray,
@@ -17,7 +17,7 @@ from sim.thermal.heating import (
     HeatingCfg,
     HeatingModel,
 )
-from sim.thermal.motor_nodes import Chain, bare_motor, one_node, two_node
+from nao_testbed.sim.thermal.motor_nodes import Chain, bare_motor, one_node, two_node
 
 NODES: dict[HeatingModel, Callable[[Sequence[Motor]], Chain]] = {
     "one-node": one_node,

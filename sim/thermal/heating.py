@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from models import BadInput
-from models.values import AirCelsius
-from sim.thermal.first_passage import first_passages
-from sim.thermal.motor_nodes import Chain
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import AirCelsius
+from nao_testbed.sim.thermal.first_passage import first_passages
+from nao_testbed.sim.thermal.motor_nodes import Chain
 
 FloatArray = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from models import BadInput
-from sim.thermal.heating import FloatArray
-from sim.thermal.one_node_fit import (
+from nao_testbed.models import BadInput
+from nao_testbed.sim.thermal.heating import FloatArray
+from nao_testbed.sim.thermal.one_node_fit import (
     CONFIDENCE,
     Estimate,
     HeatRecord,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from models.values import FloatArray
-from sim.engine.world import ticks_of
-from sim.thermal.heating import Heating
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.world import ticks_of
+from nao_testbed.sim.thermal.heating import Heating
 
 HEAT_PERIOD = 0.02
 """Period of the heating model in s: the controllers' cycle."""

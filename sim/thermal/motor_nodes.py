@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Motor
+from nao_testbed.models import BadInput, Motor
 
 FloatArray = NDArray[np.float64]
 

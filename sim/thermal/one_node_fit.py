@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numba
 import numpy as np
 
-from models import BadInput
-from sim.thermal.heating import FloatArray
+from nao_testbed.models import BadInput
+from nao_testbed.sim.thermal.heating import FloatArray
 
 CONFIDENCE = 0.95
 """Of every interval."""

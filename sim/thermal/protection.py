@@ -27,8 +27,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 IntArray = NDArray[np.intp]
 Three = tuple[float, float, float]

@@ -13,9 +13,9 @@ from benchmarks.reservations import (
     measure_reservations,
 )
 from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
-from controllers.arbitration.gate import Gate
-from experiments.bench.figures import Figure
-from models import Robot, TestbedError
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.experiments.bench.figures import Figure
+from nao_testbed.models import Robot, TestbedError
 
 RESERVATIONS = ReservationBenchCfg(
     blocks=2,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers import Observation
-from models import Robot
+from nao_testbed.controllers import Observation
+from nao_testbed.models import Robot
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
 

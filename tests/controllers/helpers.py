@@ -6,8 +6,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers import Observation, SmartStiffness, SmartStiffnessCfg, StiffnessReport
-from models import Robot
+from nao_testbed.controllers import (
+    Observation,
+    SmartStiffness,
+    SmartStiffnessCfg,
+    StiffnessReport,
+)
+from nao_testbed.models import Robot
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Observe: TypeAlias = Callable[..., Observation]

@@ -9,7 +9,7 @@ import numpy as np
 with suppress(ModuleNotFoundError):  # where it is missing, its fixture says so
     import pybullet as pb
 
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.helpers import FloatArray
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from controllers import MinHeatCfg, PostureSearchCfg, SmartStiffnessCfg
-from controllers.heat_minimization.leg_relief import TemperatureWeightsCfg
-from controllers.heat_minimization.nudge import NudgeCfg
-from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
-from controllers.heat_minimization.stillness import StillnessCfg
-from controllers.interface.checked import Checked
-from controllers.stiffness import (
+from nao_testbed.controllers import MinHeatCfg, PostureSearchCfg, SmartStiffnessCfg
+from nao_testbed.controllers.heat_minimization.leg_relief import TemperatureWeightsCfg
+from nao_testbed.controllers.heat_minimization.nudge import NudgeCfg
+from nao_testbed.controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from nao_testbed.controllers.heat_minimization.stillness import StillnessCfg
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness import (
     ApproachOffset,
     ConstantOffset,
     ContactCfg,
@@ -28,7 +28,7 @@ from controllers.stiffness import (
     ProductPolicy,
     WarmJointOffset,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 POSITIVE = {
     ContactForceCfg: "force_weight moment_weight regularisation tolerance_m",

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 import numpy as np
 import pytest
 
-from controllers import (
+from nao_testbed.controllers import (
     ConstantStiffness,
     Controller,
     FixedStiffness,
@@ -20,8 +20,8 @@ from controllers import (
     make_controller,
     registry,
 )
-from controllers.registry import BUILT_IN
-from controllers.stiffness import (
+from nao_testbed.controllers.registry import BUILT_IN
+from nao_testbed.controllers.stiffness import (
     ApproachOffset,
     BlockedJointOffset,
     ConstantOffset,
@@ -30,9 +30,9 @@ from controllers.stiffness import (
     ProductPolicy,
     WarmJointOffset,
 )
-from controllers.stiffness.offset import OffsetLaw
-from models import BadInput, Robot, UnknownName
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.offset import OffsetLaw
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from tests.controllers.helpers import Observe
 
 ARGUMENTS = {"constant": "constant:0.6", "current": "current:0.5"}
@@ -289,7 +289,7 @@ def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 def test_another_package_registers_a_controller(
     monkeypatch: pytest.MonkeyPatch, nao: Robot, observe: Observe
 ) -> None:
-    third_party(monkeypatch, "controllers.registry:_constant")
+    third_party(monkeypatch, "nao_testbed.controllers.registry:_constant")
     assert controller_names()[-1] == "half"
     controller = make_controller("half:0.5")
     controller.reset(nao)

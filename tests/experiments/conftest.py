@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.closed_loop.trial_result import (
+from nao_testbed.experiments.closed_loop.trial_result import (
     LEG_JOINTS,
     JointResult,
     TrialResult,
     leg_rise,
 )
-from experiments.heat.published import HeatResult, load_preset
+from nao_testbed.experiments.heat.published import HeatResult, load_preset
 from tests.experiments.common.browser import browser  # noqa: F401  # a fixture
 from tests.experiments.common.recorded_runs import RecordedRuns
 

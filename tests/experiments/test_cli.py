@@ -10,11 +10,11 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from experiments import cli
-from experiments.bench.run_bench import BenchCfg, BenchResult, Machine
-from experiments.cli import ORDER, app
-from experiments.heat.presets.search import JOINTS, PresetCandidate
-from models import BadInput
+from nao_testbed.experiments import cli
+from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
+from nao_testbed.experiments.cli import ORDER, app
+from nao_testbed.experiments.heat.presets.search import JOINTS, PresetCandidate
+from nao_testbed.models import BadInput
 
 
 def test_help_lists_every_command_in_the_order_a_user_meets_them() -> None:
@@ -111,7 +111,7 @@ def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(cfg.controllers)
         return BenchResult(seconds=1.0, machine=Machine.here(), figures=())
 
-    monkeypatch.setattr("experiments.bench.run_bench.run_bench", measured)
+    monkeypatch.setattr("nao_testbed.experiments.bench.run_bench.run_bench", measured)
     CliRunner().invoke(app, ["bench"])
     CliRunner().invoke(app, ["bench", "--controllers", "nudge, constant:0.5"])
     assert seen == [("smart", "smart-full", "minheat"), ("nudge", "constant:0.5")]
@@ -126,7 +126,9 @@ def test_a_preset_search_tells_what_it_reached(
         reached=np.array([108.0, 51.0, 80.0, 60.5]),
         cost=2.5,
     )
-    monkeypatch.setattr("experiments.heat.presets.search.find_preset", lambda *_: best)
+    monkeypatch.setattr(
+        "nao_testbed.experiments.heat.presets.search.find_preset", lambda *_: best
+    )
     words = ["preset-search", "--out", str(tmp_path / "new.yaml"), "--json", "-"]
     ran = CliRunner().invoke(app, words)
     told = json.loads(ran.stdout)

@@ -19,11 +19,11 @@ import pandas as pd
 import pytest
 from pytest_regressions.dataframe_regression import DataFrameRegressionFixture
 
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import Loop, run_for
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.heat.published import load_preset
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import Loop, run_for
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.sim.robot import SimulatedRobot
 
 pytest.importorskip("pybullet", reason="these runs were recorded on PyBullet")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from models import Robot
-from models.files.yaml_forms import FileErrors
-from models.library import Library
-from models.load.library_files import load_library
+from nao_testbed.models import Robot
+from nao_testbed.models.files.yaml_forms import FileErrors
+from nao_testbed.models.library import Library
+from nao_testbed.models.load.library_files import load_library
 
 DATA = Path(__file__).parents[1] / "data"
 Spoil = Callable[[str, str, str], Path]

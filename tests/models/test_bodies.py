@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models import Robot, RobotDataError, UnknownName, load_robot
+from nao_testbed.models import Robot, RobotDataError, UnknownName, load_robot
 
 
 @pytest.mark.requirement("RM-41", "RM-4")

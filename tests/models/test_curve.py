@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
-from models.library import (
+from nao_testbed.models.library import (
     Interpolation,
     first_not_rising,
     largest_speeds,

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from models import system
-from models.files import write_secret
+from nao_testbed.models import system
+from nao_testbed.models.files import write_secret
 from tests.like_windows import windows_files
 
 pytest.importorskip("fcntl", reason="what there is elsewhere is taken away")

@@ -23,10 +23,10 @@ from typing import Any
 import pytest
 import typer
 
-from controllers.schemas.registry import ENTRY_POINT_GROUP
-from experiments import read_spec
-from experiments.cli import app
-from experiments.scenarios.reading.load import load_scenario
+from nao_testbed.controllers.schemas.registry import ENTRY_POINT_GROUP
+from nao_testbed.experiments import read_spec
+from nao_testbed.experiments.cli import app
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from tests.project.doc_blocks import (
     LANGUAGES,
     NOT_EXECUTED,
@@ -46,7 +46,8 @@ from tests.project.doc_blocks import (
 MAX_SECONDS = 600.0
 """Of a command, on a machine that has other things to do; none takes a tenth of it."""
 FROM_PANEL = """
-from controllers.interface.panel import Line, Panel, Plot, Row, Setting, SettingValue
+from nao_testbed.controllers.interface.panel import Line, Panel, Plot, Row
+from nao_testbed.controllers.interface.panel import Setting, SettingValue
 """
 GIVEN: Mapping[str, str] = MappingProxyType({"docs/live.md": FROM_PANEL})
 """Page to the names that its Python blocks take for granted."""

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
+NAME = "nao_testbed"
 ENGINE_ROOM = Path("sim/engine")
 ENGINE = ENGINE_ROOM / "bullet.py"
 IMPURE_MODULES = {
@@ -56,15 +57,16 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """Return the top-level names that a module imports, wherever in it."""
+    """Return the packages and floors that a module imports, wherever in it."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute here, so that floors show"
-            names.add((node.module or "").partition(".")[0])
-    return names
+            assert node.module != NAME, "the public names are for users"
+            names.add(node.module or "")
+    return {name.removeprefix(f"{NAME}.").partition(".")[0] for name in names}
 
 
 def impurities(tree: ast.Module) -> Iterator[str]:
@@ -85,6 +87,21 @@ def test_a_floor_imports_only_from_below(package: str) -> None:
     above = set(FLOORS[FLOORS.index(package) + 1 :]) | {"tests", "docs", "examples"}
     wrong = {str(path): imported(tree_of(path)) & above for path in modules(package)}
     assert not {path: names for path, names in wrong.items() if names}
+
+
+BESIDE = ("tests", "docs", "examples", "benchmarks", "notebooks")
+
+
+@pytest.mark.parametrize("folder", [*FLOORS, *BESIDE])
+def test_the_floors_are_imported_by_one_name_only(folder: str) -> None:
+    """In a checkout `import sim` finds the folder too: everything there twice."""
+    bare = re.compile(rf"^\s*(from|import) ({'|'.join(FLOORS)})\b", re.MULTILINE)
+    found = {
+        str(path): name
+        for path in modules(folder)
+        if (name := bare.search((ROOT / path).read_text(encoding="utf-8")))
+    }
+    assert not found
 
 
 @pytest.mark.parametrize("package", FLOORS)
@@ -117,7 +134,7 @@ def test_only_the_engine_room_imports_mujoco() -> None:
 
 @pytest.mark.requirement("ST-26")
 def test_only_the_engine_room_gets_the_engine_from_there() -> None:
-    module = ".".join(ENGINE.with_suffix("").parts)
+    module = ".".join((NAME, *ENGINE.with_suffix("").parts))
     users = {
         path
         for package in FLOORS
@@ -153,7 +170,10 @@ def test_an_impure_controller_is_noticed(source: str) -> None:
 
 
 def test_an_import_inside_a_function_is_noticed() -> None:
-    source = "def f():\n    import sim.engine\n    from experiments.cli import main"
+    source = (
+        "def f():\n    import nao_testbed.sim.engine\n"
+        "    from nao_testbed.experiments.cli import main"
+    )
     assert imported(ast.parse(source)) == {"sim", "experiments"}
 
 

@@ -45,9 +45,12 @@ def named(module: str) -> list[tuple[str, str]]:
     for node in ast.walk(trees()[module]):
         if isinstance(node, ast.ImportFrom):
             source = ".".join([package] * node.level + [node.module or ""]).strip(".")
+            source = source.removeprefix("nao_testbed.")
             found += [(source, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            found += [(alias.name, "") for alias in node.names]
+            found += [
+                (alias.name.removeprefix("nao_testbed."), "") for alias in node.names
+            ]
     return found
 
 

@@ -73,7 +73,7 @@ def test_parameters_stand_in_the_first_cell_and_are_checked_in_the_next(
     exec("".join(first["source"]), {}, values)
     assert values
     text = "".join(second["source"])
-    assert "experiments.report.notebook_parameters import" in text
+    assert "nao_testbed.experiments.report.notebook_parameters import" in text
     for name in values:
         assert name in text, f"{name} is not checked"
 

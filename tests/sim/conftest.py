@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from controllers.interface.robot_interface import Command
-from models import Robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import Robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 Simulate = Callable[[Robot, SimulationCfg, str], SimulatedRobot]
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot
-from sim.log_robot import LogRobot
-from sim.replay import RecordedObservations
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.log_robot import LogRobot
+from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 ROWS = 5
 TICKS = 20

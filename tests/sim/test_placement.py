@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from models import Robot, default_robot_folder, load_robot
-from sim.body.placement import (
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.sim.body.placement import (
     place_at_rest,
     resting_faces,
     resting_normal,
     rotation_to_normal,
 )
-from sim.engine import make_engine
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.world import WorldCfg
-from sim.robot import SimulationCfg
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulationCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import Command, Observation
-from experiments.closed_loop.loop import PacedRobot
-from models import BadInput, Robot
-from sim.recording.run_folder import read_run
-from sim.replay import ReplayRobot, read_observations
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import Command, Observation
+from nao_testbed.experiments.closed_loop.loop import PacedRobot
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.replay import ReplayRobot, read_observations
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.recording.short_recordings import record
 
 pytestmark = pytest.mark.requirement("JD-17")

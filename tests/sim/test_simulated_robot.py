@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot, UnknownName
-from sim.body import SimulationDiverged
-from sim.engine.world import WorldCfg, ticks_of
-from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
-from sim.servo import ServoCfg
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.engine.world import WorldCfg, ticks_of
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from nao_testbed.sim.servo import ServoCfg
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -93,9 +93,9 @@ def test_the_same_seed_gives_the_same_run_in_another_process(
     nao: Robot, simulate: Simulate
 ) -> None:
     script = (
-        "from models import load_robot, default_robot_folder\n"
-        "from sim.robot import SimulatedRobot\n"
-        "from sim.robot import SimulationCfg\n"
+        "from nao_testbed.models import load_robot, default_robot_folder\n"
+        "from nao_testbed.sim.robot import SimulatedRobot\n"
+        "from nao_testbed.sim.robot import SimulationCfg\n"
         "from tests.sim.test_simulated_robot import fingerprint\n"
         "robot = load_robot(default_robot_folder())\n"
         "cfg = SimulationCfg(seed=5, misalignment_deg={'LAnklePitch': 1.0})\n"

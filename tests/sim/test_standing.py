@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command
-from models import Robot
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors import SensorCfg
-from sim.servo import ServoCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors import SensorCfg
+from nao_testbed.sim.servo import ServoCfg
 from tests.sim.conftest import Simulate
 from tests.sim.engine.oracle import Oracle
 

@@ -4,8 +4,8 @@ virtual_owners     occupy parts that are absent, hot, broken or to be spared
 posture_monitor    says in which state the robot is, from its attitude and its legs
 """
 
-from controllers.arbitration.faults.posture_monitor import PostureMonitor
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     BrokenPart,
     DegradedModes,
     HotEngine,

@@ -21,12 +21,15 @@ from math import cos, radians
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.contacts import PostureCfg, PostureMatcher
-from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
-from models import BadInput, Robot, UnknownName
-from models.values import check_seconds
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.contacts import PostureCfg, PostureMatcher
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GravityFilter,
+    GravityFilterCfg,
+)
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import check_seconds
 
 FloatArray = NDArray[np.float64]
 

@@ -32,11 +32,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.ledger import Ledger
-from models import BadInput, Robot, UnknownName
-from models.resources import DeviceKind
-from models.values import is_fraction, short
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.resources import DeviceKind
+from nao_testbed.models.values import is_fraction, short
 
 ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
 """The virtual owners of ES2535273."""

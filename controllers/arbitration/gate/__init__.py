@@ -7,6 +7,6 @@ shifts        what goes out on top of the set-points
 safety        what holds where authority was lost, caps, motors that are limp
 """
 
-from controllers.arbitration.gate.gate import Gate
+from nao_testbed.controllers.arbitration.gate.gate import Gate
 
 __all__ = ["Gate"]

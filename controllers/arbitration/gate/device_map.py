@@ -17,8 +17,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, LedGroup, Robot, Speaker, UnknownName
-from models.resources import Device, DeviceKind, ResourceNode
+from nao_testbed.models import BadInput, LedGroup, Robot, Speaker, UnknownName
+from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,12 +19,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import LeftOut, MadeSafe, Rejected
-from controllers.arbitration.gate.device_map import DeviceMap, map_devices
-from controllers.arbitration.gate.outputs import Outputs, PresentTargets
-from controllers.arbitration.gate.safety import Safety
-from controllers.arbitration.gate.shifts import Shifts
-from controllers.arbitration.gate.slot import (
+from nao_testbed.controllers.arbitration.events import LeftOut, MadeSafe, Rejected
+from nao_testbed.controllers.arbitration.gate.device_map import DeviceMap, map_devices
+from nao_testbed.controllers.arbitration.gate.outputs import Outputs, PresentTargets
+from nao_testbed.controllers.arbitration.gate.safety import Safety
+from nao_testbed.controllers.arbitration.gate.shifts import Shifts
+from nao_testbed.controllers.arbitration.gate.slot import (
     Batch,
     GateTrace,
     Line,
@@ -33,11 +33,15 @@ from controllers.arbitration.gate.slot import (
     check_batch,
     check_once,
 )
-from controllers.arbitration.gate.writers import NoDevice, Value, make_writers
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import check_tick
-from controllers.arbitration.tokens import Refusal, Token
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.arbitration.gate.writers import (
+    NoDevice,
+    Value,
+    make_writers,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.controllers.interface.robot_interface import (
     MotorLimit,
     RobotInterface,
     check_current_limit,
@@ -45,9 +49,9 @@ from controllers.interface.robot_interface import (
     check_stiffness,
     check_target,
 )
-from models import BadInput
-from models.resources import DeviceKind
-from models.values import short
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import DeviceKind
+from nao_testbed.models.values import short
 
 FloatArray = NDArray[np.float64]
 

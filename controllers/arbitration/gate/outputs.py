@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate.device_map import JointLeaf
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.arbitration.gate.device_map import JointLeaf
+from nao_testbed.controllers.interface.robot_interface import (
     Command,
     LedSetting,
     Observation,
     SoundChunk,
 )
-from models import Robot
+from nao_testbed.models import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -10,13 +10,13 @@ from collections.abc import Container, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate.outputs import Outputs
-from controllers.arbitration.gate.shifts import Shifts
-from controllers.arbitration.gate.slot import Line, Slot
-from controllers.arbitration.gate.writers import MotorWriter
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.interface.robot_interface import RobotInterface
-from models import UnknownName
+from nao_testbed.controllers.arbitration.gate.outputs import Outputs
+from nao_testbed.controllers.arbitration.gate.shifts import Shifts
+from nao_testbed.controllers.arbitration.gate.slot import Line, Slot
+from nao_testbed.controllers.arbitration.gate.writers import MotorWriter
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.interface.robot_interface import RobotInterface
+from nao_testbed.models import UnknownName
 
 FloatArray = NDArray[np.float64]
 

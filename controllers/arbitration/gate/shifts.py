@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Rejected, Unshifted
-from controllers.arbitration.gate.outputs import Outputs
-from controllers.arbitration.gate.slot import Line, Slot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.controllers.arbitration.events import Rejected, Unshifted
+from nao_testbed.controllers.arbitration.gate.outputs import Outputs
+from nao_testbed.controllers.arbitration.gate.slot import Line, Slot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 
 FloatArray = NDArray[np.float64]
 

@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Commanded,
     Executed,
     MadeSafe,
     Rejected,
     Unshifted,
 )
-from controllers.arbitration.gate.writers import DeviceWriter, Value
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import Refusal, Token
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.controllers.arbitration.gate.writers import DeviceWriter, Value
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 RequiredRights = Sequence[tuple[Token | None, Sequence[str]]]
 """Tokens, and the leaves that each has to cover."""

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate.device_map import (
+from nao_testbed.controllers.arbitration.gate.device_map import (
     DeviceMap,
     JointLeaf,
     LedLeaf,
     SpeakerLeaf,
 )
-from controllers.arbitration.gate.outputs import Outputs, hold
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.arbitration.gate.outputs import Outputs, hold
+from nao_testbed.controllers.interface.robot_interface import (
     DEVICE_SLOT_S,
     LedSetting,
     MotorLimit,
@@ -32,9 +32,9 @@ from controllers.interface.robot_interface import (
     check_leds,
     check_sound,
 )
-from models import BadInput
-from models.resources import DeviceKind
-from models.values import as_number, as_numbers, short
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import DeviceKind
+from nao_testbed.models.values import as_number, as_numbers, short
 
 FloatArray = NDArray[np.float64]
 Value = float | FloatArray | MotorTarget | MotorLimit | LedSetting | SoundChunk

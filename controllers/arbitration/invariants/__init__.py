@@ -9,12 +9,12 @@ order of naming (I-5), the guessing of secrets (I-13), the device log beside the
 (I-14), and that all requests end when all holders do (I-21).
 """
 
-from controllers.arbitration.invariants.checker import (
+from nao_testbed.controllers.arbitration.invariants.checker import (
     JUDGES,
     Checker,
     check,
     trace_hash,
 )
-from controllers.arbitration.invariants.trace_replay import Violation
+from nao_testbed.controllers.arbitration.invariants.trace_replay import Violation
 
 __all__ = ["JUDGES", "Checker", "Violation", "check", "trace_hash"]

@@ -4,20 +4,20 @@ import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from controllers.arbitration.events import Event, Opened, event_to_line
-from controllers.arbitration.invariants import (
+from nao_testbed.controllers.arbitration.events import Event, Opened, event_to_line
+from nao_testbed.controllers.arbitration.invariants import (
     losing,
     ownership,
     request_outcomes,
     waiting,
     well_formed,
 )
-from controllers.arbitration.invariants.device_access import (
+from nao_testbed.controllers.arbitration.invariants.device_access import (
     CommandOutcomes,
     DeviceRights,
     Freezing,
 )
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
     Rule,

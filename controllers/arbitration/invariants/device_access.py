@@ -7,17 +7,24 @@ one gets it at the end of the freeze is with the wake-ups (`waiting`).
 
 from dataclasses import dataclass, field
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.geometry import are_kin, consents, may_shift
-from controllers.arbitration.invariants.replay_state import LeafState, TokenState
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.geometry import (
+    are_kin,
+    consents,
+    may_shift,
+)
+from nao_testbed.controllers.arbitration.invariants.replay_state import (
+    LeafState,
+    TokenState,
+)
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
     TraceReplay,
     after,
     before,
 )
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.tokens import (
     LossCause,
     NoticeKind,
     Refusal,

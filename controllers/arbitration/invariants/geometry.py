@@ -7,17 +7,17 @@ inside of that reservation, its scope; all others ask outside.
 from bisect import bisect_left
 from collections.abc import Container, Iterator
 
-from controllers.arbitration.invariants.replay_state import (
+from nao_testbed.controllers.arbitration.invariants.replay_state import (
     LeafState,
     OwnerState,
     RequestState,
     SeatState,
     TokenState,
 )
-from controllers.arbitration.invariants.trace_replay import TraceReplay
-from controllers.arbitration.requests import FULL
-from controllers.arbitration.tokens import Right
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.invariants.trace_replay import TraceReplay
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import Right
+from nao_testbed.models.resources import ResourceKind
 
 
 def scope(leaf: LeafState, owner: OwnerState) -> SeatState | None:

@@ -1,12 +1,12 @@
 """Who may take, who is told, how much goes; no promise in vain."""
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.replay_state import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.replay_state import (
     Promise,
     RequestState,
     TokenState,
 )
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
     RuleTable,
@@ -14,8 +14,13 @@ from controllers.arbitration.invariants.trace_replay import (
     due_by,
     tick_over,
 )
-from controllers.arbitration.policies import AnswerKind
-from controllers.arbitration.tokens import Loss, LossCause, NoticeKind, TokenId
+from nao_testbed.controllers.arbitration.policies import AnswerKind
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    NoticeKind,
+    TokenId,
+)
 
 _PROMISED = {
     LossCause.YIELDED: AnswerKind.YIELD,

@@ -5,18 +5,22 @@ What is held changes by whole requests and living tokens only.
 
 from collections.abc import Iterable
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.geometry import blockers, is_open_to, scope
-from controllers.arbitration.invariants.replay_state import LeafState
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.geometry import (
+    blockers,
+    is_open_to,
+    scope,
+)
+from nao_testbed.controllers.arbitration.invariants.replay_state import LeafState
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     RuleTable,
     TraceReplay,
     gone_leaves,
 )
-from controllers.arbitration.requests import FULL
-from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
+from nao_testbed.models.resources import ResourceKind
 
 RULES = RuleTable()
 

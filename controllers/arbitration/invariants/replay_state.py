@@ -11,10 +11,16 @@ from dataclasses import dataclass, field
 from heapq import heappush
 from typing import TypeVar
 
-from controllers.arbitration.events import Event, Requested, Revoked
-from controllers.arbitration.policies import AnswerKind
-from controllers.arbitration.tokens import Loss, OutcomeKind, Refusal, Right, TokenId
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.events import Event, Requested, Revoked
+from nao_testbed.controllers.arbitration.policies import AnswerKind
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    OutcomeKind,
+    Refusal,
+    Right,
+    TokenId,
+)
+from nao_testbed.models.resources import ResourceKind
 
 E = TypeVar("E", bound=Event)
 Key = tuple[int, int, int]

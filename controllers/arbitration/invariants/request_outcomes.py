@@ -3,15 +3,15 @@
 A failure changes nothing; who is gone leaves nothing behind.
 """
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     RuleTable,
     TraceReplay,
     due_by,
     tick_over,
 )
-from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, OutcomeKind, Why
 
 _REASONS = {
     OutcomeKind.DENIED: (Why.BUSY, Why.OUTRANKED, Why.DEADLOCK, Why.FROZEN),

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
-from controllers.arbitration import events as t
-from controllers.arbitration.events import Event
-from controllers.arbitration.invariants.replay_state import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.invariants.replay_state import (
     CallNotes,
     LeafState,
     OwnerState,
@@ -22,7 +22,7 @@ from controllers.arbitration.invariants.replay_state import (
     SeatState,
     TokenState,
 )
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
     NoticeKind,
@@ -30,7 +30,7 @@ from controllers.arbitration.tokens import (
     Preemption,
     Refusal,
 )
-from models.resources import DeviceKind
+from nao_testbed.models.resources import DeviceKind
 
 _OF_A_STATE = (LossCause.YIELDED, LossCause.STATE_LEFT)
 

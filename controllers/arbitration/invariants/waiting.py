@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.geometry import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.geometry import (
     blockers,
     earlier_competitors,
     heads,
@@ -12,14 +12,17 @@ from controllers.arbitration.invariants.geometry import (
     scope,
     who_bars,
 )
-from controllers.arbitration.invariants.replay_state import OwnerState, RequestState
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration.invariants.replay_state import (
+    OwnerState,
+    RequestState,
+)
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     RuleTable,
     TraceReplay,
 )
-from controllers.arbitration.tokens import LossCause, Why
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.tokens import LossCause, Why
+from nao_testbed.models.resources import ResourceKind
 
 RULES = RuleTable()
 

@@ -1,14 +1,14 @@
 """Traces that no manager writes: names, numbers, order, notices."""
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
     RuleTable,
     TraceReplay,
 )
-from controllers.arbitration.tokens import NoticeKind, TokenId
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, TokenId
+from nao_testbed.models.resources import ResourceKind
 
 _NAMES = ("leaves", "lost", "freed", "missing", "holders", "shares", "optional")
 """Fields that hold names."""

@@ -18,18 +18,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from controllers.arbitration.manager.leaves import CumulativeLeaf, StateLeaf
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.leaves import CumulativeLeaf, StateLeaf
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.records import (
     Leaf,
     OwnerRecord,
     Reservation,
     Waiting,
     names_of,
 )
-from controllers.arbitration.manager.state import ReservationState
-from controllers.arbitration.policies import ConflictPolicy
-from controllers.arbitration.requests import (
+from nao_testbed.controllers.arbitration.manager.state import ReservationState
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy
+from nao_testbed.controllers.arbitration.requests import (
     FULL,
     NO_RATES,
     End,
@@ -39,16 +39,16 @@ from controllers.arbitration.requests import (
     Request,
     Ticket,
 )
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.tokens import (
     HolderTie,
     Outcome,
     Refusal,
     Token,
     TokenId,
 )
-from models import BadInput, TestbedError
-from models.resources import ResourceKind
-from models.values import short
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

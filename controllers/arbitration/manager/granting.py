@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 
-from controllers.arbitration.events import Event, Notified, Settled, Ticked
-from controllers.arbitration.manager import holdings, queue
-from controllers.arbitration.manager.holdings import (
+from nao_testbed.controllers.arbitration.events import Event, Notified, Settled, Ticked
+from nao_testbed.controllers.arbitration.manager import holdings, queue
+from nao_testbed.controllers.arbitration.manager.holdings import (
     Yielding,
     innermost_first,
     is_opposed,
 )
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.records import (
     LATE,
     Key,
     Leaf,
@@ -30,10 +30,14 @@ from controllers.arbitration.manager.records import (
     Waiting,
     names_of,
 )
-from controllers.arbitration.manager.state import Due, ReservationState, check_tick
-from controllers.arbitration.policies import Answer, AnswerKind
-from controllers.arbitration.requests import Request, Ticket
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.state import (
+    Due,
+    ReservationState,
+    check_tick,
+)
+from nao_testbed.controllers.arbitration.policies import Answer, AnswerKind
+from nao_testbed.controllers.arbitration.requests import Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
     NoticeKind,
@@ -41,8 +45,8 @@ from controllers.arbitration.tokens import (
     Preemption,
     Why,
 )
-from models import BadInput
-from models.resources import ResourceKind
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import ResourceKind
 
 Answers = Mapping[Reservation, Answer]
 NO_ANSWERS: Answers = MappingProxyType({})

@@ -10,7 +10,7 @@ hold, as it stands in the holder's record.
 
 from collections.abc import Iterable, Sequence
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Allowed,
     Entrusted,
     Expired,
@@ -19,9 +19,9 @@ from controllers.arbitration.events import (
     Released,
     Revoked,
 )
-from controllers.arbitration.manager import queue
-from controllers.arbitration.manager.leaves import ExclusiveLeaf
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager import queue
+from nao_testbed.controllers.arbitration.manager.leaves import ExclusiveLeaf
+from nao_testbed.controllers.arbitration.manager.records import (
     AvailabilityWatch,
     Leaf,
     OwnerRecord,
@@ -31,9 +31,12 @@ from controllers.arbitration.manager.records import (
     end_watches,
     names_of,
 )
-from controllers.arbitration.manager.state import DeadToken, ReservationState
-from controllers.arbitration.requests import FULL
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.state import (
+    DeadToken,
+    ReservationState,
+)
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
     NoticeKind,
@@ -43,7 +46,7 @@ from controllers.arbitration.tokens import (
     Right,
     Why,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 
 def entrust(state: ReservationState, owner: OwnerRecord, *, is_entrusted: bool) -> None:

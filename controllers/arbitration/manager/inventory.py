@@ -7,28 +7,28 @@ names and the leaves of the state are kept in step.
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Crashed,
     OwnerAdded,
     Renewed,
     ResourceAdded,
     ResourceRemoved,
 )
-from controllers.arbitration.manager import holdings, queue
-from controllers.arbitration.manager.leaves import (
+from nao_testbed.controllers.arbitration.manager import holdings, queue
+from nao_testbed.controllers.arbitration.manager.leaves import (
     CumulativeLeaf,
     ExclusiveLeaf,
     StateGroup,
     StateLeaf,
 )
-from controllers.arbitration.manager.records import Leaf, OwnerRecord
-from controllers.arbitration.manager.state import Due, ReservationState
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.resource_tree import check_name
-from controllers.arbitration.tokens import OutcomeKind, Why
-from models import BadInput, UnknownName
-from models.errors import MOST_LISTED
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.manager.records import Leaf, OwnerRecord
+from nao_testbed.controllers.arbitration.manager.state import Due, ReservationState
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.resource_tree import check_name
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind, Why
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.errors import MOST_LISTED
+from nao_testbed.models.resources import ResourceKind
 
 DEEPEST_OWNER = 100
 """Owners above an owner, at most."""

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import ClassVar
 
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.records import (
     Leaf,
     OwnerRecord,
     Reservation,
     Waiting,
     Willing,
 )
-from controllers.arbitration.requests import FULL
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.models.resources import ResourceKind
 
 
 class ExclusiveLeaf(Leaf):

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Lent,
@@ -23,33 +23,37 @@ from controllers.arbitration.events import (
     Opened,
     Reconfigured,
 )
-from controllers.arbitration.manager import (
+from nao_testbed.controllers.arbitration.manager import (
     granting,
     holdings,
     inventory,
     negotiation,
     queue,
 )
-from controllers.arbitration.manager.granting import Calls
-from controllers.arbitration.manager.negotiation import words_of
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.granting import Calls
+from nao_testbed.controllers.arbitration.manager.negotiation import words_of
+from nao_testbed.controllers.arbitration.manager.records import (
     Freeze,
     Leaf,
     Reservation,
     Waiting,
     names_of,
 )
-from controllers.arbitration.manager.resolve import covered_leaves, resolve
-from controllers.arbitration.manager.state import (
+from nao_testbed.controllers.arbitration.manager.resolve import covered_leaves, resolve
+from nao_testbed.controllers.arbitration.manager.state import (
     LedgerCfg,
     Listener,
     Quiet,
     ReservationState,
 )
-from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import Owner, Present, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, Demand
+from nao_testbed.controllers.arbitration.requests import Owner, Present, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import (
+    ResourceTree,
+    check_name,
+    check_names,
+)
+from nao_testbed.controllers.arbitration.tokens import (
     NoticeKind,
     OutcomeKind,
     Preemption,
@@ -60,9 +64,9 @@ from controllers.arbitration.tokens import (
     TokenMint,
     Why,
 )
-from models import BadInput
-from models.resources import ResourceKind
-from models.values import short
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import short
 
 __all__ = ["Ledger", "Listener"]
 

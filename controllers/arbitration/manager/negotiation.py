@@ -10,28 +10,37 @@ negotiated.
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Answered,
     Frozen,
     StateChanged,
     StateRefused,
     Thawed,
 )
-from controllers.arbitration.manager import granting, holdings, queue
-from controllers.arbitration.manager.holdings import Yielding, innermost_first
-from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager import granting, holdings, queue
+from nao_testbed.controllers.arbitration.manager.holdings import (
+    Yielding,
+    innermost_first,
+)
+from nao_testbed.controllers.arbitration.manager.leaves import StateGroup, StateLeaf
+from nao_testbed.controllers.arbitration.manager.records import (
     Freeze,
     Leaf,
     Reservation,
     Waiting,
     names_of,
 )
-from controllers.arbitration.manager.state import Due, ReservationState
-from controllers.arbitration.policies import KEEP, Answer, AnswerKind, Demand, checked
-from controllers.arbitration.tokens import LossCause, NoticeKind
-from models import BadInput
-from models.values import is_fraction, short
+from nao_testbed.controllers.arbitration.manager.state import Due, ReservationState
+from nao_testbed.controllers.arbitration.policies import (
+    KEEP,
+    Answer,
+    AnswerKind,
+    Demand,
+    checked,
+)
+from nao_testbed.controllers.arbitration.tokens import LossCause, NoticeKind
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import is_fraction, short
 
 LONGEST_ERROR = 1000
 """Characters of an error that are told."""

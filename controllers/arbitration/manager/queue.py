@@ -9,16 +9,16 @@ components).
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from controllers.arbitration.events import Failed, Notified, Requested
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.events import Failed, Notified, Requested
+from nao_testbed.controllers.arbitration.manager.records import (
     LATE,
     OwnerRecord,
     Shares,
     Waiting,
     names_of,
 )
-from controllers.arbitration.manager.state import Due, ReservationState
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.state import Due, ReservationState
+from nao_testbed.controllers.arbitration.tokens import (
     Blocker,
     NoticeKind,
     Outcome,

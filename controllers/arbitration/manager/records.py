@@ -13,11 +13,17 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import ClassVar, NamedTuple
 
-from controllers.arbitration.policies import Answer, ConflictPolicy
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, Refusal, Right, Token, TokenId
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.policies import Answer, ConflictPolicy
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    Refusal,
+    Right,
+    Token,
+    TokenId,
+)
+from nao_testbed.models.resources import ResourceKind
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""

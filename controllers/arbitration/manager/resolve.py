@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from controllers.arbitration.manager.holdings import motors_besides
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.holdings import motors_besides
+from nao_testbed.controllers.arbitration.manager.records import (
     Leaf,
     OwnerRecord,
     Reservation,
@@ -12,12 +12,18 @@ from controllers.arbitration.manager.records import (
     Terms,
     Waiting,
 )
-from controllers.arbitration.manager.state import ReservationState
-from controllers.arbitration.requests import FULL, Owner, Request, Ticket, rate_of
-from controllers.arbitration.resource_tree import ResourceTree, find_name
-from controllers.arbitration.tokens import AskerTie, HolderTie
-from models import BadInput
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.manager.state import ReservationState
+from nao_testbed.controllers.arbitration.requests import (
+    FULL,
+    Owner,
+    Request,
+    Ticket,
+    rate_of,
+)
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree, find_name
+from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import ResourceKind
 
 
 def resolve(

@@ -14,9 +14,9 @@ from enum import IntEnum
 from math import ceil
 from typing import NamedTuple
 
-from controllers.arbitration.events import Event, Notified, ReadOnly
-from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
-from controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.events import Event, Notified, ReadOnly
+from nao_testbed.controllers.arbitration.manager.leaves import StateGroup, StateLeaf
+from nao_testbed.controllers.arbitration.manager.records import (
     AvailabilityWatch,
     Leaf,
     OwnerRecord,
@@ -24,8 +24,8 @@ from controllers.arbitration.manager.records import (
     Waiting,
     names_of,
 )
-from controllers.arbitration.policies import ConflictPolicy, Demand
-from controllers.arbitration.requests import (
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, Demand
+from nao_testbed.controllers.arbitration.requests import (
     SHORTEST_S,
     End,
     Present,
@@ -33,8 +33,8 @@ from controllers.arbitration.requests import (
     Ticket,
     checked_priorities,
 )
-from controllers.arbitration.resource_tree import ResourceTree, find_name
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree, find_name
+from nao_testbed.controllers.arbitration.tokens import (
     LossCause,
     NoticeKind,
     Preemption,
@@ -43,8 +43,8 @@ from controllers.arbitration.tokens import (
     TokenMint,
     word,
 )
-from models import BadInput, UnknownName
-from models.values import check_seconds, short
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import check_seconds, short
 
 LONGEST_S = 1e9
 """A time limit beyond which nothing is waited for, in s."""

@@ -15,26 +15,29 @@ from math import degrees
 
 import numpy as np
 
-from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
-from controllers.heat_minimization.posture_search.search_space import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
+    LeastLoss,
+    solve_least_loss,
+)
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
     PostureSearchCfg,
     choose_variables,
 )
-from controllers.heat_minimization.posture_search.stance import (
+from nao_testbed.controllers.heat_minimization.posture_search.stance import (
     Clearance,
     Stance,
     StandingBody,
     distances_to_edges,
     hull_order,
 )
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     build_standing_problem,
     joule_loss,
     sole_points,
 )
-from controllers.stiffness.dynamics import Dynamics
-from models import BadInput, Posture, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models.values import FloatArray
 
 LOSS_GAP = 1e-9
 """Of the least loss: differences of it over 1e-5 rad are the derivatives."""

@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, least_squares, minimize
 
-from controllers.heat_minimization.least_loss import LeastLoss
-from controllers.heat_minimization.posture_search.posture_problem import (
+from nao_testbed.controllers.heat_minimization.least_loss import LeastLoss
+from nao_testbed.controllers.heat_minimization.posture_search.posture_problem import (
     PER_M,
     Constraint,
     PostureProblem,
     PostureValue,
 )
-from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
-from models import Posture, Robot, TestbedError
-from models.values import FloatArray
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
+    PostureSearchCfg,
+)
+from nao_testbed.models import Posture, Robot, TestbedError
+from nao_testbed.models.values import FloatArray
 
 
 class NoPostureFound(TestbedError):

@@ -19,13 +19,13 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from controllers.heat_minimization.set_point_shift import DEGREE
-from controllers.heat_minimization.standing_problem import FRICTION
-from controllers.interface.checked import Checked
-from controllers.stiffness.dynamics import build_model
-from controllers.stiffness.kernels import BoolArray
-from models import BadInput, Robot
-from models.values import FloatArray, NotNegative, Positive
+from nao_testbed.controllers.heat_minimization.set_point_shift import DEGREE
+from nao_testbed.controllers.heat_minimization.standing_problem import FRICTION
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.dynamics import build_model
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

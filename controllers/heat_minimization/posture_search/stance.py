@@ -17,11 +17,15 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull
 
-from controllers.heat_minimization.standing_problem import sole_points
-from controllers.stiffness.dynamics import Dynamics, build_model, build_shapes
-from controllers.stiffness.kernels import IndexArray
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.heat_minimization.standing_problem import sole_points
+from nao_testbed.controllers.stiffness.dynamics import (
+    Dynamics,
+    build_model,
+    build_shapes,
+)
+from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

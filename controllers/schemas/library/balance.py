@@ -29,25 +29,28 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
     Variable,
     bounded,
     check_between,
 )
-from controllers.schemas.library.fuzzy import (
+from nao_testbed.controllers.schemas.library.fuzzy import (
     FuzzyController,
     FuzzySet,
     FuzzyVariable,
     Rule,
     triangle,
 )
-from controllers.schemas.schema import PerceptiveSchema
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
-from models import BadInput, Robot
+from nao_testbed.controllers.schemas.schema import PerceptiveSchema
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GravityFilter,
+    GravityFilterCfg,
+)
+from nao_testbed.models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -18,12 +18,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from controllers.arbitration.tokens import Outcome
-from controllers.schemas.schema import ActuationSchema
-from controllers.transmitter.commands.admission import find_way, joints_to
-from models import Robot, TestbedError, UnknownName
-from models.library import Unit
-from models.resources import DeviceKind, ResourceNode
+from nao_testbed.controllers.arbitration.tokens import Outcome
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.controllers.transmitter.commands.admission import find_way, joints_to
+from nao_testbed.models import Robot, TestbedError, UnknownName
+from nao_testbed.models.library import Unit
+from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 DUST_S = 1e-9
 """Far above the rounding of a day in s, far below a slot."""

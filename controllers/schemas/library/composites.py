@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.declaration import (
     ARBITRATIONS,
     Parameters,
     SchemaInfo,
     State,
     bounded,
 )
-from controllers.schemas.library.common import is_due
-from controllers.schemas.schema import ActuationSchema
-from controllers.schemas.waking import Waking
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.schemas.library.common import is_due
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)

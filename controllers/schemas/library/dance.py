@@ -16,22 +16,27 @@ from math import inf, radians
 
 import numpy as np
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
 )
-from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import Parameters, SchemaInfo, Variable, bounded
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.schemas.actuators import Playing
+from nao_testbed.controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
+)
+from nao_testbed.controllers.schemas.library.common import (
     StateMinded,
     resources_of_joints,
 )
-from controllers.schemas.library.move import NotPlayed
-from controllers.schemas.waking import Waking
-from models import BadInput, Robot
-from models.library import Motion, Track, sample_curve
+from nao_testbed.controllers.schemas.library.move import NotPlayed
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Motion, Track, sample_curve
 
 SAME_S = 1e-6
 """Times that are closer are the same."""

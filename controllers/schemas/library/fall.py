@@ -25,13 +25,18 @@ to give way: a priority above theirs, with preemption by priority. Under `choose
 from dataclasses import dataclass
 from math import degrees
 
-from controllers.schemas.declaration import Parameters, SchemaInfo, Variable, bounded
-from controllers.schemas.library.balance import Balance
-from controllers.schemas.library.common import is_due, resources_of_all
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from controllers.stiffness.dynamics import GRAVITY
-from models import Robot
-from models.resources import DeviceKind, ResourceNode
+from nao_testbed.controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
+)
+from nao_testbed.controllers.schemas.library.balance import Balance
+from nao_testbed.controllers.schemas.library.common import is_due, resources_of_all
+from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.models import Robot
+from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from math import isfinite
 
 import numpy as np
 
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

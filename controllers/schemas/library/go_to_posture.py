@@ -11,18 +11,18 @@ from math import degrees, radians, sqrt
 
 import numpy as np
 
-from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import Parameters, SchemaInfo, bounded
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.schemas.actuators import Playing
+from nao_testbed.controllers.schemas.declaration import Parameters, SchemaInfo, bounded
+from nao_testbed.controllers.schemas.library.common import (
     StateMinded,
     is_due,
     resources_of_joints,
     set_of_states,
 )
-from controllers.schemas.waking import Waking
-from controllers.transmitter.commands.admission import find_way
-from models import Posture, Robot, TestbedError
-from models.library import Motion, Track, Transition
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.models import Posture, Robot, TestbedError
+from nao_testbed.models.library import Motion, Track, Transition
 
 ADJUST = "adjust to {}"
 """Name of the motion that brings arms and head to a posture at the end of a way."""

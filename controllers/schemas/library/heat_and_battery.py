@@ -39,18 +39,18 @@ from math import inf, isfinite
 
 import numpy as np
 
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
     Variable,
     bounded,
     check_between,
 )
-from controllers.schemas.library.common import is_due
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from controllers.schemas.waking import Waking
-from models import Robot
-from models.robot import DRIVE_EFFICIENCY, IDLE_WATT
+from nao_testbed.controllers.schemas.library.common import is_due
+from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import Robot
+from nao_testbed.models.robot import DRIVE_EFFICIENCY, IDLE_WATT
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from math import cos, pi, radians
 from typing import Literal
 
-from controllers.schemas.declaration import Parameters, SchemaInfo, bounded
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.schemas.declaration import Parameters, SchemaInfo, bounded
+from nao_testbed.controllers.schemas.library.common import (
     is_due,
     leaves_under,
     resources_of_joints,
 )
-from controllers.schemas.schema import ActuationSchema
-from controllers.schemas.waking import Waking
-from models import Robot
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import Robot
 
 
 @dataclass(frozen=True, kw_only=True)

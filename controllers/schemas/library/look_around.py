@@ -23,19 +23,19 @@ from math import exp, isfinite, radians
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
     Variable,
     bounded,
     check_between,
 )
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.schemas.library.common import (
     is_due,
     resources_of_joints,
 )
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from models import BadInput, Robot
+from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from nao_testbed.models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -11,15 +11,15 @@ for the two steps of a robot that does not walk here; without them it stays as i
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import (
+from nao_testbed.controllers.schemas.actuators import Playing
+from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
     Variable,
     bounded,
     check_between,
 )
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.schemas.library.common import (
     StateMinded,
     is_due,
     leaves_under,
@@ -27,9 +27,9 @@ from controllers.schemas.library.common import (
     resources_of_joints,
     speaker_of,
 )
-from controllers.schemas.waking import Waking
-from models import BadInput, Robot, TestbedError
-from models.library import LONGEST_TEXT
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.models.library import LONGEST_TEXT
 
 
 class NotPlayed(TestbedError):

@@ -21,31 +21,36 @@ from zlib import crc32
 
 import numpy as np
 
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import check_tick
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.actuators import (
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.actuators import (
     Actuators,
     ChildView,
     NeverPlayed,
     Playing,
     PostureKeeper,
 )
-from controllers.schemas.declaration import Cell, State, find_cell
-from controllers.schemas.events import Modulated, NotWinner, StateChangedTo, Woken
-from controllers.schemas.registry import Registry
-from controllers.schemas.runtime.activation import Activation
-from controllers.schemas.runtime.deactivation import Agenda
-from controllers.schemas.runtime.instance import Instance
-from controllers.schemas.runtime.instances import Instances, SchemaLimits
-from controllers.schemas.waking import (
+from nao_testbed.controllers.schemas.declaration import Cell, State, find_cell
+from nao_testbed.controllers.schemas.events import (
+    Modulated,
+    NotWinner,
+    StateChangedTo,
+    Woken,
+)
+from nao_testbed.controllers.schemas.registry import Registry
+from nao_testbed.controllers.schemas.runtime.activation import Activation
+from nao_testbed.controllers.schemas.runtime.deactivation import Agenda
+from nao_testbed.controllers.schemas.runtime.instance import Instance
+from nao_testbed.controllers.schemas.runtime.instances import Instances, SchemaLimits
+from nao_testbed.controllers.schemas.waking import (
     Waking,
     changed_parameters,
     parameters_as_text,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 
 class SchemaRuntime:

@@ -7,13 +7,16 @@ the new winner asks for anything.
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.schemas.declaration import State
-from controllers.schemas.events import Finished, SchemaStarted, Won
-from controllers.schemas.runtime.deactivation import Agenda, Deactivation
-from controllers.schemas.runtime.instance import Instance, InstanceReservation
-from models import BadInput
-from models.errors import FOREIGN
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.controllers.schemas.events import Finished, SchemaStarted, Won
+from nao_testbed.controllers.schemas.runtime.deactivation import Agenda, Deactivation
+from nao_testbed.controllers.schemas.runtime.instance import (
+    Instance,
+    InstanceReservation,
+)
+from nao_testbed.models import BadInput
+from nao_testbed.models.errors import FOREIGN
 
 
 class Activation(Deactivation):

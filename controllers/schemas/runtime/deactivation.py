@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.schemas.declaration import State
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.controllers.schemas.events import (
     SchemaEvent,
     SchemaFailed,
     SchemaStopped,
     Slept,
     StateChangedTo,
 )
-from controllers.schemas.runtime.instance import Instance
-from models.errors import FOREIGN
+from nao_testbed.controllers.schemas.runtime.instance import Instance
+from nao_testbed.models.errors import FOREIGN
 
 _NUMBER = attrgetter("number")
 

@@ -4,15 +4,17 @@
 
 from collections.abc import Mapping
 
-from controllers.arbitration.events import Rejected
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import Token
-from controllers.schemas.actuators import NeverPlayed, Playing
-from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from models.library import LightPattern, Motion, Sound
+from nao_testbed.controllers.arbitration.events import Rejected
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.schemas.actuators import NeverPlayed, Playing
+from nao_testbed.controllers.transmitter.commands.command_controller import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.models.library import LightPattern, Motion, Sound
 
 
 class GateActuators:

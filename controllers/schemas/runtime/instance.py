@@ -8,20 +8,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     CallbackOnDemand,
     ConflictPolicy,
     Demand,
     Lock,
 )
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import LossCause, Outcome, OutcomeKind, Token
-from controllers.schemas.actuators import ChildView, Playing
-from controllers.schemas.declaration import Cell, SchemaInfo, State
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from controllers.schemas.waking import Waking
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    Outcome,
+    OutcomeKind,
+    Token,
+)
+from nao_testbed.controllers.schemas.actuators import ChildView, Playing
+from nao_testbed.controllers.schemas.declaration import Cell, SchemaInfo, State
+from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from nao_testbed.controllers.schemas.waking import Waking
 
 
 class InstanceReservation:

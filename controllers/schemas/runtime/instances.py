@@ -6,16 +6,16 @@ from dataclasses import dataclass, fields, replace
 from math import isclose
 from typing import Any
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.schemas.declaration import Cell, State, cells_of
-from controllers.schemas.registry import Registry, SchemaClass
-from controllers.schemas.runtime.instance import Instance, make_reservation
-from controllers.schemas.schema import ActuationSchema
-from controllers.schemas.waking import Waking, make_parameters
-from models import BadInput, Robot, TestbedError, UnknownName
-from models.errors import FOREIGN
-from models.values import short
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.schemas.declaration import Cell, State, cells_of
+from nao_testbed.controllers.schemas.registry import Registry, SchemaClass
+from nao_testbed.controllers.schemas.runtime.instance import Instance, make_reservation
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.controllers.schemas.waking import Waking, make_parameters
+from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
+from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.values import short
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,15 +28,15 @@ import numpy as np
 import pinocchio as pin
 from numpy.lib.stride_tricks import as_strided
 
-from controllers.stiffness.kernels import (
+from nao_testbed.controllers.stiffness.kernels import (
     IndexArray,
     contact_matrix,
     contact_term,
     gravity_term,
 )
-from models import BadInput, ContactPoint, ForceSensor, Robot, UnknownName
-from models.load.shapes import package_folders
-from models.values import FloatArray
+from nao_testbed.models import BadInput, ContactPoint, ForceSensor, Robot, UnknownName
+from nao_testbed.models.load.shapes import package_folders
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,9 +42,9 @@ from math import exp, sqrt
 
 import numpy as np
 
-from controllers.interface.checked import Checked
-from models import Robot
-from models.values import FloatArray, NotNegative, Positive
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 NOISE_FACTOR = 7.0
 """Standard deviations that white noise passes less than once in a year of cycles."""

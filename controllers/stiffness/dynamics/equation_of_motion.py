@@ -42,12 +42,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from controllers.interface.checked import Checked
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.dynamics import GRAVITY, Dynamics, Motion
-from controllers.stiffness.kernels import cross
-from models import BadInput, Robot
-from models.values import FloatArray, Positive
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics, Motion
+from nao_testbed.controllers.stiffness.kernels import cross
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

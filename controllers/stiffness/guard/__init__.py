@@ -66,21 +66,25 @@ from math import exp
 
 import numpy as np
 
-from controllers.interface.checked import Fraction, check_value
-from controllers.interface.controller import (
+from nao_testbed.controllers.interface.checked import Fraction, check_value
+from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
     Limits,
     require_finite,
     require_reset,
 )
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.guard.ankle_lean import lean_map
-from controllers.stiffness.guard.lasting_load import LastingLoad, Phase
-from controllers.stiffness.guard.thresholds import DEGREE, GuardCfg, alarms_per_hour
-from models import BadInput, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.controllers.stiffness.guard.ankle_lean import lean_map
+from nao_testbed.controllers.stiffness.guard.lasting_load import LastingLoad, Phase
+from nao_testbed.controllers.stiffness.guard.thresholds import (
+    DEGREE,
+    GuardCfg,
+    alarms_per_hour,
+)
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 MOST_ALARMS_PER_HOUR = 1.0
 """Above it, noise alone would keep a robot from being spared."""

@@ -4,9 +4,9 @@ from math import atan2, radians, sqrt
 
 import numpy as np
 
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from models import Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 
 DEGREE = radians(1.0)
 ANKLE_JOINTS = 2

@@ -22,10 +22,10 @@ from math import exp
 
 import numpy as np
 
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.guard.thresholds import GuardCfg
-from models import Robot
-from models.values import FloatArray
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.guard.thresholds import GuardCfg
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 
 EFFORT_S = 0.1
 """Time constant of the mean torque, in s: five cycles, less than a tenth of a swing."""

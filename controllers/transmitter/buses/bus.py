@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from models import BadInput
-from models.library import Unit
+from nao_testbed.models import BadInput
+from nao_testbed.models.library import Unit
 
 
 class Watch(StrEnum):

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from controllers.arbitration.gate.slot import Batch
-from controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
-from controllers.transmitter.streams import Item, Present, Stream
-from models.library import Unit
+from nao_testbed.controllers.arbitration.gate.slot import Batch
+from nao_testbed.controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
+from nao_testbed.controllers.transmitter.streams import Item, Present, Stream
+from nao_testbed.models.library import Unit
 
 UNIT_ORDER = {unit: place for place, unit in enumerate(Unit)}
 """Place of a unit's items within an instant [CN1396856, fig. 18]."""

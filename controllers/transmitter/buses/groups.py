@@ -17,29 +17,29 @@ import heapq
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.buses.bus import TransmitterCfg, Watch
-from controllers.transmitter.buses.group import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from nao_testbed.controllers.transmitter.buses.group import (
     Group,
     GroupNow,
     GroupState,
     ReceivedStream,
 )
-from controllers.transmitter.events import (
+from nao_testbed.controllers.transmitter.events import (
     GroupCompleted,
     StreamEnded,
     StreamPaused,
     StreamResumed,
 )
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     NotReceived,
     Receipt,
     StreamState,
 )
-from controllers.transmitter.streams import Stream
+from nao_testbed.controllers.transmitter.streams import Stream
 
 
 class Groups:

@@ -17,12 +17,12 @@ from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from operator import attrgetter
 
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.outputs import PresentTargets
-from controllers.arbitration.gate.slot import RequiredRights
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.buses.bus import Permits
-from controllers.transmitter.buses.group import (
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.outputs import PresentTargets
+from nao_testbed.controllers.arbitration.gate.slot import RequiredRights
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.transmitter.buses.bus import Permits
+from nao_testbed.controllers.transmitter.buses.group import (
     UNIT_ORDER,
     Group,
     GroupState,
@@ -30,16 +30,16 @@ from controllers.transmitter.buses.group import (
     Part,
     ReceivedStream,
 )
-from controllers.transmitter.buses.groups import Groups
-from controllers.transmitter.events import (
+from nao_testbed.controllers.transmitter.buses.groups import Groups
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     PartStarted,
     Sent,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from controllers.transmitter.streams import CannotBegin, Stream
-from models import BadInput, UnknownName
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.controllers.transmitter.streams import CannotBegin, Stream
+from nao_testbed.models import BadInput, UnknownName
 
 
 def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> str:

@@ -9,14 +9,14 @@ that were sent to it, and whoever sees it.
 import heapq
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.commands.converter import StreamMaker
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from controllers.transmitter.events import NotOrdered
-from controllers.transmitter.receipt import GroupKey, Receipt
-from controllers.transmitter.streams import Content, Present
-from controllers.transmitter.transmitter import Transmitter
-from models.library import Library, Motion, Transition, Unit
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.transmitter.commands.converter import StreamMaker
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.controllers.transmitter.events import NotOrdered
+from nao_testbed.controllers.transmitter.receipt import GroupKey, Receipt
+from nao_testbed.controllers.transmitter.streams import Content, Present
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models.library import Library, Motion, Transition, Unit
 
 
 def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] | None:

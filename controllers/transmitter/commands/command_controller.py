@@ -16,26 +16,33 @@ Orders end when the transmitter has settled their last slot.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import check_tick
-from controllers.arbitration.tokens import Token
-from controllers.speech import Voice
-from controllers.transmitter.commands.admission import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.speech import Voice
+from nao_testbed.controllers.transmitter.commands.admission import (
     FalseEnd,
     OrderAdmission,
     PostureBelief,
     group_key,
 )
-from controllers.transmitter.commands.converter import StreamMaker
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Issuing
-from controllers.transmitter.commands.lending import Lending
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder, outputs_of
-from controllers.transmitter.events import OrderEnded, OrderReceived
-from controllers.transmitter.receipt import EndReason, GroupKey
-from controllers.transmitter.streams import EffectorLeaves
-from controllers.transmitter.transmitter import Transmitter
-from models import BadInput
-from models.library import Library, Order, Unit
+from nao_testbed.controllers.transmitter.commands.converter import StreamMaker
+from nao_testbed.controllers.transmitter.commands.issuing import (
+    CommandControllerCfg,
+    Issuing,
+)
+from nao_testbed.controllers.transmitter.commands.lending import Lending
+from nao_testbed.controllers.transmitter.commands.order import (
+    OutputSet,
+    PlacedOrder,
+    outputs_of,
+)
+from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived
+from nao_testbed.controllers.transmitter.receipt import EndReason, GroupKey
+from nao_testbed.controllers.transmitter.streams import EffectorLeaves
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import BadInput
+from nao_testbed.models.library import Library, Order, Unit
 
 Tokens = Token | Mapping[Unit, Token]
 """One for all units, or one for each; who has none is refused."""

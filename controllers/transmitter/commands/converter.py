@@ -7,16 +7,16 @@ long a conversion takes is expected beforehand; what it takes in truth may diffe
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from controllers.arbitration.tokens import Token
-from controllers.speech import Voice, tone
-from controllers.transmitter.streams import Content, EffectorLeaves, Stream
-from controllers.transmitter.streams.light_and_sound_streams import (
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.speech import Voice, tone
+from nao_testbed.controllers.transmitter.streams import Content, EffectorLeaves, Stream
+from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import (
     LightStream,
     SoundStream,
 )
-from controllers.transmitter.streams.motion_stream import MotionStream
-from models import BadInput, UnknownName
-from models.library import LightPattern, Sound, Unit
+from nao_testbed.controllers.transmitter.streams.motion_stream import MotionStream
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.library import LightPattern, Sound, Unit
 
 CONVERSION_S: Mapping[Unit, float] = {
     Unit.MOTION: 0.02,

@@ -10,21 +10,21 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.buses.group import UNIT_ORDER
-from controllers.transmitter.commands.admission import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.transmitter.buses.group import UNIT_ORDER
+from nao_testbed.controllers.transmitter.commands.admission import (
     OrderAdmission,
     PostureBelief,
     elsewhere,
 )
-from controllers.transmitter.commands.converter import (
+from nao_testbed.controllers.transmitter.commands.converter import (
     CONVERSION_S,
     StreamMaker,
     slots_of,
 )
-from controllers.transmitter.commands.lending import Lending
-from controllers.transmitter.commands.order import PlacedOrder
-from controllers.transmitter.events import (
+from nao_testbed.controllers.transmitter.commands.lending import Lending
+from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
+from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
     Converted,
     PrepSent,
@@ -32,11 +32,11 @@ from controllers.transmitter.events import (
     TransmitEnabled,
     WayChosen,
 )
-from controllers.transmitter.receipt import EndReason, Receipt
-from controllers.transmitter.streams import Content, Stream, name_of
-from controllers.transmitter.transmitter import Transmitter
-from models import BadInput
-from models.library import Unit
+from nao_testbed.controllers.transmitter.receipt import EndReason, Receipt
+from nao_testbed.controllers.transmitter.streams import Content, Stream, name_of
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import BadInput
+from nao_testbed.models.library import Unit
 
 
 class Enable(StrEnum):

@@ -8,11 +8,11 @@ to be issued, its tokens recall them. Motors stay held: the posture rests on all
 
 from collections.abc import Iterable, Sequence
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.commands.converter import StreamMaker
-from controllers.transmitter.commands.order import PlacedOrder
-from models.library import Unit
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.commands.converter import StreamMaker
+from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
+from nao_testbed.models.library import Unit
 
 
 class Lending:

@@ -9,19 +9,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.events import NotOrdered
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.events import NotOrdered
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     Receipt,
     StreamState,
     SyncTag,
 )
-from controllers.transmitter.streams import Content
-from controllers.transmitter.transmitter import Transmitter
-from models import BadInput
-from models.library import PRESET, Library, LightPattern, Motion, Order, Sound, Unit
+from nao_testbed.controllers.transmitter.streams import Content
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import BadInput
+from nao_testbed.models.library import (
+    PRESET,
+    Library,
+    LightPattern,
+    Motion,
+    Order,
+    Sound,
+    Unit,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

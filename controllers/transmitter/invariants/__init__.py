@@ -8,9 +8,12 @@ A trace without items (`LedgerCfg.tells_commands` is False) is judged by its sta
 ends alone.
 """
 
-from controllers.arbitration.invariants.trace_replay import InvariantJudge
-from controllers.transmitter.invariants.groups import Together
-from controllers.transmitter.invariants.independent_streams import InState, Passing
+from nao_testbed.controllers.arbitration.invariants.trace_replay import InvariantJudge
+from nao_testbed.controllers.transmitter.invariants.groups import Together
+from nao_testbed.controllers.transmitter.invariants.independent_streams import (
+    InState,
+    Passing,
+)
 
 SYNC_JUDGES: tuple[type[InvariantJudge], ...] = (Together, Passing, InState)
 

@@ -10,16 +10,16 @@ as they come, right or wrong: what may not be is the judges' matter.
 
 from dataclasses import dataclass, field
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
     before,
 )
-from controllers.transmitter import events as s
-from controllers.transmitter.buses.group import UNIT_ORDER
-from controllers.transmitter.events import StreamReceived, StreamStarted
-from controllers.transmitter.receipt import EndReason
+from nao_testbed.controllers.transmitter import events as s
+from nao_testbed.controllers.transmitter.buses.group import UNIT_ORDER
+from nao_testbed.controllers.transmitter.events import StreamReceived, StreamStarted
+from nao_testbed.controllers.transmitter.receipt import EndReason
 
 Key = tuple[int, str]
 """Preset and ID of a group."""

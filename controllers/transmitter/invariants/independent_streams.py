@@ -12,23 +12,26 @@ motion, or another order, begins where that ended.
 
 from dataclasses import dataclass, field, replace
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants.trace_replay import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
     before,
 )
-from controllers.arbitration.tokens import TokenId
-from controllers.transmitter import events as s
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.transmitter import events as s
+from nao_testbed.controllers.transmitter.events import (
     Converted,
     OrderEnded,
     OrderReceived,
     WayChosen,
 )
-from controllers.transmitter.invariants.groups import StreamRecord, StreamRecords
-from controllers.transmitter.receipt import EndReason, NotReceived
-from models.library import Unit
+from nao_testbed.controllers.transmitter.invariants.groups import (
+    StreamRecord,
+    StreamRecords,
+)
+from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived
+from nao_testbed.models.library import Unit
 
 _BY_SENDER = (EndReason.DELETED, EndReason.CANNOT_BEGIN)
 """Ends without a start that need no other reason: withdrawn, or not fit."""

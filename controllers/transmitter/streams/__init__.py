@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.tokens import Token
-from models import DeviceKind, Robot, TestbedError
-from models.library import LightPattern, Motion, Sound, Unit
-from models.robot import max_speed
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.models import DeviceKind, Robot, TestbedError
+from nao_testbed.models.library import LightPattern, Motion, Sound, Unit
+from nao_testbed.models.robot import max_speed
 
 
 @dataclass(frozen=True, kw_only=True)

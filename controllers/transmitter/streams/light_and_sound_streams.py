@@ -11,12 +11,17 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import LedSetting, SoundChunk
-from controllers.transmitter.streams import NO_PARTS, EffectorLeaves, Item, Present
-from controllers.transmitter.streams.motion_stream import item_count
-from models.library import LightPattern, Unit
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import LedSetting, SoundChunk
+from nao_testbed.controllers.transmitter.streams import (
+    NO_PARTS,
+    EffectorLeaves,
+    Item,
+    Present,
+)
+from nao_testbed.controllers.transmitter.streams.motion_stream import item_count
+from nao_testbed.models.library import LightPattern, Unit
 
 FloatArray = NDArray[np.float64]
 Colour = tuple[float, float, float]

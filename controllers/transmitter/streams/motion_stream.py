@@ -14,15 +14,15 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.streams import (
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.streams import (
     NO_PARTS,
     CannotBegin,
     EffectorLeaves,
     Present,
     name_of,
 )
-from models.library import (
+from nao_testbed.models.library import (
     Interpolation,
     Motion,
     Track,

@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.text import Text
 
-from experiments.common.drawing.plain_table import PlainTable, plain_table
-from experiments.common.drawing.style import COLOURS, FAINT_INK, INK, SHADE, SOFT_INK
+from nao_testbed.experiments.common.drawing.plain_table import PlainTable, plain_table
+from nao_testbed.experiments.common.drawing.style import (
+    COLOURS,
+    FAINT_INK,
+    INK,
+    SHADE,
+    SOFT_INK,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

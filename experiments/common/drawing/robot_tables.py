@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from rich.table import Table
 
-from experiments.common.drawing.plain_table import plain_table
-from models.resources import ResourceNode
-from models.robot import Robot
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.models.resources import ResourceNode
+from nao_testbed.models.robot import Robot
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.files import told_if_not_written
+from nao_testbed.models.files import told_if_not_written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

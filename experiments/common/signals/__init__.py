@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
-from experiments.common.signals.watchman import watched
-from models.system import ENDING, ORDER, await_order, interrupt
+from nao_testbed.experiments.common.signals.watchman import watched
+from nao_testbed.models.system import ENDING, ORDER, await_order, interrupt
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from models.system import KILL, OWN_GROUP, wakeup_pipe
+from nao_testbed.models.system import KILL, OWN_GROUP, wakeup_pipe
 
 _ON, _OFF = b"+", b"-"
 """Written beside the numbers of signals, all of which are below."""

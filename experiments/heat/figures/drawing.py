@@ -16,18 +16,18 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.heat.figures.shapes import Shape
-from models import BadInput, Robot
-from sim.engine import make_engine
-from sim.engine.interface import (
+from nao_testbed.experiments.heat.figures.shapes import Shape
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import (
     Engine,
     EngineMissing,
     rotation_from_quaternion,
 )
-from sim.engine.obstacles import Obstacle
-from sim.engine.picture_urdf import box, drum_of
-from sim.engine.urdf import rotation_from_rpy
-from sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.picture_urdf import box, drum_of
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 
 FloatArray = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.heat_minimization.standing_problem import joule_loss
-from experiments.closed_loop.leg_forces import InternalForces
-from experiments.closed_loop.loop import APPROACH_TIME
-from experiments.closed_loop.recording import recorded_channel
-from experiments.closed_loop.trial_result import LEG_JOINTS
-from experiments.common.drawing.style import (
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.experiments.closed_loop.leg_forces import InternalForces
+from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME
+from nao_testbed.experiments.closed_loop.recording import recorded_channel
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     CONTROLLER_COLOURS,
     FAINT_INK,
@@ -29,8 +29,8 @@ from experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from models import Robot, UnknownName
-from sim.recording.run_folder import Run
+from nao_testbed.models import Robot, UnknownName
+from nao_testbed.sim.recording.run_folder import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import base_pose_of, recorded_channel
-from experiments.heat.figures.drawing import DrawnRobot, posing_engine
-from experiments.heat.figures.shapes import dress
-from models import Robot
-from sim.engine.world import Camera, WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
+from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
+from nao_testbed.experiments.heat.figures.shapes import dress
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.world import Camera, WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
 if TYPE_CHECKING:
     import pandas as pd

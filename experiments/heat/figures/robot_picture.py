@@ -5,9 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.common.drawing.style import INK, SOFT_INK, new_figure, save_figure
-from experiments.heat.figures.posed_robot import Pose, standing_pose
-from experiments.heat.figures.robot_view import (
+from nao_testbed.experiments.common.drawing.style import (
+    INK,
+    SOFT_INK,
+    new_figure,
+    save_figure,
+)
+from nao_testbed.experiments.heat.figures.posed_robot import Pose, standing_pose
+from nao_testbed.experiments.heat.figures.robot_view import (
     BACKGROUND,
     COLDEST_DEGC,
     HOTTEST_DEGC,
@@ -15,7 +20,7 @@ from experiments.heat.figures.robot_view import (
     colour_map,
     view_robots,
 )
-from models import Robot
+from nao_testbed.models import Robot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, gaussian_filter, label, map_coordinates
 
-from experiments.heat.figures.posed_robot import (
+from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
     LIGHT,
@@ -28,9 +28,9 @@ from experiments.heat.figures.posed_robot import (
     standing_pose,
     vector3,
 )
-from models import Robot
-from sim.engine.picture_urdf import drum_of
-from sim.engine.world import Camera, Rendering
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.picture_urdf import drum_of
+from nao_testbed.sim.engine.world import Camera, Rendering
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap

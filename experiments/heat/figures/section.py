@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
     PlannedFigure,
@@ -26,8 +26,8 @@ from experiments.common.drawing.page import (
     draw_figures,
     text_columns,
 )
-from experiments.heat.figures.joints import shift_history_figure
-from experiments.heat.figures.tables import (
+from nao_testbed.experiments.heat.figures.joints import shift_history_figure
+from nao_testbed.experiments.heat.figures.tables import (
     ENDED_EARLY,
     LEFT_RISE,
     POWER,
@@ -37,10 +37,10 @@ from experiments.heat.figures.tables import (
     legs_loss,
     shown_joints,
 )
-from experiments.heat.published import HeatResult
-from models import BadInput, Robot
-from models.files import read_bytes
-from models.files.tables import json_as
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.files import read_bytes
+from nao_testbed.models.files.tables import json_as
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ def heat_figures(
         prefix: of the names within the figures, one for each run of a page.
         problems: gets a line for each figure that cannot be drawn.
     """
-    from experiments.heat.figures.temperatures import effort_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.temperatures import effort_figure  # noqa: PLC0415  # matplotlib
 
     limits = result.settings.get("effort_limits_nm") or {}
     if robot is not None:
@@ -169,7 +169,7 @@ def parts_of(result: HeatResult) -> list[HeatResult]:
 def _temperature_plan(
     result: HeatResult, frames: "Mapping[str, pd.DataFrame]"
 ) -> PlannedFigure:
-    from experiments.heat.figures.temperatures import temperature_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.temperatures import temperature_figure  # noqa: PLC0415  # matplotlib
 
     controllers = ", ".join(result.arms)
     return PlannedFigure(
@@ -188,7 +188,10 @@ def power_over_time(
     Returns:
         The figure; None where the rows hold no torques, or no leg bears anything.
     """
-    from experiments.heat.figures.joints import legs_power_from, power_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.joints import (  # noqa: PLC0415  # matplotlib
+        legs_power_from,
+        power_figure,
+    )
 
     torques = [f"motor_torque.{name}" for name in robot.motor_names]
     curves = {

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.picture_urdf import drum_of, write_picture_urdf
-from sim.engine.urdf import rotation_from_rpy
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.picture_urdf import drum_of, write_picture_urdf
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
 

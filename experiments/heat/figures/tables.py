@@ -13,13 +13,13 @@ from functools import partial
 
 from rich.console import Group
 
-from experiments.closed_loop.trial_result import (
+from nao_testbed.experiments.closed_loop.trial_result import (
     LEG_JOINTS,
     SMALLEST_LEAST_W,
     JointResult,
     TrialResult,
 )
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     Column,
     DataTable,
@@ -31,7 +31,7 @@ from experiments.common.drawing.page import (
     signed,
     text_columns,
 )
-from experiments.heat.published import (
+from nao_testbed.experiments.heat.published import (
     LIFETIME_FACTOR,
     PRESET,
     PUBLISHED,

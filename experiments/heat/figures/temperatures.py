@@ -18,8 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.trial_result import LEG_JOINTS, SHUT_DOWN_DEGC, TrialResult
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.closed_loop.trial_result import (
+    LEG_JOINTS,
+    SHUT_DOWN_DEGC,
+    TrialResult,
+)
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     CONTROLLER_COLOURS,
     INK,
@@ -33,12 +37,12 @@ from experiments.common.drawing.style import (
     save_figure,
     spread_labels,
 )
-from experiments.heat.figures.tables import (
+from nao_testbed.experiments.heat.figures.tables import (
     has_published_legs,
     shown_joints,
     why_not_beside,
 )
-from experiments.heat.published import HeatResult
+from nao_testbed.experiments.heat.published import HeatResult
 
 if TYPE_CHECKING:
     import pandas as pd

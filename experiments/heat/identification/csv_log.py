@@ -19,11 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from experiments.heat.identification.heat_log import HeatLog, Repair, build_heat_log
-from models import BadInput
-from models.files import read_text
-from models.values import number_of
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.experiments.heat.identification.heat_log import (
+    HeatLog,
+    Repair,
+    build_heat_log,
+)
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import read_text
+from nao_testbed.models.values import number_of
 
 FloatArray = NDArray[np.float64]
 

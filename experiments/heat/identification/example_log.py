@@ -1,6 +1,6 @@
 """The CSV that ships in `notebooks/data`: made, not measured; this is how.
 
-    python -m experiments.heat.identification.example_log notebooks/data/knee_log.csv
+    python -m nao_testbed.experiments.heat.identification.example_log FILE
 
 A knee that is loaded, rests, and is loaded again for an hour, by the two-node model of
 winding and housing, which the one-node model cannot follow exactly. The sensor has
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models import Robot, load_robot
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 JOINT = "LKneePitch"
 STEP_S = 5.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
     INK,
@@ -17,7 +17,7 @@ from experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from sim.thermal.one_node_fit import Estimate
+from nao_testbed.sim.thermal.one_node_fit import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

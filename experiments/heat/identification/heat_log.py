@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from models import BadInput, Motor, Robot, UnknownName
-from sim.recording.run_folder import Run, read_run
-from sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
+from nao_testbed.models import BadInput, Motor, Robot, UnknownName
+from nao_testbed.sim.recording.run_folder import Run, read_run
+from nao_testbed.sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
 
 FloatArray = NDArray[np.float64]
 

@@ -9,15 +9,23 @@ from typing import Any
 
 from rich.table import Table
 
-from experiments.common.drawing.plain_table import plain_table
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, counted
-from experiments.heat.identification.csv_log import CsvCfg, read_heat_log
-from experiments.heat.identification.heat_log import HeatLog, heat_log_of_run, motor_of
-from models import BadInput, OneNodeHeating, Robot, load_robot
-from sim.recording.run_folder import read_run
-from sim.thermal.identification import fit_one_node
-from sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.heat.identification.csv_log import CsvCfg, read_heat_log
+from nao_testbed.experiments.heat.identification.heat_log import (
+    HeatLog,
+    heat_log_of_run,
+    motor_of,
+)
+from nao_testbed.models import BadInput, OneNodeHeating, Robot, load_robot
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.thermal.identification import fit_one_node
+from nao_testbed.sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
 
 
 @dataclass(frozen=True, kw_only=True)

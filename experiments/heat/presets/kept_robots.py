@@ -19,13 +19,13 @@ from typing import IO
 
 import numpy as np
 
-from models import BadInput, Robot
-from models.files import check_writable, read_text, told_if_not_written, why
-from models.values import EngineName, FloatArray
-from sim.engine import engine_version
-from sim.engine.world import WorldCfg
-from sim.recording.run_meta import plain, robot_as_json
-from sim.robot import SimulationCfg
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.files import check_writable, read_text, told_if_not_written, why
+from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.sim.engine import engine_version
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.recording.run_meta import plain, robot_as_json
+from nao_testbed.sim.robot import SimulationCfg
 
 FORMAT = 1
 _Key = tuple[str, str, tuple[float, ...]]

@@ -11,10 +11,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.trial_result import LEG_JOINTS
-from experiments.heat.published import PUBLISHED
-from models import BadInput
-from models.values import EngineName
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
+from nao_testbed.experiments.heat.published import PUBLISHED
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import EngineName
 
 FloatArray = NDArray[np.float64]
 

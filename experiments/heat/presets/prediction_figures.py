@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.common.drawing.page import DataTable, number
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.page import DataTable, number
+from nao_testbed.experiments.common.drawing.style import (
     CONTROLLER_COLOURS,
     INK,
     SOFT_INK,
@@ -16,15 +16,15 @@ from experiments.common.drawing.style import (
     plain_frame,
     save_figure,
 )
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     check_figure_file,
     check_json_file,
     json_text,
     write_json,
 )
-from experiments.common.progress import console_for, counted
-from experiments.common.signals import exit_status, why_stopped
-from experiments.heat.presets.prediction import (
+from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.heat.presets.prediction import (
     GIVEN,
     HELD_FIXED,
     OUTCOMES,
@@ -35,7 +35,7 @@ from experiments.heat.presets.prediction import (
     PredictionCfg,
     as_json,
 )
-from experiments.heat.presets.sampling import predict
+from nao_testbed.experiments.heat.presets.sampling import predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -49,10 +49,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from controllers.registry import make_controller
-from experiments.closed_loop.trial_result import LEG_JOINTS
-from experiments.heat.presets.kept_robots import KeptRobots
-from experiments.heat.presets.prediction import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
+from nao_testbed.experiments.heat.presets.kept_robots import KeptRobots
+from nao_testbed.experiments.heat.presets.prediction import (
     FEWEST_TRAINING,
     WITH,
     Assumption,
@@ -61,7 +61,7 @@ from experiments.heat.presets.prediction import (
     PredictionCfg,
     pooled,
 )
-from experiments.heat.presets.search import (
+from nao_testbed.experiments.heat.presets.search import (
     EFFORT_LIMIT,
     LEGS,
     START_SPREAD,
@@ -72,13 +72,13 @@ from experiments.heat.presets.search import (
     reached_of,
     settled_mean_square,
 )
-from experiments.heat.presets.surrogate import Surrogate, log_normal
-from experiments.heat.published import POSTURE
-from models import BadInput, Robot, default_robot_folder, load_robot
-from models.values import EngineName
-from sim.engine import engine_version
-from sim.engine.world import WorldCfg
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.heat.presets.surrogate import Surrogate, log_normal
+from nao_testbed.experiments.heat.published import POSTURE
+from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine import engine_version
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 OnRobot = Callable[[int, int, str], None]

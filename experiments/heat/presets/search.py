@@ -42,18 +42,22 @@ from scipy.optimize import (
     minimize,
 )
 
-from controllers.interface.controller import Controller, FixedStiffness
-from experiments.closed_loop.loop import Loop, run_for
-from experiments.closed_loop.trial_result import LEG_JOINTS
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import counted
-from experiments.common.workers import start_workers
-from experiments.heat.published import POSTURE, PUBLISHED
-from models import BadInput, Robot, default_robot_folder, load_robot
-from models.files import check_writable
-from models.system import processors
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.thermal import make_heating
+from nao_testbed.controllers.interface.controller import Controller, FixedStiffness
+from nao_testbed.experiments.closed_loop.loop import Loop, run_for
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import counted
+from nao_testbed.experiments.common.workers import start_workers
+from nao_testbed.experiments.heat.published import POSTURE, PUBLISHED
+from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.models.files import check_writable
+from nao_testbed.models.system import processors
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.thermal import make_heating
 
 FloatArray = NDArray[np.float64]
 

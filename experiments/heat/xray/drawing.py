@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     Column,
     DataTable,
@@ -13,7 +13,7 @@ from experiments.common.drawing.page import (
     number,
     signed,
 )
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
     INK,
@@ -22,9 +22,9 @@ from experiments.common.drawing.style import (
     panel_title,
     plain_frame,
 )
-from experiments.heat.xray.losses import LIMIT_DEGC
-from experiments.heat.xray.suspects import LOAD_CAUSE, MOST_OFF, Suspects
-from experiments.heat.xray.xray import MOST_MISFIT, NAMED, Xray, cannot_tell
+from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
+from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, MOST_OFF, Suspects
+from nao_testbed.experiments.heat.xray.xray import MOST_MISFIT, NAMED, Xray, cannot_tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from controllers.interface.robot_interface import READINGS
-from controllers.stiffness.dynamics import GRAVITY
-from controllers.stiffness.kernels import IndexArray
-from experiments.heat.identification.csv_log import (
+from nao_testbed.controllers.interface.robot_interface import READINGS
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.experiments.heat.identification.csv_log import (
     LARGEST_CURRENT_A,
     TIMES,
     read_column,
     read_rows,
 )
-from models import BadInput, Robot, UnknownName
-from models.values import FloatArray
-from sim.recording.channels import TIME_COLUMN
-from sim.recording.run_folder import Run, read_run
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+from nao_testbed.sim.recording.run_folder import Run, read_run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,25 +27,28 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import root
 
-from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
+    LeastLoss,
+    solve_least_loss,
+)
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
     sole_normals,
     sole_points,
 )
-from controllers.stiffness.contact_forces import sole_axes
-from controllers.stiffness.dynamics import Dynamics
-from experiments.heat.xray.standing import Standing
-from experiments.heat.xray.standing_model import (
+from nao_testbed.controllers.stiffness.contact_forces import sole_axes
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.experiments.heat.xray.standing import Standing
+from nao_testbed.experiments.heat.xray.standing_model import (
     N_SHARED,
     StandingFit,
     StandingModel,
 )
-from models import BadInput
-from models.values import FloatArray
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 LIMIT_DEGC = 80.0
 """Where the robot of [ES2659053T3] is shut down."""

@@ -4,16 +4,16 @@ from pathlib import Path
 
 from rich.text import Text
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     check_figure_file,
     check_json_file,
     json_text,
     write_json,
 )
-from experiments.common.progress import console_for, counted
-from experiments.heat.xray.drawing import headline, tables, xray_figure
-from experiments.heat.xray.xray import XrayCfg, xray
-from models import Robot
+from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.heat.xray.drawing import headline, tables, xray_figure
+from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
+from nao_testbed.models import Robot
 
 
 def run_xray_command(
@@ -36,7 +36,7 @@ def run_xray_command(
     for table in tables(found):
         console.print(table)
     if figure is not None:
-        from experiments.common.drawing.style import save_figure  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.common.drawing.style import save_figure  # noqa: PLC0415  # heavy
 
         settings = {"log": found.standing.name, "feet": cfg.assumptions.feet}
         save_figure(xray_figure(found), figure, headline(found), settings)

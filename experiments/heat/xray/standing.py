@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controllers.stiffness.dynamics import GRAVITY
-from controllers.stiffness.kernels import IndexArray
-from experiments.heat.xray.log import SensorLog
-from models import BadInput, Posture, Robot
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.controllers.stiffness.kernels import IndexArray
+from nao_testbed.experiments.heat.xray.log import SensorLog
+from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models.values import FloatArray
 
 STILL_RAD = np.deg2rad(0.4)
 """Largest way of a joint from where it stands at the end: four steps of an encoder."""
@@ -103,7 +103,7 @@ def find_standing(log: SensorLog, robot: Robot) -> Standing:
 
 
 def _posture(robot: Robot) -> Posture:
-    from experiments.common.robot_setting import RobotSetting  # noqa: PLC0415
+    from nao_testbed.experiments.common.robot_setting import RobotSetting  # noqa: PLC0415
 
     return robot.posture(RobotSetting().posture_of(robot))
 

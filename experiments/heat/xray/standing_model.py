@@ -39,15 +39,20 @@ from pydantic import Field
 from scipy.optimize import least_squares
 from scipy.spatial import ConvexHull
 
-from controllers.heat_minimization.least_loss import gear_friction
-from controllers.heat_minimization.standing_problem import joule_loss
-from controllers.interface.checked import Checked
-from controllers.stiffness.dynamics import GRAVITY, Dynamics, build_model, build_shapes
-from controllers.stiffness.kernels import BoolArray
-from experiments.heat.xray.standing import Standing
-from models import BadInput, ContactPoint, Posture, Robot
-from models.values import FloatArray, Positive
-from sim.sensors.force_sensors import share_map, shares_of_load
+from nao_testbed.controllers.heat_minimization.least_loss import gear_friction
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.controllers.stiffness.dynamics import (
+    GRAVITY,
+    Dynamics,
+    build_model,
+    build_shapes,
+)
+from nao_testbed.controllers.stiffness.kernels import BoolArray
+from nao_testbed.experiments.heat.xray.standing import Standing
+from nao_testbed.models import BadInput, ContactPoint, Posture, Robot
+from nao_testbed.models.values import FloatArray, Positive
+from nao_testbed.sim.sensors.force_sensors import share_map, shares_of_load
 
 Feet = Literal["placed", "anywhere"]
 DEGREE = np.pi / 180.0

@@ -21,8 +21,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.stiffness.dynamics import GRAVITY
-from experiments.heat.xray.standing_model import (
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.experiments.heat.xray.standing_model import (
     FLOOR,
     LOAD,
     N_OTHER,
@@ -30,7 +30,7 @@ from experiments.heat.xray.standing_model import (
     StandingFit,
     StandingModel,
 )
-from models.values import FloatArray
+from nao_testbed.models.values import FloatArray
 
 P_OFF = 0.1
 """That a joint is off by more than its sensor's step, before the log is read."""

@@ -20,28 +20,36 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from controllers.interface.controller import (
+from nao_testbed.controllers.interface.controller import (
     ControllerWrapper,
     FixedStiffness,
     Limits,
 )
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.leg_forces import StandingLoss
-from experiments.closed_loop.loop import Loop, run_for
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.warm_up import say_before_a_run
-from experiments.common.drawing.page import Column, DataTable, Row, number
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, counted
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.signals import exit_status, why_stopped
-from experiments.heat.xray.standing_model import Assumptions
-from experiments.heat.xray.suspects import FLOOR_CAUSES, LOAD_CAUSE, Suspects
-from experiments.heat.xray.xray import NAMED, XrayCfg, xray
-from models import BadInput, Robot, load_robot
-from models.system import processors
-from models.values import EngineName, FloatArray
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
+from nao_testbed.experiments.closed_loop.loop import Loop, run_for
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
+from nao_testbed.experiments.common.drawing.page import Column, DataTable, Row, number
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, counted
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.heat.xray.standing_model import Assumptions
+from nao_testbed.experiments.heat.xray.suspects import (
+    FLOOR_CAUSES,
+    LOAD_CAUSE,
+    Suspects,
+)
+from nao_testbed.experiments.heat.xray.xray import NAMED, XrayCfg, xray
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.system import processors
+from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.sim.robot import SimulatedRobot
 
 SMALLEST_DEG, LARGEST_DEG = 0.5, 2.0
 """Size of an error, of either sign."""

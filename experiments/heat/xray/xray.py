@@ -5,11 +5,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.heat.xray.log import read_sensor_log
-from experiments.heat.xray.losses import LIMIT_DEGC, LegAccount, LegLosses, Saving
-from experiments.heat.xray.standing import Standing, find_standing
-from experiments.heat.xray.standing_model import Assumptions, StandingModel
-from experiments.heat.xray.suspects import (
+from nao_testbed.experiments.heat.xray.log import read_sensor_log
+from nao_testbed.experiments.heat.xray.losses import (
+    LIMIT_DEGC,
+    LegAccount,
+    LegLosses,
+    Saving,
+)
+from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
+from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
+from nao_testbed.experiments.heat.xray.suspects import (
     FLOOR_CAUSES,
     LOAD_CAUSE,
     MOST_OFF,
@@ -19,7 +24,7 @@ from experiments.heat.xray.suspects import (
     Suspects,
     find_suspects,
 )
-from models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot
 
 MOST_MISFIT = 40.0
 """Sum of squares of some sixty residuals, most of which are wide bounds: robots of the

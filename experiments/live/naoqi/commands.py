@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.common.options import (
+from nao_testbed.experiments.common.options import (
     STDOUT,
     Commands,
     JsonOption,
@@ -18,9 +18,9 @@ from experiments.common.options import (
     setting_options,
     write_json,
 )
-from experiments.common.signals import heed_stop_signals
-from experiments.live.commands import PORT, check_page_extra
-from models import BadInput
+from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.live.commands import PORT, check_page_extra
+from nao_testbed.models import BadInput
 
 WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_file"})
 """Options that have an effect on a recording that is served."""
@@ -97,7 +97,7 @@ def serve(
     The first line of stdout is the address, the second one that of the page of
     `--live`; with `--json -` they are of stderr.
     """
-    from sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
+    from nao_testbed.sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
 
     check_qi("`nao-testbed naoqi serve`")
     check_json_file(json_file)
@@ -105,8 +105,8 @@ def serve(
         check_page_extra("nao-testbed naoqi serve --live")
     else:
         _refuse_without_page(context)
-    from experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
-    from experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.server.naoqi.run_serve import (  # noqa: PLC0415  # heavy
         ServeCfg,
         open_log,
         run_serve,
@@ -132,8 +132,8 @@ def serve(
     heed_stop_signals()
     url_to = sys.stderr if json_file == STDOUT else sys.stdout
     if live:
-        from experiments.live.naoqi.served_page import ServedPage  # noqa: PLC0415  # heavy
-        from experiments.live.page.server import Address  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.live.naoqi.served_page import ServedPage  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.live.page.server import Address  # noqa: PLC0415  # heavy
 
         with ServedPage(
             trial, Address(port=page_port, option="--page-port"), url_to, opens=browser

@@ -14,14 +14,14 @@ import webbrowser
 from collections.abc import Mapping
 from typing import TextIO
 
-from experiments.closed_loop.trial import TrialCfg
-from experiments.live.page.server import Address
-from experiments.live.robot.link import PageEnd, RobotEnd
-from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.run_live import open_page, plan_of
-from experiments.server.naoqi.client import Parts
-from models import BadInput, TestbedError
-from models.system import ENDING, Connection
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.live.page.server import Address
+from nao_testbed.experiments.live.robot.link import PageEnd, RobotEnd
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.run_live import open_page, plan_of
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.system import ENDING, Connection
 
 STOP_S = 5.0
 TOLD = frozenset({"client", "failed", "warning"})

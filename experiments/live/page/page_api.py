@@ -20,21 +20,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     READINGS,
     Picture,
 )
-from controllers.schemas.library.common import motor_leaves
-from controllers.schemas.registry import schema_names
-from experiments.live.robot.moment import Forecast, Moment, Reservations
-from experiments.live.robot.operation import ACTIONS, action_of
-from experiments.live.robot.operator import groups_of, limbs_of
-from experiments.server.service.connections import (
+from nao_testbed.controllers.schemas.library.common import motor_leaves
+from nao_testbed.controllers.schemas.registry import schema_names
+from nao_testbed.experiments.live.robot.moment import Forecast, Moment, Reservations
+from nao_testbed.experiments.live.robot.operation import ACTIONS, action_of
+from nao_testbed.experiments.live.robot.operator import groups_of, limbs_of
+from nao_testbed.experiments.server.service.connections import (
     EventStream,
     as_event,
     error_response,
 )
-from models import BadInput, Robot, TestbedError
+from nao_testbed.models import BadInput, Robot, TestbedError
 
 STATE_S = 0.2
 """Between two states that a page is told."""

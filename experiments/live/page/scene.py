@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.live.robot.moment import Moment
-from experiments.report.replay.body import clothe, lamp_colours, lamp_places
-from experiments.report.replay.figure import Figure
-from experiments.report.replay.scene import APART, hottest_text, lay_stage
-from models import Robot
-from sim.effectors import colour_names
-from sim.engine.obstacles import Obstacle
+from nao_testbed.experiments.live.robot.moment import Moment
+from nao_testbed.experiments.report.replay.body import clothe, lamp_colours, lamp_places
+from nao_testbed.experiments.report.replay.figure import Figure
+from nao_testbed.experiments.report.replay.scene import APART, hottest_text, lay_stage
+from nao_testbed.models import Robot
+from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import ViserServer

@@ -32,9 +32,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from experiments.live.page.page_api import PageApi
-from experiments.server.server import ServerCfg, listen
-from experiments.server.service.connections import (
+from nao_testbed.experiments.live.page.page_api import PageApi
+from nao_testbed.experiments.server.server import ServerCfg, listen
+from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
     Guard,
     PunctualConnection,
@@ -338,7 +338,7 @@ async def _pass_on(outside: WebSocket, inside: Any) -> None:
 
 def _read_page() -> str:
     """Return the page with style and scripts in it; a nonce is still to come."""
-    folder = files("experiments.live.page").joinpath("static")
+    folder = files("nao_testbed.experiments.live.page").joinpath("static")
 
     def text(name: str) -> str:
         return folder.joinpath(name).read_text("utf-8")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.common.options import JsonOption
-from experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.options import JsonOption
+from nao_testbed.experiments.common.signals import heed_stop_signals
 
 
 def run_command(
@@ -44,7 +44,7 @@ def run_command(
     json_file: JsonOption = None,
 ) -> None:
     """Run a controller on a robot at an address, simulated or real; supervised."""
-    from experiments.live.real_robot.run_robot import (  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.real_robot.run_robot import (  # noqa: PLC0415  # heavy
         RunCfg,
         run_robot_command,
     )

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Limits
-from controllers.interface.robot_interface import Observation
-from models import Robot
-from sim.recording.channels import (
+from nao_testbed.controllers.interface.controller import Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import Robot
+from nao_testbed.sim.recording.channels import (
     EFFORT,
     LIMITS,
     OBSERVED,
@@ -28,8 +28,8 @@ from sim.recording.channels import (
     channel_of,
     observation_channels,
 )
-from sim.recording.recorder import Recorder
-from sim.recording.run_meta import describe_run, robot_data
+from nao_testbed.sim.recording.recorder import Recorder
+from nao_testbed.sim.recording.run_meta import describe_run, robot_data
 
 FloatArray = NDArray[np.float64]
 AGE = Channel(

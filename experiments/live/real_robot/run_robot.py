@@ -14,24 +14,43 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from controllers.interface.controller import Controller, SensorError, has_signals
-from controllers.interface.robot_interface import Observation
-from controllers.registry import check_controller, make_controller
-from experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
-from experiments.closed_loop.robot_source import NaoqiSource, SimulatorSource
-from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.options import check_json_file, json_text, write_json
-from experiments.common.progress import console_for, simulated_time
-from experiments.common.ranges import LONGEST_MINUTES
-from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.common.signals import exit_status, noted_signals, why_stopped
-from experiments.live.real_robot.recording import SensorRecording
-from experiments.live.real_robot.supervisor import RunStopped, Supervisor, SupervisorCfg
-from models import BadInput, Robot, default_robot_folder, load_robot
-from sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
-from sim.naoqi.connection import is_naoqi
-from sim.recording.run_folder import create_run_folder
-from sim.replay import RecordingOver
+from nao_testbed.controllers.interface.controller import (
+    Controller,
+    SensorError,
+    has_signals,
+)
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.registry import check_controller, make_controller
+from nao_testbed.experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
+from nao_testbed.experiments.closed_loop.robot_source import (
+    NaoqiSource,
+    SimulatorSource,
+)
+from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
+from nao_testbed.experiments.common.options import (
+    check_json_file,
+    json_text,
+    write_json,
+)
+from nao_testbed.experiments.common.progress import console_for, simulated_time
+from nao_testbed.experiments.common.ranges import LONGEST_MINUTES
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.common.signals import (
+    exit_status,
+    noted_signals,
+    why_stopped,
+)
+from nao_testbed.experiments.live.real_robot.recording import SensorRecording
+from nao_testbed.experiments.live.real_robot.supervisor import (
+    RunStopped,
+    Supervisor,
+    SupervisorCfg,
+)
+from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
+from nao_testbed.sim.naoqi.connection import is_naoqi
+from nao_testbed.sim.recording.run_folder import create_run_folder
+from nao_testbed.sim.replay import RecordingOver
 
 FloatArray = NDArray[np.float64]
 REHEARSED = 100

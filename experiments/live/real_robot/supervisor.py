@@ -15,9 +15,12 @@ from math import cos, radians
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Observation
-from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
-from models import BadInput, Robot, TestbedError
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.stiffness.ground_plane import (
+    GravityFilter,
+    GravityFilterCfg,
+)
+from nao_testbed.models import BadInput, Robot, TestbedError
 
 FloatArray = NDArray[np.float64]
 

@@ -42,19 +42,23 @@ from multiprocessing import Pipe
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.registry import check_controllers
-from experiments.closed_loop.behaviours import SlotsFailed
-from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
-from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
-from experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
-from experiments.common.workers import Send, Worker
-from experiments.live.robot.moment import Forecast
-from experiments.live.robot.operation import Foresee
-from experiments.scenarios.vocabulary.setup import Setup
-from models import BadInput, Robot, TestbedError
-from models.system import CAN_FORK, Connection, end_fork, fork, give_way
-from sim.robot import SimulatedRobot, Snapshot, misalignment_of
-from sim.thermal.heating import Heating
+from nao_testbed.controllers.registry import check_controllers
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.experiments.closed_loop.fast_forward import (
+    FastForwardCfg,
+    JumpLength,
+    Steadiness,
+)
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
+from nao_testbed.experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
+from nao_testbed.experiments.common.workers import Send, Worker
+from nao_testbed.experiments.live.robot.moment import Forecast
+from nao_testbed.experiments.live.robot.operation import Foresee
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.models.system import CAN_FORK, Connection, end_fork, fork, give_way
+from nao_testbed.sim.robot import SimulatedRobot, Snapshot, misalignment_of
+from nao_testbed.sim.thermal.heating import Heating
 
 FloatArray = NDArray[np.float64]
 

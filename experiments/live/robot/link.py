@@ -15,14 +15,14 @@ import signal
 import threading
 import time
 
-from experiments.closed_loop.trial import TrialCfg
-from experiments.live.robot.live_robot import LiveRobot, play_of
-from experiments.live.robot.moment import Moment
-from experiments.live.robot.operation import Action, Stop
-from experiments.live.robot.scenario_play import ScenarioCfg
-from models import TestbedError
-from models.system import ENDING, Connection
-from sim.body import SimulationDiverged
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
+from nao_testbed.experiments.live.robot.moment import Moment
+from nao_testbed.experiments.live.robot.operation import Action, Stop
+from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.models import TestbedError
+from nao_testbed.models.system import ENDING, Connection
+from nao_testbed.sim.body import SimulationDiverged
 
 WISHES_S = 0.002
 """Of a slot's 0.01 s, for actions; those that are left wait for the next slot."""

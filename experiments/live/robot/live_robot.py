@@ -13,15 +13,15 @@ from typing import Protocol
 
 import numpy as np
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.interface.robot_interface import Picture
-from experiments.closed_loop.behaviours import SlotsFailed
-from experiments.closed_loop.leg_forces import StandingLoss
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.trial import TrialCfg
-from experiments.live.robot.forecast import Forecaster
-from experiments.live.robot.moment import Moment, PanelView, Reservations
-from experiments.live.robot.operation import (
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.interface.robot_interface import Picture
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.live.robot.forecast import Forecaster
+from nao_testbed.experiments.live.robot.moment import Moment, PanelView, Reservations
+from nao_testbed.experiments.live.robot.operation import (
     Action,
     BreakPart,
     ChangeController,
@@ -38,14 +38,14 @@ from experiments.live.robot.operation import (
     TiltGround,
     WakeSchema,
 )
-from experiments.live.robot.operator import Operator
-from experiments.live.robot.panels import Panels
-from experiments.live.robot.refusals import Refusals
-from experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
-from experiments.live.robot.schema_wishes import change_schema, views_of
-from experiments.live.robot.standing import Standing
-from experiments.scenarios.vocabulary.setup import Setup
-from models import BadInput, TestbedError
+from nao_testbed.experiments.live.robot.operator import Operator
+from nao_testbed.experiments.live.robot.panels import Panels
+from nao_testbed.experiments.live.robot.refusals import Refusals
+from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
+from nao_testbed.experiments.live.robot.schema_wishes import change_schema, views_of
+from nao_testbed.experiments.live.robot.standing import Standing
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import BadInput, TestbedError
 
 KEPT = 8
 """Sentences that a moment repeats."""

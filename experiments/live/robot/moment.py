@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.front import OwnerRow, ResourceRow
-from controllers.interface.panel import Panel
-from controllers.interface.robot_interface import Observation, Picture
-from controllers.transmitter.buses.group import GroupNow
+from nao_testbed.controllers.arbitration.manager.front import OwnerRow, ResourceRow
+from nao_testbed.controllers.interface.panel import Panel
+from nao_testbed.controllers.interface.robot_interface import Observation, Picture
+from nao_testbed.controllers.transmitter.buses.group import GroupNow
 
 FloatArray = NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from controllers.arbitration.requests import HIGHEST
-from controllers.interface.checked import Checked
-from models import BadInput, UnknownName
-from models.values import short
+from nao_testbed.controllers.arbitration.requests import HIGHEST
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import short
 
 OPERATOR_PRIORITY = 6
 """Above behaviours and the stiffness controller, unless the operator says."""

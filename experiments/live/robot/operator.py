@@ -12,18 +12,23 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.requests import NotGranted, Owner, Request, Ticket
-from controllers.arbitration.tokens import Loss, Token
-from controllers.interface.robot_interface import Observation, check_target
-from controllers.schemas.library.common import (
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.requests import (
+    NotGranted,
+    Owner,
+    Request,
+    Ticket,
+)
+from nao_testbed.controllers.arbitration.tokens import Loss, Token
+from nao_testbed.controllers.interface.robot_interface import Observation, check_target
+from nao_testbed.controllers.schemas.library.common import (
     leaves_under,
     motor_leaves,
     resources_of_all,
 )
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from experiments.live.robot.moment import Group
-from experiments.live.robot.operation import (
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.experiments.live.robot.moment import Group
+from nao_testbed.experiments.live.robot.operation import (
     OPERATOR_PRIORITY,
     GiveBack,
     GoTo,
@@ -34,10 +39,10 @@ from experiments.live.robot.operation import (
     Take,
     TurnHead,
 )
-from experiments.scenarios.vocabulary.setup import Setup
-from models import Robot, TestbedError, UnknownName
-from models.library import LightPattern, LightStep, Sound
-from models.resources import DeviceKind
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import Robot, TestbedError, UnknownName
+from nao_testbed.models.library import LightPattern, LightStep, Sound
+from nao_testbed.models.resources import DeviceKind
 
 OPERATOR = "operator"
 SPEED = np.deg2rad(60.0)

@@ -8,17 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from controllers.interface.panel import (
+from nao_testbed.controllers.interface.panel import (
     Panel,
     PanelSource,
     check_panel,
     has_panel,
     has_settings,
 )
-from experiments.live.robot.moment import PanelView
-from experiments.live.robot.operation import ChangeSetting
-from experiments.scenarios.vocabulary.setup import Setup
-from models import BadInput, TestbedError
+from nao_testbed.experiments.live.robot.moment import PanelView
+from nao_testbed.experiments.live.robot.operation import ChangeSetting
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import BadInput, TestbedError
 
 MOST_S, MOST_WAITING_S = 0.005, 0.05
 """Computing, half a slot: what takes longer makes a robot late; and waiting, which on a

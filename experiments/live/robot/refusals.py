@@ -2,11 +2,11 @@
 
 from collections import OrderedDict
 
-from controllers.arbitration.events import Event, Granted, Rejected
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import TokenId
-from experiments.live.robot.moment import RefusedCommand
+from nao_testbed.controllers.arbitration.events import Event, Granted, Rejected
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.experiments.live.robot.moment import RefusedCommand
 
 KEPT = 12
 MOST_TOKENS = 1000

@@ -12,15 +12,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controllers.arbitration.tokens import Preemption
-from experiments.common.options import json_text
-from experiments.live.robot.operator import OPERATOR
-from experiments.scenarios.playing.runner import ScenarioRunner, open_recording
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.tables import verdict_table
-from models import BadInput
-from models.files import write_text
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.experiments.common.options import json_text
+from nao_testbed.experiments.live.robot.operator import OPERATOR
+from nao_testbed.experiments.scenarios.playing.runner import (
+    ScenarioRunner,
+    open_recording,
+)
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.tables import verdict_table
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import write_text
 
 
 @dataclass(frozen=True, kw_only=True)

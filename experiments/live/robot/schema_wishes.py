@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.waking import Waking, parameters_as_text
-from experiments.live.robot.moment import SchemaView
-from experiments.live.robot.operation import ModulateSchema, SleepSchema, WakeSchema
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.waking import Waking, parameters_as_text
+from nao_testbed.experiments.live.robot.moment import SchemaView
+from nao_testbed.experiments.live.robot.operation import (
+    ModulateSchema,
+    SleepSchema,
+    WakeSchema,
+)
 
 SchemaWish = WakeSchema | SleepSchema | ModulateSchema
 

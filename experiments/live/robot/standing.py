@@ -14,21 +14,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.state import LONGEST_S, LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Loss, Preemption, Token
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.library.common import motor_leaves
-from experiments.closed_loop.loop import APPROACH_TIME, approach
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S, LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Token
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.library.common import motor_leaves
+from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME, approach
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from experiments.closed_loop.trial import TrialCfg
-from experiments.scenarios.vocabulary.setup import Setup
-from models import Robot
-from sim.effectors import save_sound
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import Robot
+from nao_testbed.sim.effectors import save_sound
 
 POSTURE_OWNER = "posture"
 POSTURE_PRIORITY = 1

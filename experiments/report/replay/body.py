@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from experiments.heat.figures.shapes import Shape, dress
-from models import LedGroup, Robot
-from sim.engine.urdf import rotation_from_rpy
+from nao_testbed.experiments.heat.figures.shapes import Shape, dress
+from nao_testbed.models import LedGroup, Robot
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
 FloatArray = NDArray[np.float64]
 Poses = Mapping[str, tuple[FloatArray, FloatArray]]

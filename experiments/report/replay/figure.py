@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.heat.figures.robot_view import colours_of
-from experiments.heat.figures.shapes import Shape
-from experiments.report.replay.body import OFF, Body, TreeJoint, turns
-from sim.engine.obstacles import Obstacle
+from nao_testbed.experiments.heat.figures.robot_view import colours_of
+from nao_testbed.experiments.heat.figures.shapes import Shape
+from nao_testbed.experiments.report.replay.body import OFF, Body, TreeJoint, turns
+from nao_testbed.sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import (

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.closed_loop.recording import base_pose_of
-from experiments.heat.figures.shapes import Shape
-from experiments.report.replay.body import (
+from nao_testbed.experiments.closed_loop.recording import base_pose_of
+from nao_testbed.experiments.heat.figures.shapes import Shape
+from nao_testbed.experiments.report.replay.body import (
     Body,
     Poses,
     clothe,
@@ -31,12 +31,16 @@ from experiments.report.replay.body import (
     lamp_places,
     place_links,
 )
-from experiments.report.run_contents import heard_of, recorded_boxes, texts_at
-from experiments.report.run_source import RecordedTrial
-from models import BadInput, Robot
-from sim.effectors import colour_names
-from sim.engine.obstacles import Obstacle, obstacles_of
-from sim.recording.channels import AXES
+from nao_testbed.experiments.report.run_contents import (
+    heard_of,
+    recorded_boxes,
+    texts_at,
+)
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.engine.obstacles import Obstacle, obstacles_of
+from nao_testbed.sim.recording.channels import AXES
 
 FloatArray = NDArray[np.float64]
 

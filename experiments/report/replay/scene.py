@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.closed_loop.recording import base_pose_of
-from experiments.common.drawing.page import Replay, duration, number
-from experiments.report.replay.body import Body
-from experiments.report.replay.figure import Figure, sloped
-from experiments.report.replay.motion import (
+from nao_testbed.experiments.closed_loop.recording import base_pose_of
+from nao_testbed.experiments.common.drawing.page import Replay, duration, number
+from nao_testbed.experiments.report.replay.body import Body
+from nao_testbed.experiments.report.replay.figure import Figure, sloped
+from nao_testbed.experiments.report.replay.motion import (
     Motion,
     dress,
     misalignment,
     pose_robot,
     slope_deg,
 )
-from experiments.report.run_source import RecordedTrial
-from models import BadInput, Robot
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.models import BadInput, Robot
 
 if TYPE_CHECKING:
     from viser import (
@@ -197,7 +197,7 @@ def build_replay(
     Raises:
         BadInput: rows lack what a replay needs.
     """
-    from experiments.heat.figures.robot_view import (  # noqa: PLC0415  # the engine
+    from nao_testbed.experiments.heat.figures.robot_view import (  # noqa: PLC0415  # the engine
         COLDEST_DEGC,
         HOTTEST_DEGC,
         colour_of,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
     INK,
@@ -16,7 +16,7 @@ from experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from experiments.report.replay.motion import Motion
+from nao_testbed.experiments.report.replay.motion import Motion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,24 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from controllers.interface.checked import Checked
-from experiments.common.drawing.style import INK, SOFT_INK
-from experiments.common.ranges import VideoSpeed
-from experiments.heat.figures.robot_view import (
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.experiments.common.drawing.style import INK, SOFT_INK
+from nao_testbed.experiments.common.ranges import VideoSpeed
+from nao_testbed.experiments.heat.figures.robot_view import (
     BACKGROUND,
     COLDEST_DEGC,
     HOTTEST_DEGC,
     colours_of,
 )
-from experiments.report.replay.motion import dress, pose_robot, slope_deg
-from experiments.report.replay.scene import hottest_text
-from experiments.report.run_contents import events_of
-from experiments.report.run_source import RecordedTrial
-from experiments.report.video.chart import Chart
-from experiments.report.video.stage import stages_of
-from models import BadInput, Robot
-from models.files import told_if_not_written
-from sim.effectors import SOUND_FILE
+from nao_testbed.experiments.report.replay.motion import dress, pose_robot, slope_deg
+from nao_testbed.experiments.report.replay.scene import hottest_text
+from nao_testbed.experiments.report.run_contents import events_of
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.experiments.report.video.chart import Chart
+from nao_testbed.experiments.report.video.stage import stages_of
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.files import told_if_not_written
+from nao_testbed.sim.effectors import SOUND_FILE
 
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame

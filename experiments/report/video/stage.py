@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from scipy.spatial.transform import Rotation
 
-from experiments.heat.figures.drawing import DrawnRobot
-from experiments.heat.figures.posed_robot import (
+from nao_testbed.experiments.heat.figures.drawing import DrawnRobot
+from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
     SLOPE_SEEN_DEG,
@@ -22,7 +22,7 @@ from experiments.heat.figures.posed_robot import (
     dressed,
     glance,
 )
-from experiments.heat.figures.robot_view import (
+from nao_testbed.experiments.heat.figures.robot_view import (
     BACKGROUND,
     LINE_DARKNESS,
     colours_of,
@@ -31,9 +31,9 @@ from experiments.heat.figures.robot_view import (
     ground_lines,
     lamp,
 )
-from experiments.report.replay.motion import Motion
-from sim.engine.picture_urdf import drum_of
-from sim.engine.world import Camera, Rendering, WorldCfg
+from nao_testbed.experiments.report.replay.motion import Motion
+from nao_testbed.sim.engine.picture_urdf import drum_of
+from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from experiments.common.drawing.page import Section
-from experiments.common.output_files import check_replaceable
-from experiments.report.run_source import RunSource
-from experiments.report.video.film import Film, FilmCfg
-from models import BadInput
-from models.files import check_writable
-from sim.recording.run_meta import recorded_robot
+from nao_testbed.experiments.common.drawing.page import Section
+from nao_testbed.experiments.common.output_files import check_replaceable
+from nao_testbed.experiments.report.run_source import RunSource
+from nao_testbed.experiments.report.video.film import Film, FilmCfg
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import check_writable
+from nao_testbed.sim.recording.run_meta import recorded_robot
 
 SUFFIX = ".mp4"
 

@@ -7,7 +7,7 @@ transmitter and schemas, judged as the run goes on.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Failed,
@@ -20,23 +20,23 @@ from controllers.arbitration.events import (
     StateChanged,
     Thawed,
 )
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.invariants.checker import JUDGES
-from controllers.arbitration.invariants.trace_replay import Violation
-from controllers.schemas.declaration import State
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.invariants.checker import JUDGES
+from nao_testbed.controllers.arbitration.invariants.trace_replay import Violation
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.controllers.schemas.events import (
     SchemaFailed,
     SchemaStarted,
     StateChangedTo,
     Woken,
     Won,
 )
-from controllers.schemas.invariants import WinnerDiscipline
-from controllers.transmitter.events import OrderEnded, OrderReceived
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.playing.result import RunFailure
-from experiments.scenarios.vocabulary.judge import Verdict
+from nao_testbed.controllers.schemas.invariants import WinnerDiscipline
+from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.scenarios.playing.result import RunFailure
+from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 MOST_KEPT = 1000
 """Failures that are kept: one in each slot would be ten thousands in minutes."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from experiments.scenarios.playing.tracking import Tracking
-from experiments.scenarios.vocabulary.judge import Verdict
+from nao_testbed.experiments.scenarios.playing.tracking import Tracking
+from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,31 +16,39 @@ from traceback import extract_tb
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.behaviours import SlotsFailed
-from experiments.closed_loop.loop import ControllerFailed
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from experiments.common.signals import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.experiments.closed_loop.loop import ControllerFailed
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.experiments.common.signals import (
     PATIENCE_S,
     is_order,
     noted_signals,
     why_stopped,
 )
-from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
-from experiments.scenarios.playing.tracking import TrackingMeter
-from experiments.scenarios.playing.triggers import FactFinder, Triggers
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
-from experiments.scenarios.vocabulary.facts import Facts
-from experiments.scenarios.vocabulary.setup import Setup
-from models import TestbedError
-from sim.body import SimulationDiverged
-from sim.effectors import save_sound
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.scenarios.playing.failures import (
+    NeverActed,
+    Proof,
+    RunFailures,
+)
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult
+from nao_testbed.experiments.scenarios.playing.trace_file import (
+    TraceFile,
+    TraceKeeper,
+    WholeTrace,
+)
+from nao_testbed.experiments.scenarios.playing.tracking import TrackingMeter
+from nao_testbed.experiments.scenarios.playing.triggers import FactFinder, Triggers
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import TestbedError
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.effectors import save_sound
+from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import controllers.schemas.events  # noqa: F401  # which a trace has, too
-from controllers.arbitration.events import (
+import nao_testbed.controllers.schemas.events  # noqa: F401  # which a trace has, too
+from nao_testbed.controllers.arbitration.events import (
     Commanded,
     Event,
     Executed,
@@ -27,9 +27,9 @@ from controllers.arbitration.events import (
     event_to_line,
     event_to_record,
 )
-from controllers.transmitter.events import Sent
-from models import BadInput
-from models.files import told_if_not_written
+from nao_testbed.controllers.transmitter.events import Sent
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import told_if_not_written
 
 MANY = frozenset({Commanded, Executed, Sent})
 """Events of which there are some in every slot, if they are told at all

@@ -12,9 +12,9 @@ from math import degrees, sqrt
 
 import numpy as np
 
-from controllers.interface.robot_interface import Observation
-from models import Robot
-from models.values import FloatArray
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

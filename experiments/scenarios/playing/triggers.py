@@ -9,14 +9,17 @@ import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.schemas.declaration import State
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch
-from experiments.scenarios.vocabulary.events import ScenarioEvent
-from experiments.scenarios.vocabulary.facts import Facts, Wanted
-from experiments.scenarios.vocabulary.setup import Setup
-from models import UnknownName
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.vocabulary.conditions import (
+    Condition,
+    ConditionWatch,
+)
+from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, Wanted
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import UnknownName
 
 
 class FactFinder:

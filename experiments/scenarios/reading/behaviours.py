@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import ConflictPolicy, make_policy
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.schemas.declaration import Kind
-from controllers.schemas.registry import SchemaClass, schema_class
-from controllers.schemas.schema import ActuationSchema
-from experiments.common.yaml_forms import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy, make_policy
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.schemas.declaration import Kind
+from nao_testbed.controllers.schemas.registry import SchemaClass, schema_class
+from nao_testbed.controllers.schemas.schema import ActuationSchema
+from nao_testbed.experiments.common.yaml_forms import (
     MANY,
     ONE,
     BehaviourPath,
@@ -28,10 +28,14 @@ from experiments.common.yaml_forms import (
     how_many,
     plain,
 )
-from experiments.scenarios.scenario import Behaviour
-from experiments.scenarios.vocabulary.lookup import Lookup, Role, read_parameters
-from models.files.yaml_forms import Place
-from models.values import Seconds
+from nao_testbed.experiments.scenarios.scenario import Behaviour
+from nao_testbed.experiments.scenarios.vocabulary.lookup import (
+    Lookup,
+    Role,
+    read_parameters,
+)
+from nao_testbed.models.files.yaml_forms import Place
+from nao_testbed.models.values import Seconds
 
 Percent = Annotated[float, Field(gt=0.0, le=100.0, allow_inf_nan=False)]
 

@@ -7,13 +7,13 @@ place beside the others.
 
 from collections.abc import Iterable, Sequence
 
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.common.yaml_forms import Notes
-from experiments.scenarios.vocabulary.conditions import EventForm
-from experiments.scenarios.vocabulary.events import ScenarioEvent
-from experiments.scenarios.vocabulary.judge import Claim, Expectation
-from experiments.scenarios.vocabulary.lookup import Lookup
-from models.files.yaml_forms import Place
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.scenarios.vocabulary.conditions import EventForm
+from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
+from nao_testbed.experiments.scenarios.vocabulary.judge import Claim, Expectation
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.models.files.yaml_forms import Place
 
 
 def check_together(

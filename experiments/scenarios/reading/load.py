@@ -15,18 +15,18 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     BROKEN_ARM,
     ENERGY_SAVING,
     HOT_ENGINE,
     ROBOT_MODEL,
 )
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.speech import make_voice
-from experiments.closed_loop.behaviours import STIFFNESS_OWNER
-from experiments.common.builtin_files import BuiltinFiles
-from experiments.common.yaml_forms import Notes
-from experiments.scenarios.reading.behaviour_checks import (
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.speech import make_voice
+from nao_testbed.experiments.closed_loop.behaviours import STIFFNESS_OWNER
+from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.scenarios.reading.behaviour_checks import (
     check_activation,
     check_grants,
     check_owner_tree,
@@ -35,13 +35,13 @@ from experiments.scenarios.reading.behaviour_checks import (
     joined_commands,
     spoken_texts,
 )
-from experiments.scenarios.reading.behaviours import read_behaviours
-from experiments.scenarios.reading.contradictions import (
+from nao_testbed.experiments.scenarios.reading.behaviours import read_behaviours
+from nao_testbed.experiments.scenarios.reading.contradictions import (
     check_actions,
     check_together,
     check_triggers,
 )
-from experiments.scenarios.reading.scenario_file import (
+from nao_testbed.experiments.scenarios.reading.scenario_file import (
     ScenarioFile,
     check_reservations,
     posture_of,
@@ -50,8 +50,8 @@ from experiments.scenarios.reading.scenario_file import (
     read_setting,
     read_transmitter,
 )
-from experiments.scenarios.scenario import Behaviour, Scenario
-from experiments.scenarios.vocabulary.events import (
+from nao_testbed.experiments.scenarios.scenario import Behaviour, Scenario
+from nao_testbed.experiments.scenarios.vocabulary.events import (
     BodyEvent,
     SayEvent,
     ScenarioEvent,
@@ -59,15 +59,28 @@ from experiments.scenarios.vocabulary.events import (
     event_names,
     read_event,
 )
-from experiments.scenarios.vocabulary.judge import Expectation, read_expectation
-from experiments.scenarios.vocabulary.lookup import Lookup
-from experiments.scenarios.vocabulary.setup import DIRECTOR
-from models import Robot
-from models.files.tables import read_text_of
-from models.files.yaml_forms import FileErrors, Place, Problem, ReadFile, read_file
-from models.files.yaml_tree import read_tree, yaml_line
-from models.load.library_files import KnownNames, build_library, library_problems
-from models.load.library_forms import LibraryForm
+from nao_testbed.experiments.scenarios.vocabulary.judge import (
+    Expectation,
+    read_expectation,
+)
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.experiments.scenarios.vocabulary.setup import DIRECTOR
+from nao_testbed.models import Robot
+from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.yaml_forms import (
+    FileErrors,
+    Place,
+    Problem,
+    ReadFile,
+    read_file,
+)
+from nao_testbed.models.files.yaml_tree import read_tree, yaml_line
+from nao_testbed.models.load.library_files import (
+    KnownNames,
+    build_library,
+    library_problems,
+)
+from nao_testbed.models.load.library_forms import LibraryForm
 
 FormT = TypeVar("FormT", bound=BaseModel)
 

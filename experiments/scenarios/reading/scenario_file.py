@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.tokens import Preemption
-from controllers.transmitter.buses.bus import TransmitterCfg, Watch
-from controllers.transmitter.commands.converter import CONVERSION_S
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.yaml_forms import Name, Notes, Part, Prose, part_of
-from experiments.scenarios.reading.behaviours import BehaviourForm
-from experiments.scenarios.vocabulary.events import AnyEvent
-from experiments.scenarios.vocabulary.expectations import AnyExpectation
-from experiments.scenarios.vocabulary.lookup import Lookup
-from models import Robot, default_robot_folder, load_robot
-from models.library import Unit
-from models.load.library_forms import LibraryForm
-from models.values import PositiveSeconds, Seconds
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from nao_testbed.controllers.transmitter.commands.converter import CONVERSION_S
+from nao_testbed.controllers.transmitter.commands.issuing import (
+    CommandControllerCfg,
+    Enable,
+)
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.yaml_forms import Name, Notes, Part, Prose, part_of
+from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
+from nao_testbed.experiments.scenarios.vocabulary.events import AnyEvent
+from nao_testbed.experiments.scenarios.vocabulary.expectations import AnyExpectation
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models.library import Unit
+from nao_testbed.models.load.library_forms import LibraryForm
+from nao_testbed.models.values import PositiveSeconds, Seconds
 
 UnitName = Literal["motion", "light", "sound"]
 UNITS: tuple[UnitName, ...] = get_args(UnitName)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Frozen,
     Granted,
     Requested,
     StateChanged,
 )
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.closed_loop.behaviours import STIFFNESS_OWNER
-from experiments.common.drawing.style import (
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.closed_loop.behaviours import STIFFNESS_OWNER
+from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
     INK,
@@ -33,9 +33,9 @@ from experiments.common.drawing.style import (
     save_figure,
     spread_labels,
 )
-from experiments.heat.figures.temperatures import MOST_POINTS
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.timeline.rows import (
+from nao_testbed.experiments.heat.figures.temperatures import MOST_POINTS
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.timeline.rows import (
     BROKEN,
     LEFT,
     LETTER,
@@ -50,21 +50,23 @@ from experiments.scenarios.timeline.rows import (
     resource_rows,
     row_of,
 )
-from experiments.scenarios.timeline.spans import (
+from nao_testbed.experiments.scenarios.timeline.spans import (
     Span,
     acting_spans,
     holding_spans,
     state_spans,
 )
-from experiments.scenarios.vocabulary.expectations import TemperatureExpectation
-from models.resources import DeviceKind
+from nao_testbed.experiments.scenarios.vocabulary.expectations import (
+    TemperatureExpectation,
+)
+from nao_testbed.models.resources import DeviceKind
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.scenarios.playing.runner import ScenarioRun
+    from nao_testbed.experiments.scenarios.playing.runner import ScenarioRun
 
 
 TOP, MARK, FOOT, HEAT, BETWEEN = 0.45, 0.17, 0.75, 1.9, 0.15

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.transmitter.receipt import EndReason
-from experiments.common.drawing.style import FAINT_INK, INK, SOFT_INK
-from experiments.scenarios.timeline.spans import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.common.drawing.style import FAINT_INK, INK, SOFT_INK
+from nao_testbed.experiments.scenarios.timeline.spans import (
     Span,
     SpanKind,
     StreamSpan,
     group_starts,
     stream_spans,
 )
-from models.library import Library, LightPattern, Unit
+from nao_testbed.models.library import Library, LightPattern, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Failed,
@@ -23,18 +23,18 @@ from controllers.arbitration.events import (
     StateChanged,
     Thawed,
 )
-from controllers.arbitration.requests import FULL
-from controllers.arbitration.tokens import TokenId
-from controllers.schemas.declaration import Kind
-from controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.schemas.declaration import Kind
+from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from models.library import Unit
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models.library import Unit
 
 
 class SpanKind(Enum):

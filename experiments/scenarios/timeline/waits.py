@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Failed,
@@ -21,8 +21,8 @@ from controllers.arbitration.events import (
     Revoked,
     Thawed,
 )
-from controllers.arbitration.tokens import TokenId
-from experiments.common.drawing.style import (
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.experiments.common.drawing.style import (
     FAINT_INK,
     INK,
     SOFT_INK,
@@ -30,8 +30,12 @@ from experiments.common.drawing.style import (
     panel_title,
     plain_frame,
 )
-from experiments.scenarios.timeline.rows import BROKEN, owner_colours
-from experiments.scenarios.timeline.spans import Span, SpanKind, holding_spans
+from nao_testbed.experiments.scenarios.timeline.rows import BROKEN, owner_colours
+from nao_testbed.experiments.scenarios.timeline.spans import (
+    Span,
+    SpanKind,
+    holding_spans,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_a
 
 from pydantic import Field
 
-from controllers.schemas.library.go_to_posture import ADJUST
-from controllers.transmitter.receipt import EndReason
-from experiments.common.yaml_forms import (
+from nao_testbed.controllers.schemas.library.go_to_posture import ADJUST
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.common.yaml_forms import (
     BehaviourPath,
     FiniteFloat,
     Name,
@@ -35,8 +35,8 @@ from experiments.common.yaml_forms import (
     plain,
     tagged_union,
 )
-from experiments.scenarios.vocabulary.facts import Facts, Wanted
-from experiments.scenarios.vocabulary.lookup import (
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts, Wanted
+from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     GroupName,
     JointName,
     Known,
@@ -46,9 +46,9 @@ from experiments.scenarios.vocabulary.lookup import (
     StateName,
     is_all_known,
 )
-from models.files.yaml_forms import Place
-from models.library import Unit
-from models.values import Celsius
+from nao_testbed.models.files.yaml_forms import Place
+from nao_testbed.models.library import Unit
+from nao_testbed.models.values import Celsius
 
 
 class Entry(Part):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.yaml_forms import (
     BehaviourPath,
     Name,
     Newton,
@@ -25,8 +25,8 @@ from experiments.common.yaml_forms import (
     plain,
     tagged_union,
 )
-from experiments.scenarios.vocabulary.conditions import AnyCondition, Entry
-from experiments.scenarios.vocabulary.lookup import (
+from nao_testbed.experiments.scenarios.vocabulary.conditions import AnyCondition, Entry
+from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     BodyName,
     ControllerName,
     GroupName,
@@ -37,10 +37,10 @@ from experiments.scenarios.vocabulary.lookup import (
     WholeSlots,
     read_parameters,
 )
-from experiments.scenarios.vocabulary.setup import Setup
-from models.files.yaml_forms import Place
-from models.library import LONGEST_TEXT
-from models.values import (
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models.files.yaml_forms import Place
+from nao_testbed.models.library import LONGEST_TEXT
+from nao_testbed.models.values import (
     Celsius,
     GroundFriction,
     Seconds,

@@ -18,19 +18,25 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Discriminator, Field, model_validator
 
-from controllers.arbitration.events import Event, Executed, Granted, Notified, Rejected
-from controllers.arbitration.manager.front import ResourceRow, take_snapshot
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import NoticeKind, TokenId
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Executed,
+    Granted,
+    Notified,
+    Rejected,
+)
+from nao_testbed.controllers.arbitration.manager.front import ResourceRow, take_snapshot
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, TokenId
+from nao_testbed.controllers.transmitter.events import (
     Converted,
     GroupStarted,
     PrepSent,
     StreamEnded,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from experiments.common.yaml_forms import (
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.common.yaml_forms import (
     MANY,
     ONE,
     BehaviourPath,
@@ -40,31 +46,31 @@ from experiments.common.yaml_forms import (
     kinds_of,
     tagged_union,
 )
-from experiments.scenarios.vocabulary.conditions import (
+from nao_testbed.experiments.scenarios.vocabulary.conditions import (
     AnyCondition,
     Condition,
     is_held_by,
     read_holders,
 )
-from experiments.scenarios.vocabulary.facts import Facts
-from experiments.scenarios.vocabulary.judge import (
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
+from nao_testbed.experiments.scenarios.vocabulary.judge import (
     Claim,
     Expectation,
     Judge,
     Window,
     slots_between,
 )
-from experiments.scenarios.vocabulary.lookup import (
+from nao_testbed.experiments.scenarios.vocabulary.lookup import (
     GroupName,
     Lookup,
     Role,
     StateName,
 )
-from experiments.scenarios.vocabulary.setup import Setup
-from models.files.yaml_forms import Place
-from models.library import Unit
-from models.resources import ResourceKind
-from models.values import Celsius, Seconds
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models.files.yaml_forms import Place
+from nao_testbed.models.library import Unit
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import Celsius, Seconds
 
 Times = Annotated[int, Field(ge=0)]
 

@@ -6,7 +6,7 @@ The trace tells what happened; the ledger, the sensors and the simulator what is
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Failed,
@@ -17,16 +17,20 @@ from controllers.arbitration.events import (
     StateChanged,
     Thawed,
 )
-from controllers.arbitration.tokens import OutcomeKind
-from controllers.schemas.events import SchemaFailed, SchemaStarted, SchemaStopped
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind
+from nao_testbed.controllers.schemas.events import (
+    SchemaFailed,
+    SchemaStarted,
+    SchemaStopped,
+)
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     PartStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from models.library import Unit
+from nao_testbed.models.library import Unit
 
 HEARD = frozenset(
     {

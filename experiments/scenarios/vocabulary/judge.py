@@ -9,13 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch, Entry
-from experiments.scenarios.vocabulary.facts import Facts
-from experiments.scenarios.vocabulary.lookup import Lookup
-from experiments.scenarios.vocabulary.setup import Setup
-from models.files.yaml_forms import Place
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.scenarios.vocabulary.conditions import (
+    Condition,
+    ConditionWatch,
+    Entry,
+)
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models.files.yaml_forms import Place
 
 
 class Window(NamedTuple):

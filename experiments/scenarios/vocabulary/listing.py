@@ -18,14 +18,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from controllers.arbitration.policies import policy_classes
-from controllers.schemas.registry import schema_class, schema_names
-from experiments.common.drawing.plain_table import plain_table
-from experiments.common.yaml_forms import flow, one_line
-from experiments.scenarios.vocabulary.conditions import CONDITIONS
-from experiments.scenarios.vocabulary.events import ACTIONS
-from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.policies import policy_classes
+from nao_testbed.controllers.schemas.registry import schema_class, schema_names
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.common.yaml_forms import flow, one_line
+from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
+from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
+from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 Entry = Mapping[str, Any]
 Words = Mapping[str, list[dict[str, Any]]]

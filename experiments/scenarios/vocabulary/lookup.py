@@ -19,16 +19,16 @@ from typing import (
     get_type_hints,
 )
 
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.registry import check_controller
-from controllers.schemas.declaration import SchemaInfo
-from controllers.schemas.registry import SchemaClass
-from controllers.schemas.waking import make_parameters
-from experiments.common.yaml_forms import Name, Notes, Part
-from models import BadInput, Robot, UnknownName
-from models.files.yaml_forms import Place
-from models.resources import ResourceKind
-from models.values import PositiveSeconds
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.registry import check_controller
+from nao_testbed.controllers.schemas.declaration import SchemaInfo
+from nao_testbed.controllers.schemas.registry import SchemaClass
+from nao_testbed.controllers.schemas.waking import make_parameters
+from nao_testbed.experiments.common.yaml_forms import Name, Notes, Part
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.files.yaml_forms import Place
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import PositiveSeconds
 
 ATOL_TICKS = 1e-6
 """Rounding of a time that is written as a decimal number."""

@@ -10,25 +10,25 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.ledger import Ledger, Listener
-from controllers.arbitration.requests import HIGHEST, Owner
-from controllers.interface.controller import Controller
-from controllers.registry import make_controller
-from controllers.schemas.declaration import State
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.schemas.waking import Waking
-from controllers.transmitter.receipt import GroupKey
-from experiments.closed_loop.behaviours import StiffnessOwner
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
+from nao_testbed.controllers.arbitration.requests import HIGHEST, Owner
+from nao_testbed.controllers.interface.controller import Controller
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.controllers.schemas.declaration import State
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.controllers.transmitter.receipt import GroupKey
+from nao_testbed.experiments.closed_loop.behaviours import StiffnessOwner
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from experiments.common.robot_setting import CONTROL_PERIOD
-from models import Robot, UnknownName
-from models.library import PRESET
-from sim.engine.world import ticks_of
-from sim.robot import SimulatedRobot, misalignment_of
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models.library import PRESET
+from nao_testbed.sim.engine.world import ticks_of
+from nao_testbed.sim.robot import SimulatedRobot, misalignment_of
 
 SLOPE_RATE_DEG_S = 2.0
 """At which the ground turns, in degrees/s: under a robot that stands, a jump of its

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from models import BadInput
-from models.values import short
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import short
 
 MOST_ITEMS = 20_000
 """Values in one argument, nested ones counted."""

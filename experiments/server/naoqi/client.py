@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.requests import Owner
-from experiments.server.naoqi.memory.device_keys import add_device_keys
-from experiments.server.naoqi.memory.store import Memory
-from experiments.server.naoqi.motion.body import BodyNames
-from experiments.server.naoqi.motion.engine import (
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.experiments.server.naoqi.memory.device_keys import add_device_keys
+from nao_testbed.experiments.server.naoqi.memory.store import Memory
+from nao_testbed.experiments.server.naoqi.motion.body import BodyNames
+from nao_testbed.experiments.server.naoqi.motion.engine import (
     CLIENT,
     CLIENT_PRIORITY,
     MotionEngine,
 )
-from experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 
 PartT = TypeVar("PartT")
 

@@ -18,12 +18,12 @@ from enum import Enum
 
 import qi
 
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.exported import exported
-from experiments.server.naoqi.served_robot import RobotEnded
-from experiments.server.naoqi.service import Service
-from models import BadInput
-from models.system import keep_alive
+from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.exported import exported
+from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import keep_alive
 
 MOST_CLIENTS = 64
 CHUNK = 65_536

@@ -7,8 +7,8 @@ from typing import Any
 
 import qi
 
-from experiments.server.naoqi.service import Service, methods_of
-from models import TestbedError
+from nao_testbed.experiments.server.naoqi.service import Service, methods_of
+from nao_testbed.models import TestbedError
 
 _LOG = logging.getLogger(__name__)
 

@@ -10,22 +10,29 @@ from typing import TextIO
 
 import numpy as np
 
-from experiments.closed_loop.recording import base_pose_of
-from experiments.closed_loop.trial import TrialCfg
-from experiments.closed_loop.warm_up import say_before_a_run, say_if_it_compiles
-from experiments.common.signals import exit_status, noted_signals, why_stopped
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.doors import Doors
-from experiments.server.naoqi.memory.store import Memory
-from experiments.server.naoqi.served_robot import Load, ServedRobot
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
-from models import BadInput
-from sim.body import SimulationDiverged
-from sim.log_robot import LogRobot, SetPointComparison
-from sim.naoqi.device_keys import RECORDING_OVER
-from sim.recording.run_folder import create_run_folder, read_run
-from sim.recording.run_meta import recorded_robot
-from sim.replay import read_observations
+from nao_testbed.experiments.closed_loop.recording import base_pose_of
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.closed_loop.warm_up import (
+    say_before_a_run,
+    say_if_it_compiles,
+)
+from nao_testbed.experiments.common.signals import (
+    exit_status,
+    noted_signals,
+    why_stopped,
+)
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.doors import Doors
+from nao_testbed.experiments.server.naoqi.memory.store import Memory
+from nao_testbed.experiments.server.naoqi.served_robot import Load, ServedRobot
+from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
+from nao_testbed.models import BadInput
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.log_robot import LogRobot, SetPointComparison
+from nao_testbed.sim.naoqi.device_keys import RECORDING_OVER
+from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
+from nao_testbed.sim.recording.run_meta import recorded_robot
+from nao_testbed.sim.replay import read_observations
 
 DEFAULT_POSTURE = "Stand"
 """Where a recording does not say from which posture it began."""

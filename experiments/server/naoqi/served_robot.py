@@ -25,30 +25,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event, Executed
-from controllers.arbitration.manager.front import check_waits, give_up
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Outcome, Preemption, Token
-from controllers.interface.controller import (
+from nao_testbed.controllers.arbitration.events import Event, Executed
+from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import Outcome, Preemption, Token
+from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
     FixedStiffness,
     Limits,
 )
-from controllers.interface.robot_interface import Observation
-from controllers.schemas.library.common import motor_leaves
-from controllers.stiffness import SmartStiffness
-from experiments.closed_loop.behaviours import SlotsFailed
-from experiments.closed_loop.loop import APPROACH_TIME, approach
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
-from experiments.closed_loop.trial import TrialCfg
-from experiments.scenarios.vocabulary.setup import Setup
-from models import TestbedError
-from sim.effectors import save_sound
-from sim.log_robot import LogRobot
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.library.common import motor_leaves
+from nao_testbed.controllers.stiffness import SmartStiffness
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME, approach
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import TestbedError
+from nao_testbed.sim.effectors import save_sound
+from nao_testbed.sim.log_robot import LogRobot
 
 LATE_S = 0.5
 """Behind the clock by more, the robot does not try to catch up."""

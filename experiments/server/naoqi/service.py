@@ -11,12 +11,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from experiments.server.naoqi.arguments import Parameters, Value
-from experiments.server.naoqi.served_robot import ServedRobot, finish
-from models import BadInput, UnknownName
+from nao_testbed.experiments.server.naoqi.arguments import Parameters, Value
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot, finish
+from nao_testbed.models import BadInput, UnknownName
 
 if TYPE_CHECKING:
-    from experiments.server.naoqi.client import Client
+    from nao_testbed.experiments.server.naoqi.client import Client
 
 Blocks = Future[Any]
 """What a method returns that takes time; its client waits until it ends."""

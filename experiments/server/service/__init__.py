@@ -11,11 +11,11 @@ keeps its requests.
 import hashlib
 import secrets
 
-from controllers.arbitration.events import Crashed, Event
-from controllers.arbitration.manager.front import end_hold
-from controllers.arbitration.requests import HIGHEST, Owner, Ticket
-from controllers.arbitration.tokens import Token
-from experiments.server.messages import (
+from nao_testbed.controllers.arbitration.events import Crashed, Event
+from nao_testbed.controllers.arbitration.manager.front import end_hold
+from nao_testbed.controllers.arbitration.requests import HIGHEST, Owner, Ticket
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.server.messages import (
     Alive,
     AuthoriseAnswer,
     CommandData,
@@ -26,9 +26,9 @@ from experiments.server.messages import (
     ResourceData,
     SnapshotData,
 )
-from experiments.server.service.station import Station
-from experiments.server.shared_ledger import SharedLedger
-from models import Robot, TestbedError, UnknownName
+from nao_testbed.experiments.server.service.station import Station
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import Robot, TestbedError, UnknownName
 
 TICKETS_KEPT = 200
 """Ended tickets of one owner that can still be asked for."""

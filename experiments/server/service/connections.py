@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from experiments.server.messages import EPOCH_HEADER, printable
+from nao_testbed.experiments.server.messages import EPOCH_HEADER, printable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 

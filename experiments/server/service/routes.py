@@ -34,9 +34,9 @@ from fastapi.responses import HTMLResponse
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
-from controllers.arbitration.requests import StaleToken, Ticket
-from controllers.arbitration.tokens import Token
-from experiments.server.messages import (
+from nao_testbed.controllers.arbitration.requests import StaleToken, Ticket
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.server.messages import (
     KEEP_ALIVE_S,
     MAX_WAIT_S,
     Alive,
@@ -59,16 +59,21 @@ from experiments.server.messages import (
     TakenData,
     TicketData,
 )
-from experiments.server.service import NameTaken, OwnerGone, Service, TooMany
-from experiments.server.service.connections import (
+from nao_testbed.experiments.server.service import (
+    NameTaken,
+    OwnerGone,
+    Service,
+    TooMany,
+)
+from nao_testbed.experiments.server.service.connections import (
     EventStream,
     WakeSignal,
     as_event,
     error_response,
 )
-from experiments.server.service.station import Busy
-from experiments.server.shared_ledger import LedgerClosed
-from models import BadInput, TestbedError, UnknownName
+from nao_testbed.experiments.server.service.station import Busy
+from nao_testbed.experiments.server.shared_ledger import LedgerClosed
+from nao_testbed.models import BadInput, TestbedError, UnknownName
 
 _STATUS: Mapping[type[TestbedError], int] = {
     UnknownName: 404,
@@ -170,7 +175,9 @@ class Routes:
         self._signals: set[WakeSignal] = set()
         self._is_closing = False
         self._page = (
-            files("experiments.server.service").joinpath("page.html").read_text("utf-8")
+            files("nao_testbed.experiments.server.service")
+            .joinpath("page.html")
+            .read_text("utf-8")
         )
         self._snapshot = ("", 0.0, 0)
         self.app = FastAPI(

@@ -8,23 +8,27 @@ caller is a station.
 
 from collections.abc import Callable, Mapping
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     RunningBehaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.server.messages import BehaviourData, DefinitionData, InstalledData
-from experiments.server.service.station_file import (
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.server.messages import (
+    BehaviourData,
+    DefinitionData,
+    InstalledData,
+)
+from nao_testbed.experiments.server.service.station_file import (
     SETTLING,
     StationRules,
     read_station,
 )
-from experiments.server.shared_ledger import SharedLedger
-from models import Robot, TestbedError, UnknownName
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import Robot, TestbedError, UnknownName
 
 STATION = "station"
 """The virtual owner of what a station took away: it is there for nobody else."""

@@ -30,36 +30,46 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, Strict
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     check_behaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import ConflictPolicy, Lock, make_policy
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import AskerTie, HolderTie, Preemption
-from controllers.schemas.waking import Waking
-from experiments.common.yaml_forms import Notes, Part, Priority, plain
-from experiments.scenarios.reading.behaviours import (
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import (
+    ConflictPolicy,
+    Lock,
+    make_policy,
+)
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie, Preemption
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.experiments.common.yaml_forms import Notes, Part, Priority, plain
+from nao_testbed.experiments.scenarios.reading.behaviours import (
     AnyPolicy,
     AskedResources,
     Percent,
     read_asked,
     read_schema,
 )
-from experiments.scenarios.reading.behaviours import BehaviourForm as ScenarioBehaviour
-from experiments.scenarios.vocabulary.lookup import Lookup
-from experiments.server.messages import MAX_NAMES, DefinitionData, Name
-from models import Robot
-from models.files.yaml_forms import FileErrors, Place, ReadFile, read_file
-from models.load.library_files import KnownNames, build_library, library_problems
-from models.load.library_forms import LibraryForm
-from models.resources import ResourceKind
+from nao_testbed.experiments.scenarios.reading.behaviours import (
+    BehaviourForm as ScenarioBehaviour,
+)
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.experiments.server.messages import MAX_NAMES, DefinitionData, Name
+from nao_testbed.models import Robot
+from nao_testbed.models.files.yaml_forms import FileErrors, Place, ReadFile, read_file
+from nao_testbed.models.load.library_files import (
+    KnownNames,
+    build_library,
+    library_problems,
+)
+from nao_testbed.models.load.library_forms import LibraryForm
+from nao_testbed.models.resources import ResourceKind
 
 LONGEST_WAIT_S = 60.0
 """Longest wait of a behaviour at its start: its station waits as long."""

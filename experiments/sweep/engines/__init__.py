@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-from experiments.common.signals import PATIENCE_S, noted_signals
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.common.signals import PATIENCE_S, noted_signals
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 MOST_DEATHS = 3
 """Workers that may die under a trial before it counts as failed."""

@@ -25,8 +25,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from models import BadInput
-from sim.recording.run_meta import describe_run
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_meta import describe_run
 
 if TYPE_CHECKING:
     from dask_jobqueue.slurm import SLURMCluster

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from experiments.sweep.engines import (
+from nao_testbed.experiments.sweep.engines import (
     MOST_DEATHS,
     SweepEngine,
     Task,
@@ -19,7 +19,7 @@ from experiments.sweep.engines import (
     guarded,
     lost_worker,
 )
-from experiments.sweep.engines.dask_cluster import (
+from nao_testbed.experiments.sweep.engines.dask_cluster import (
     Installation,
     check_workers,
     connect,
@@ -29,8 +29,8 @@ from experiments.sweep.engines.dask_cluster import (
     thread_fault,
     unfit,
 )
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import BadInput, TestbedError
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import BadInput, TestbedError
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -20,8 +20,8 @@ from joblib.externals.loky.process_executor import (
     ProcessPoolExecutor,
 )
 
-from experiments.common.workers import start_workers
-from experiments.sweep.engines import (
+from nao_testbed.experiments.common.workers import start_workers
+from nao_testbed.experiments.sweep.engines import (
     MOST_DEATHS,
     SweepEngine,
     Task,
@@ -29,10 +29,10 @@ from experiments.sweep.engines import (
     guarded,
     lost_worker,
 )
-from experiments.sweep.engines.trial_limit import TrialLimit, took_too_long
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import BadInput
-from models.system import processors, wait_for_parent
+from nao_testbed.experiments.sweep.engines.trial_limit import TrialLimit, took_too_long
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import processors, wait_for_parent
 
 SENDING_S = 1.0
 """What is waited for trials to reach their workers' queues at most, in s."""

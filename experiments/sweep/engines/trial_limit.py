@@ -3,7 +3,7 @@
 A controller that never returns would hold its worker for good, and the sweep with it.
 """
 
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 LEAST_S = 600.0
 """The shortest limit that is chosen here, in s."""

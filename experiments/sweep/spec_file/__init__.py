@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.yaml_forms import (
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.yaml_forms import (
     FiniteFloat,
     Name,
     Newton,
@@ -21,8 +21,8 @@ from experiments.common.yaml_forms import (
     by_key,
     part_of,
 )
-from experiments.heat.published import PUBLISHED
-from experiments.sweep.spec import (
+from nao_testbed.experiments.heat.published import PUBLISHED
+from nao_testbed.experiments.sweep.spec import (
     Choice,
     Fixed,
     Grid,
@@ -32,10 +32,15 @@ from experiments.sweep.spec import (
     Uniform,
     Values,
 )
-from experiments.sweep.sweep_trial import BY_NAME, EFFORT_LIMIT, SETTING, Value
-from experiments.sweep.trial_store import JOINT_OUTCOMES, OUTCOMES
-from models import BadInput, Robot, UnknownName
-from models.values import PositiveSeconds, Seconds
+from nao_testbed.experiments.sweep.sweep_trial import (
+    BY_NAME,
+    EFFORT_LIMIT,
+    SETTING,
+    Value,
+)
+from nao_testbed.experiments.sweep.trial_store import JOINT_OUTCOMES, OUTCOMES
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import PositiveSeconds, Seconds
 
 TwoNumbers = Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)]
 

@@ -3,10 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from experiments.common.yaml_forms import Notes
-from experiments.sweep.spec import CASE, Grid, Parameter, Values, extremes_of
-from experiments.sweep.sweep_trial import Value
-from models import BadInput, Robot, UnknownName
+from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.sweep.spec import (
+    CASE,
+    Grid,
+    Parameter,
+    Values,
+    extremes_of,
+)
+from nao_testbed.experiments.sweep.sweep_trial import Value
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 Cases = Mapping[str, Mapping[str, Value]]
 """Name of a case to its values by column."""

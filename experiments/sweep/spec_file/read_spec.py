@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controllers.registry import check_controller, check_controllers
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push, check_in_time, check_pushes
-from experiments.common.builtin_files import BuiltinFiles
-from experiments.common.ranges import LONGEST_MINUTES
-from experiments.common.robot_setting import RobotSetting
-from experiments.common.yaml_forms import Notes
-from experiments.heat.published import load_preset
-from experiments.sweep.spec import (
+from nao_testbed.controllers.registry import check_controller, check_controllers
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import Push, check_in_time, check_pushes
+from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.experiments.common.ranges import LONGEST_MINUTES
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.experiments.sweep.spec import (
     CASE,
     Fixed,
     Grid,
@@ -33,15 +33,15 @@ from experiments.sweep.spec import (
     extremes_of,
     shortest_s,
 )
-from experiments.sweep.spec_file import (
+from nao_testbed.experiments.sweep.spec_file import (
     FastForwardForm,
     SweepFile,
     SweepPushForm,
     read_keep,
     read_values,
 )
-from experiments.sweep.spec_file.cases import Cases, read_cases
-from experiments.sweep.sweep_trial import (
+from nao_testbed.experiments.sweep.spec_file.cases import Cases, read_cases
+from nao_testbed.experiments.sweep.sweep_trial import (
     AGAIN,
     BY_JOINT,
     BY_NAME,
@@ -56,12 +56,18 @@ from experiments.sweep.sweep_trial import (
     Value,
     pushes_towards,
 )
-from experiments.sweep.trial_store import robot_digest
-from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from models.files.tables import read_text_of
-from models.files.yaml_forms import FileErrors, Place, read_file
-from models.resources import DeviceKind
-from sim.engine.obstacles import obstacles_of
+from nao_testbed.experiments.sweep.trial_store import robot_digest
+from nao_testbed.models import (
+    BadInput,
+    Robot,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.yaml_forms import FileErrors, Place, read_file
+from nao_testbed.models.resources import DeviceKind
+from nao_testbed.sim.engine.obstacles import obstacles_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.closed_loop.trial_result import LEG_JOINTS, SMALLEST_LEAST_W
-from experiments.heat.published import MINUTES, POSTURE, PUBLISHED, differences_line
-from experiments.sweep.spec_file import NEAR_PUBLISHED
-from experiments.sweep.sweep_table import Sweep
-from experiments.sweep.sweep_trial import QUIET, SIZE
+from nao_testbed.experiments.closed_loop.trial_result import (
+    LEG_JOINTS,
+    SMALLEST_LEAST_W,
+)
+from nao_testbed.experiments.heat.published import (
+    MINUTES,
+    POSTURE,
+    PUBLISHED,
+    differences_line,
+)
+from nao_testbed.experiments.sweep.spec_file import NEAR_PUBLISHED
+from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.sweep_trial import QUIET, SIZE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common.drawing.page import NOTHING, DataTable, signed
-from experiments.sweep.summary import (
+from nao_testbed.experiments.common.drawing.page import NOTHING, DataTable, signed
+from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,
     grid_columns,
     reference_of,
 )
-from experiments.sweep.sweep_table import Sweep
-from experiments.sweep.sweep_trial import DIRECTION, PUSH, SIZE
+from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.sweep_trial import DIRECTION, PUSH, SIZE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
     PlannedFigure,
@@ -20,8 +20,8 @@ from experiments.common.drawing.page import (
     draw_figures,
     duration,
 )
-from experiments.heat.figures.section import push_words
-from experiments.sweep.spec import (
+from nao_testbed.experiments.heat.figures.section import push_words
+from nao_testbed.experiments.sweep.spec import (
     CASE,
     Choice,
     Fixed,
@@ -32,17 +32,17 @@ from experiments.sweep.spec import (
     value_text,
     words_of,
 )
-from experiments.sweep.summary import (
+from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,
     is_near_published,
     is_pushed,
 )
-from experiments.sweep.summary.show import has_pairs
-from experiments.sweep.summary.tables import sweep_tables, trial_tables
-from experiments.sweep.sweep_table import Sweep, SweepFolder
-from experiments.sweep.sweep_trial import QUIET
-from models import BadInput
+from nao_testbed.experiments.sweep.summary.show import has_pairs
+from nao_testbed.experiments.sweep.summary.tables import sweep_tables, trial_tables
+from nao_testbed.experiments.sweep.sweep_table import Sweep, SweepFolder
+from nao_testbed.experiments.sweep.sweep_trial import QUIET
+from nao_testbed.models import BadInput
 
 NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep", "cases"}
 """Keys of an identity that are said elsewhere."""
@@ -202,7 +202,7 @@ def _doubts(sweep: Sweep) -> list[str]:
 
 def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]:
     """Draw the figures; one that cannot be drawn is told, and left out."""
-    from experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
         band_figure,
         paired_figure,
         spread_figure,  # likewise

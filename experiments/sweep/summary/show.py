@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from experiments.sweep.summary import (
+from nao_testbed.experiments.sweep.summary import (
     controllers_of,
     hotter_on,
     is_near_published,
@@ -19,10 +19,10 @@ from experiments.sweep.summary import (
     summary_of,
     why_no_band,
 )
-from experiments.sweep.summary.falls import falls_json
-from experiments.sweep.summary.tables import comparisons
-from experiments.sweep.sweep_table import Sweep
-from experiments.sweep.sweep_trial import QUIET
+from nao_testbed.experiments.sweep.summary.falls import falls_json
+from nao_testbed.experiments.sweep.summary.tables import comparisons
+from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.sweep_trial import QUIET
 
 
 def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
@@ -57,8 +57,8 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
     """
     if not (has_pairs(sweep) or is_pushed(sweep)):
         return []
-    from experiments.common.drawing.style import save_figure  # noqa: PLC0415  # matplotlib
-    from experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.common.drawing.style import save_figure  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
         band_figure,
         paired_figure,
         survival_figure,

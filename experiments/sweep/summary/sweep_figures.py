@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common.drawing.style import (
+from nao_testbed.experiments.common.drawing.style import (
     CONTROLLER_COLOURS,
     FAINT_INK,
     INK,
@@ -23,7 +23,7 @@ from experiments.common.drawing.style import (
     panel_title,
     plain_frame,
 )
-from experiments.sweep.summary import (
+from nao_testbed.experiments.sweep.summary import (
     HIGH,
     LOW,
     MEASURES,
@@ -35,8 +35,8 @@ from experiments.sweep.summary import (
     relative,
     summary_of,
 )
-from experiments.sweep.summary.falls import falls_of
-from experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.summary.falls import falls_of
+from nao_testbed.experiments.sweep.sweep_table import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

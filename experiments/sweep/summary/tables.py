@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from experiments.common.drawing.page import (
+from nao_testbed.experiments.common.drawing.page import (
     NOTHING,
     DataTable,
     Quantity,
@@ -17,7 +17,7 @@ from experiments.common.drawing.page import (
     duration,
     number,
 )
-from experiments.sweep.summary import (
+from nao_testbed.experiments.sweep.summary import (
     compared,
     controllers_of,
     grid_columns,
@@ -31,8 +31,8 @@ from experiments.sweep.summary import (
     summary_of,
     why_no_band,
 )
-from experiments.sweep.summary.falls import fall_tables
-from experiments.sweep.sweep_table import Sweep, SweepFolder
+from nao_testbed.experiments.sweep.summary.falls import fall_tables
+from nao_testbed.experiments.sweep.sweep_table import Sweep, SweepFolder
 
 TableRow = Mapping[Hashable, Any]
 """Of a frame."""

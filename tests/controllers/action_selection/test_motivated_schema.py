@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from controllers.action_selection import read_models
-from controllers.action_selection.automaton import Lesson
-from controllers.action_selection.motivated import MotivatedParameters
-from controllers.schemas import Waking
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.action_selection import read_models
+from nao_testbed.controllers.action_selection.automaton import Lesson
+from nao_testbed.controllers.action_selection.motivated import MotivatedParameters
+from nao_testbed.controllers.schemas import Waking
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 ONCE: dict[str, Any] = {"idle": [100, "kicks"]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.action_selection import (
+from nao_testbed.controllers.action_selection import (
     Arc,
     Automaton,
     BehaviourModel,
@@ -22,7 +22,7 @@ from controllers.action_selection import (
     arbitration_by,
     reinforce,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 BALL = Condition(event="ball", quantity="size", low=0.0, high=1000.0)

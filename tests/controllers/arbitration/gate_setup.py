@@ -6,18 +6,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers import Command, Observation
-from controllers.arbitration.events import Event, Rejected
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, Preemption, Refusal, Token
-from models import Robot
-from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.controllers import Command, Observation
+from nao_testbed.controllers.arbitration.events import Event, Rejected
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Refusal, Token
+from nao_testbed.models import Robot
+from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
 
 E = TypeVar("E", bound=Event)
 

@@ -6,15 +6,15 @@ Times are in seconds, at ticks of 10 ms. Tokens have fixed secrets.
 from itertools import count
 from typing import Any, ClassVar
 
-from controllers.arbitration.events import Event, Notified
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.manager.front import ResourceRow, take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import Answer, Demand
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import Event, Notified
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.manager.front import ResourceRow, take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import Answer, Demand
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import (
     NoticeKind,
     Outcome,
     OutcomeKind,
@@ -24,7 +24,7 @@ from controllers.arbitration.tokens import (
     TokenMint,
     Why,
 )
-from models.resources import ResourceKind, ResourceNode
+from nao_testbed.models.resources import ResourceKind, ResourceNode
 
 TICKS_PER_S = 100
 BY_PRIORITY = Preemption.BY_PRIORITY

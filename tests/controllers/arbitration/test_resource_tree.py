@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from controllers.arbitration.resource_tree import ResourceTree
-from models import (
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.models import (
     BadInput,
     Device,
     DeviceKind,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from controllers.arbitration.manager.front import token_data
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.front import token_data
+from nao_testbed.controllers.arbitration.tokens import (
     HolderTie,
     Refusal,
     Token,
     TokenMint,
     six_digits,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
     BY_PRIORITY,

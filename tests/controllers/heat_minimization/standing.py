@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from controllers import Observation
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers import Observation
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
     sole_normals,
     sole_points,
 )
-from controllers.stiffness.dynamics import Dynamics
-from models import Robot
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.models import Robot
 from tests.controllers.conftest import make_observation
 
 FloatArray = NDArray[np.float64]

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.friction_cones import (
+from nao_testbed.controllers.heat_minimization.friction_cones import (
     GAP,
     are_in_cones,
     friction_rays,
     solve_in_cones,
     solve_on_rays,
 )
-from models.values import FloatArray
+from nao_testbed.models.values import FloatArray
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.linalg import null_space
 
-from controllers.heat_minimization.least_loss import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
     solve_least_loss,
     solve_least_loss_reference,
 )
-from controllers.heat_minimization.standing_problem import joule_loss, sole_points
-from models import BadInput, Robot, load_robot
+from nao_testbed.controllers.heat_minimization.standing_problem import (
+    joule_loss,
+    sole_points,
+)
+from nao_testbed.models import BadInput, Robot, load_robot
 from tests.controllers.heat_minimization.standing import (
     drawn_problem,
     standing_problem,

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.least_loss import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
     gear_friction,
     least_power_with_gears,
     solve_least_loss,
 )
-from controllers.heat_minimization.standing_problem import StandingProblem
-from models import load_robot
+from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
+from nao_testbed.models import load_robot
 from tests.controllers.heat_minimization.standing import (
     drawn_problem,
     standing_problem,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.least_loss import solve_least_loss
-from controllers.heat_minimization.leg_relief import LegRelief
-from models import load_robot
+from nao_testbed.controllers.heat_minimization.least_loss import solve_least_loss
+from nao_testbed.controllers.heat_minimization.leg_relief import LegRelief
+from nao_testbed.models import load_robot
 from tests.controllers.heat_minimization.standing import standing_problem
 
 NAO = load_robot()

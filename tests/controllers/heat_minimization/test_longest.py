@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.least_loss import evaluate_forces, solve_least_loss
-from controllers.heat_minimization.longest import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
+    evaluate_forces,
+    solve_least_loss,
+)
+from nao_testbed.controllers.heat_minimization.longest import (
     MARGIN,
     SHORTEST_S,
     TOLERANCE,
@@ -18,11 +21,11 @@ from controllers.heat_minimization.longest import (
     MotorTimes,
     TimeSearch,
 )
-from controllers.heat_minimization.minheat import MinHeat
-from controllers.heat_minimization.standing_problem import StandingProblem
-from models import load_robot
-from models.values import FloatArray
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.controllers.heat_minimization.minheat import MinHeat
+from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
+from nao_testbed.models import load_robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 from tests.controllers.heat_minimization.standing import (
     SpringRobot,
     drawn_problem,

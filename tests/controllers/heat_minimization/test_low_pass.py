@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from controllers.heat_minimization.stillness import LowPass
+from nao_testbed.controllers.heat_minimization.stillness import LowPass
 
 T_S = 0.5
 SECONDS = st.lists(st.floats(0.0, 2.0), min_size=1, max_size=20)

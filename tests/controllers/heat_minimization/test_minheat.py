@@ -9,16 +9,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.heat_minimization.least_loss import (
+from nao_testbed.controllers.heat_minimization.least_loss import (
     solve_least_loss,
     solve_least_loss_reference,
 )
-from controllers.heat_minimization.leg_relief import find_present_forces
-from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
-from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
-from controllers.heat_minimization.standing_problem import joule_loss
-from controllers.interface.panel import check_panel
-from models import BadInput, UnknownName, load_robot
+from nao_testbed.controllers.heat_minimization.leg_relief import find_present_forces
+from nao_testbed.controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
+from nao_testbed.controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.controllers.interface.panel import check_panel
+from nao_testbed.models import BadInput, UnknownName, load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.heat_minimization.standing import SpringRobot, standing_problem
 
@@ -265,7 +265,7 @@ def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
 
 
 def test_its_limits_are_those_of_es2659053() -> None:
-    from controllers import SmartStiffness
+    from nao_testbed.controllers import SmartStiffness
 
     smart = SmartStiffness()
     smart.reset(NAO)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from controllers import Observation
-from controllers.heat_minimization.nudge import Nudge, NudgeCfg
-from models import Robot
+from nao_testbed.controllers import Observation
+from nao_testbed.controllers.heat_minimization.nudge import Nudge, NudgeCfg
+from nao_testbed.models import Robot
 from tests.controllers.conftest import make_observation
 
 FloatArray = NDArray[np.float64]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.trial import Push, TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from models import default_robot_folder
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.models import default_robot_folder
+from nao_testbed.sim.robot import SimulationCfg
 
 pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 

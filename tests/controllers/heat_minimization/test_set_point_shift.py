@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.leg_relief import (
+from nao_testbed.controllers.heat_minimization.leg_relief import (
     TemperatureWeightsCfg,
     temperature_weights,
 )
-from controllers.heat_minimization.set_point_shift import (
+from nao_testbed.controllers.heat_minimization.set_point_shift import (
     SetPointShift,
     SetPointShiftCfg,
 )
-from models import load_robot
+from nao_testbed.models import load_robot
 
 NAO = load_robot()
 CFG = SetPointShiftCfg()

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     build_standing_problem,
     joule_loss,
     sole_normals,
     sole_points,
 )
-from controllers.stiffness.contact_forces import plane_axes
-from controllers.stiffness.dynamics import Dynamics
-from models import load_robot
+from nao_testbed.controllers.stiffness.contact_forces import plane_axes
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.models import load_robot
 from tests.controllers.heat_minimization.standing import standing_problem
 
 NAO = load_robot()

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers import Observation
-from controllers.heat_minimization.stillness import (
+from nao_testbed.controllers import Observation
+from nao_testbed.controllers.heat_minimization.stillness import (
     Stillness,
     StillnessCfg,
     sensors_of_feet,
 )
-from models import load_robot
+from nao_testbed.models import load_robot
 from tests.controllers.conftest import make_observation
 
 NAO = load_robot()

@@ -5,9 +5,9 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from controllers import Command, LedSetting, SoundChunk
-from controllers.interface.robot_interface import check_command
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers import Command, LedSetting, SoundChunk
+from nao_testbed.controllers.interface.robot_interface import check_command
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 
 def led(*colours: float, fade_s: float = 0.0) -> LedSetting:

@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from controllers.interface.panel import (
+from nao_testbed.controllers.interface.panel import (
     Line,
     Panel,
     Plot,
@@ -16,7 +16,7 @@ from controllers.interface.panel import (
     has_panel,
     has_settings,
 )
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 GOOD = Panel(
     columns=("now", "least"),

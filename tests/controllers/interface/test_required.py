@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from controllers.interface.controller import SensorError, require_finite
-from models import load_robot
+from nao_testbed.controllers.interface.controller import SensorError, require_finite
+from nao_testbed.models import load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import FloatArray
 

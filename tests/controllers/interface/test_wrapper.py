@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from controllers import FixedStiffness, Limits, Observation
-from controllers.interface.controller import ControllerWrapper, has_signals
-from models import Robot
+from nao_testbed.controllers import FixedStiffness, Limits, Observation
+from nao_testbed.controllers.interface.controller import ControllerWrapper, has_signals
+from nao_testbed.models import Robot
 from tests.controllers.helpers import Observe
 
 

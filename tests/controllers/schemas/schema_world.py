@@ -8,23 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
-from controllers.arbitration.events import Event, Executed, Granted, Rejected
-from controllers.arbitration.gate.writers import Value
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Token
-from controllers.schemas import (
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Executed,
+    Granted,
+    Rejected,
+)
+from nao_testbed.controllers.arbitration.gate.writers import Value
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.schemas import (
     ActuationSchema,
     PerceptiveSchema,
     SchemaInfo,
     State,
     Waking,
 )
-from controllers.schemas.events import StateChangedTo
-from controllers.schemas.registry import Registry
-from controllers.schemas.runtime import SchemaRuntime
-from models import Robot
-from models.library import LightPattern, Motion, Sound
+from nao_testbed.controllers.schemas.events import StateChangedTo
+from nao_testbed.controllers.schemas.registry import Registry
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.models import Robot
+from nao_testbed.models.library import LightPattern, Motion, Sound
 from tests.controllers.arbitration.gate_setup import World
 
 E = TypeVar("E", bound=Event)

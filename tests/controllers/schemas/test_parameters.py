@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import pytest
 
-from controllers.schemas import SchemaInfo
-from controllers.schemas.waking import changed_parameters, make_parameters
-from models import BadInput, UnknownName
+from nao_testbed.controllers.schemas import SchemaInfo
+from nao_testbed.controllers.schemas.waking import changed_parameters, make_parameters
+from nao_testbed.models import BadInput, UnknownName
 
 
 class Side(StrEnum):

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.schemas import ActuationSchema, SchemaInfo, registry
-from controllers.schemas.registry import (
+from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, registry
+from nao_testbed.controllers.schemas.registry import (
     BUILT_IN,
     ENTRY_POINT_GROUP,
     Registry,
     schema_class,
     schema_names,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 HERE = __name__

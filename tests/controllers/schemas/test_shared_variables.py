@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.schemas import SchemaInfo, State, Variable
-from controllers.schemas.declaration import Cell
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.schemas import SchemaInfo, State, Variable
+from nao_testbed.controllers.schemas.declaration import Cell
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 DISTANCE = Variable(name="distance", type=float, unit="m", about="To the wall.")

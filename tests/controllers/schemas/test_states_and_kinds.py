@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import Executed
-from controllers.schemas import SchemaInfo, State, Variable, Waking
-from controllers.schemas.events import NotWinner
-from controllers.schemas.example import Example
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.events import Executed
+from nao_testbed.controllers.schemas import SchemaInfo, State, Variable, Waking
+from nao_testbed.controllers.schemas.events import NotWinner
+from nao_testbed.controllers.schemas.example import Example
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Event, Executed, Expired, Granted
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.tokens import TokenId
-from controllers.schemas import State, Waking
-from controllers.schemas.declaration import Kind
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.events import Event, Executed, Expired, Granted
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas.declaration import Kind
+from nao_testbed.controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
     StateChangedTo,
     Woken,
     Won,
 )
-from controllers.schemas.invariants import WinnerDiscipline, check_schemas
-from controllers.schemas.runtime.deactivation import Deactivation
-from controllers.schemas.runtime.instance import Instance
-from models import Robot
+from nao_testbed.controllers.schemas.invariants import WinnerDiscipline, check_schemas
+from nao_testbed.controllers.schemas.runtime.deactivation import Deactivation
+from nao_testbed.controllers.schemas.runtime.instance import Instance
+from nao_testbed.models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 TOKEN = TokenId(1, 1)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import periodogram
 
-from controllers.speech import SyllableVoice, Voice
-from models import BadInput
+from nao_testbed.controllers.speech import SyllableVoice, Voice
+from nao_testbed.models import BadInput
 
 VOICE = SyllableVoice()
 RATE = VOICE.sample_rate_hz

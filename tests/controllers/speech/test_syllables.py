@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.speech.syllable_voice import Syllable, phrases_of, syllables_of
+from nao_testbed.controllers.speech.syllable_voice import (
+    Syllable,
+    phrases_of,
+    syllables_of,
+)
 
 BY_HAND = {
     "hello": 2,

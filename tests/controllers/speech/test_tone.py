@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.speech import tone
-from models import BadInput
+from nao_testbed.controllers.speech import tone
+from nao_testbed.models import BadInput
 
 
 @pytest.mark.parametrize("frequency_hz", [110.0, 440.0, 1234.0, 7000.0])

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from controllers.speech import VOICES, EspeakVoice, Voice, make_voice
-from controllers.speech.espeak_voice import SPEAKERS, _load
-from models import BadInput, UnknownName
+from nao_testbed.controllers.speech import VOICES, EspeakVoice, Voice, make_voice
+from nao_testbed.controllers.speech.espeak_voice import SPEAKERS, _load
+from nao_testbed.models import BadInput, UnknownName
 
 ROOT = Path(__file__).resolve().parents[3]
 SENTENCE = "Hello, I am a robot and my left ankle is hot."
@@ -33,7 +33,8 @@ def test_the_same_text_is_the_same_sound(voice: Voice) -> None:
 @pytest.mark.parametrize("name", VOICES)
 def test_another_process_says_it_so_too(name: str) -> None:
     code = (
-        "from hashlib import sha256; from controllers.speech import make_voice; "
+        "from hashlib import sha256; "
+        "from nao_testbed.controllers.speech import make_voice; "
         f"print(sha256(make_voice({name!r}).render({SENTENCE!r})).hexdigest())"
     )
     said = {

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from controllers.stiffness import ContactForceCfg, StiffnessFlag, flag_names
-from controllers.stiffness.contact_forces import (
+from nao_testbed.controllers.stiffness import ContactForceCfg, StiffnessFlag, flag_names
+from nao_testbed.controllers.stiffness.contact_forces import (
     ContactProblem,
     build_contact_problem,
     plane_axes,
     solve_contact_problem,
 )
-from controllers.stiffness.flags import DEGENERATE_CONTACTS
+from nao_testbed.controllers.stiffness.flags import DEGENERATE_CONTACTS
 from tests.controllers.helpers import FloatArray, Points
 
 CFG = ContactForceCfg()

@@ -11,15 +11,20 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from controllers import SmartStiffness, StiffnessReport, flag_names
-from controllers.stiffness import ContactCfg, Dynamics, PostureCfg, SmartStiffnessCfg
-from controllers.stiffness.contacts import (
+from nao_testbed.controllers import SmartStiffness, StiffnessReport, flag_names
+from nao_testbed.controllers.stiffness import (
+    ContactCfg,
+    Dynamics,
+    PostureCfg,
+    SmartStiffnessCfg,
+)
+from nao_testbed.controllers.stiffness.contacts import (
     ContactCriterion,
     ContactDetector,
     PostureMatcher,
     heights_above_lowest,
 )
-from models import Robot, default_robot_folder, load_robot
+from nao_testbed.models import Robot, default_robot_folder, load_robot
 from tests.controllers.helpers import FloatArray, Observe, Points, report_of, smart
 
 UP = np.array((0.0, 0.0, 1.0))

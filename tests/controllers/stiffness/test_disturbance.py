@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from controllers import flag_names, make_controller
-from controllers.stiffness import (
+from nao_testbed.controllers import flag_names, make_controller
+from nao_testbed.controllers.stiffness import (
     GRAVITY,
     DisturbanceCfg,
     Dynamics,
@@ -16,8 +16,8 @@ from controllers.stiffness import (
     PayloadStiffness,
     SmartStiffnessCfg,
 )
-from controllers.stiffness.dynamics.disturbance import DisturbanceEstimator
-from models import Robot
+from nao_testbed.controllers.stiffness.dynamics.disturbance import DisturbanceEstimator
+from nao_testbed.models import Robot
 from tests.controllers.helpers import FloatArray, Observe, report_of, smart
 
 DT = 0.1

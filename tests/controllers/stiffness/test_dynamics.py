@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from controllers.stiffness import GRAVITY, Dynamics, ExternalLoad
-from controllers.stiffness.dynamics import Motion
-from models import Robot, UnknownName
+from nao_testbed.controllers.stiffness import GRAVITY, Dynamics, ExternalLoad
+from nao_testbed.controllers.stiffness.dynamics import Motion
+from nao_testbed.models import Robot, UnknownName
 from tests.controllers.helpers import FloatArray
 from tests.controllers.oracle import PyBulletDynamics
 

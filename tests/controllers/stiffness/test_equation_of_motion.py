@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers.stiffness import GRAVITY, MotionCfg
-from controllers.stiffness.dynamics.equation_of_motion import MotionEstimator
-from models import Robot
+from nao_testbed.controllers.stiffness import GRAVITY, MotionCfg
+from nao_testbed.controllers.stiffness.dynamics.equation_of_motion import (
+    MotionEstimator,
+)
+from nao_testbed.models import Robot
 from tests.controllers.helpers import Observe
 
 UP = np.array((0.0, 0.0, 1.0))

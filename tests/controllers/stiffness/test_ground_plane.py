@@ -9,15 +9,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from controllers import flag_names
-from controllers.stiffness import GravityFilterCfg, GroundPlaneCfg, StiffnessFlag
-from controllers.stiffness.ground_plane import (
+from nao_testbed.controllers import flag_names
+from nao_testbed.controllers.stiffness import (
+    GravityFilterCfg,
+    GroundPlaneCfg,
+    StiffnessFlag,
+)
+from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilter,
     VerticalSelector,
     VerticalSource,
     fit_sole_plane,
 )
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.helpers import FloatArray, Observe, report_of, smart
 
 G = 9.81

@@ -9,13 +9,25 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
-from controllers.interface.controller import FixedStiffness, SensorError, has_signals
-from controllers.stiffness import Guard, GuardCfg, Guarded, SmartStiffnessCfg
-from controllers.stiffness.dynamics import GRAVITY
-from controllers.stiffness.guard.ankle_lean import rotation_vector
-from controllers.stiffness.guard.thresholds import alarms_per_hour, cop_noise
-from models import BadInput, load_robot
+from nao_testbed.controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
+from nao_testbed.controllers.interface.controller import (
+    FixedStiffness,
+    SensorError,
+    has_signals,
+)
+from nao_testbed.controllers.stiffness import (
+    Guard,
+    GuardCfg,
+    Guarded,
+    SmartStiffnessCfg,
+)
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.controllers.stiffness.guard.ankle_lean import rotation_vector
+from nao_testbed.controllers.stiffness.guard.thresholds import (
+    alarms_per_hour,
+    cop_noise,
+)
+from nao_testbed.models import BadInput, load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import report_of, smart
 

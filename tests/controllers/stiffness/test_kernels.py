@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.stiffness import ContactForceCfg, Dynamics, GroundPlaneCfg
-from controllers.stiffness.contact_forces import (
+from nao_testbed.controllers.stiffness import ContactForceCfg, Dynamics, GroundPlaneCfg
+from nao_testbed.controllers.stiffness.contact_forces import (
     balance,
     build_contact_problem,
     solve_contact_problem,
     solve_three,
 )
-from controllers.stiffness.ground_plane import fit_sole_plane, least_direction
-from models import Robot
+from nao_testbed.controllers.stiffness.ground_plane import (
+    fit_sole_plane,
+    least_direction,
+)
+from nao_testbed.models import Robot
 
 ROOT = Path(__file__).resolve().parents[3]
 RTOL_SOLVE = 1e-13  # times the condition of A: rounding
@@ -135,20 +138,21 @@ def test_loop_solves_the_problem_that_can_be_looked_at(seed: int, n: int) -> Non
 
 
 STEPS = """
+FLOOR = "nao_testbed.controllers"
 import dataclasses
 import sys
 import numpy as np
-import controllers
+import nao_testbed.controllers
 from numba.core.dispatcher import Dispatcher
 
 def compiled():
-    homes = [m for n, m in sys.modules.items() if n.startswith("controllers")]
+    homes = [m for n, m in sys.modules.items() if n.startswith(FLOOR)]
     kernels = {id(v): v for m in homes for v in vars(m).values()
                if isinstance(v, Dispatcher)}
     return sum(len(kernel.signatures) for kernel in kernels.values())
 
 print(compiled())
-from models import load_robot
+from nao_testbed.models import load_robot
 robot = load_robot()
 n, motors = len(robot.joints), len(robot.motors)
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.interface.controller import FixedStiffness
-from controllers.stiffness import Guard, Guarded
-from controllers.stiffness.guard.thresholds import GuardCfg
+from nao_testbed.controllers.interface.controller import FixedStiffness
+from nao_testbed.controllers.stiffness import Guard, Guarded
+from nao_testbed.controllers.stiffness.guard.thresholds import GuardCfg
 from tests.controllers.stiffness.test_guard import (
     AWAKE_S,
     DT,

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers import flag_names
-from controllers.stiffness import PostureTuning, ProductPolicy
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers import flag_names
+from nao_testbed.controllers.stiffness import PostureTuning, ProductPolicy
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.helpers import Observe, report_of, smart
 
 DT = 0.02

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers import (
+from nao_testbed.controllers import (
     StiffnessFlag,
     flag_names,
 )
-from controllers.stiffness import (
+from nao_testbed.controllers.stiffness import (
     GRAVITY,
     ConstantOffset,
     ContactCfg,
@@ -23,7 +23,7 @@ from controllers.stiffness import (
     GroundPlaneCfg,
     MotionCfg,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.helpers import FloatArray, Observe, report_of, smart
 from tests.controllers.oracle import PyBulletDynamics
 

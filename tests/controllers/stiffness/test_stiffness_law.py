@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.stiffness import (
+from nao_testbed.controllers.stiffness import (
     ApproachOffset,
     BlockedJointOffset,
     ConstantOffset,
@@ -18,9 +18,9 @@ from controllers.stiffness import (
     PostureOffset,
     WarmJointOffset,
 )
-from controllers.stiffness.stiffness_law import StiffnessLaw
-from models import Robot, UnknownName
-from models.values import FloatArray
+from nao_testbed.controllers.stiffness.stiffness_law import StiffnessLaw
+from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 
 TORQUE = st.lists(st.floats(-6.0, 6.0), min_size=26, max_size=26)
 DT = 0.02

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers import Command
-from controllers.arbitration.events import (
+from nao_testbed.controllers import Command
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Expired,
     Frozen,
@@ -27,35 +27,44 @@ from controllers.arbitration.events import (
     Thawed,
     Unshifted,
 )
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ENERGY_SAVING,
     BrokenPart,
     DegradedModes,
 )
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, StaleToken
-from controllers.arbitration.tokens import Loss, Token, TokenId
-from controllers.interface.robot_interface import LedSetting, SoundChunk
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.order import OutputSet
-from controllers.transmitter.receipt import SyncTag
-from controllers.transmitter.streams import (
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import Loss, Token, TokenId
+from nao_testbed.controllers.interface.robot_interface import LedSetting, SoundChunk
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.transmitter.commands.command_controller import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.commands.order import OutputSet
+from nao_testbed.controllers.transmitter.receipt import SyncTag
+from nao_testbed.controllers.transmitter.streams import (
     SLOT_S,
     EffectorLeaves,
     Stream,
     effector_leaves,
 )
-from controllers.transmitter.streams.light_and_sound_streams import (
+from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import (
     LightStream,
     SoundStream,
 )
-from controllers.transmitter.streams.motion_stream import MotionStream
-from controllers.transmitter.transmitter import Transmitter
-from models import BadInput, Robot, UnknownName
-from models.library import LightPattern, LightStep, Motion, Sound, Track, Unit
-from models.resources import DeviceKind
+from nao_testbed.controllers.transmitter.streams.motion_stream import MotionStream
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.library import (
+    LightPattern,
+    LightStep,
+    Motion,
+    Sound,
+    Track,
+    Unit,
+)
+from nao_testbed.models.resources import DeviceKind
 
 FloatArray = NDArray[np.float64]
 

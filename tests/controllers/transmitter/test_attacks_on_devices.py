@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers import Command
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.transmitter import Transmitter
-from models import Robot
+from nao_testbed.controllers import Command
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.transmitter.commands.command_controller import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.attacks import RIGHTS, Attack
 from tests.controllers.transmitter.commands.command_world import Line
 

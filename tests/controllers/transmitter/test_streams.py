@@ -6,18 +6,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.tokens import Token
-from controllers.interface.robot_interface import LedSetting, SoundChunk
-from controllers.transmitter.streams import SLOT_S, CannotBegin, Stream, effector_leaves
-from controllers.transmitter.streams.light_and_sound_streams import (
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.interface.robot_interface import LedSetting, SoundChunk
+from nao_testbed.controllers.transmitter.streams import (
+    SLOT_S,
+    CannotBegin,
+    Stream,
+    effector_leaves,
+)
+from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import (
     LightStream,
     SoundStream,
     led_colours,
 )
-from controllers.transmitter.streams.motion_stream import MotionStream
-from models import Robot
-from models.library import Interpolation, LightPattern, LightStep, Motion, Track, Unit
+from nao_testbed.controllers.transmitter.streams.motion_stream import MotionStream
+from nao_testbed.models import Robot
+from nao_testbed.models.library import (
+    Interpolation,
+    LightPattern,
+    LightStep,
+    Motion,
+    Track,
+    Unit,
+)
 
 TOKEN = Token(1, 1, 1)
 CUBIC = Interpolation.CUBIC

@@ -2,15 +2,19 @@
 
 import pytest
 
-from controllers.arbitration.events import Event, event_from_line, event_to_line
-from controllers.arbitration.invariants import trace_hash
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    event_from_line,
+    event_to_line,
+)
+from nao_testbed.controllers.arbitration.invariants import trace_hash
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
     StreamEnded,
     StreamStarted,
 )
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     LIGHT,

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from controllers.arbitration.events import Event, Granted, Released
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import Event, Granted, Released
+from nao_testbed.controllers.transmitter.events import (
     GroupCompleted,
     GroupStarted,
     Sent,
@@ -18,8 +18,8 @@ from controllers.transmitter.events import (
     StreamResumed,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason, NotReceived
-from models import Robot
+from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     LIGHT,

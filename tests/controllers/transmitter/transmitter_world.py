@@ -12,18 +12,18 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.arbitration.invariants.trace_replay import Violation
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, Preemption, Token
-from controllers.transmitter.buses.bus import Permits, TransmitterCfg, Watch
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.arbitration.invariants.trace_replay import Violation
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Token
+from nao_testbed.controllers.transmitter.buses.bus import Permits, TransmitterCfg, Watch
+from nao_testbed.controllers.transmitter.events import (
     GroupCompleted,
     GroupStarted,
     Sent,
@@ -33,12 +33,12 @@ from controllers.transmitter.events import (
     StreamResumed,
     StreamStarted,
 )
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.receipt import Receipt, SyncTag
-from controllers.transmitter.streams import CannotBegin, Item, Present
-from controllers.transmitter.transmitter import Transmitter
-from models import Robot
-from models.library import Unit
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.receipt import Receipt, SyncTag
+from nao_testbed.controllers.transmitter.streams import CannotBegin, Item, Present
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.arbitration.gate_setup import KeepingRobot, motor, node
 
 E = TypeVar("E", bound=Event)

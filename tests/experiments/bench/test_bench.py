@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.bench.figures import Figure, figure, ratio
-from experiments.bench.loop import PinocchioAlone, measure_loop
-from experiments.bench.run_bench import (
+from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from nao_testbed.experiments.bench.loop import PinocchioAlone, measure_loop
+from nao_testbed.experiments.bench.run_bench import (
     BenchCfg,
     BenchResult,
     Part,
@@ -20,9 +20,9 @@ from experiments.bench.run_bench import (
     run_bench,
     run_bench_command,
 )
-from experiments.bench.trials import measure_real_time
-from experiments.live.commands import NEEDED
-from models import (
+from nao_testbed.experiments.bench.trials import measure_real_time
+from nao_testbed.experiments.live.commands import NEEDED
+from nao_testbed.models import (
     BadInput,
     Robot,
     TestbedError,
@@ -170,7 +170,7 @@ def test_another_world_is_not_compared_with_the_loop(
     nao: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bare engine must repeat the loop's block bit for bit."""
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     apply_torques = BulletEngine.apply_torques
 
@@ -180,7 +180,7 @@ def test_another_world_is_not_compared_with_the_loop(
             engine.step()
         return 1.0
 
-    monkeypatch.setattr("experiments.bench.loop._step_bare", disturbed)
+    monkeypatch.setattr("nao_testbed.experiments.bench.loop._step_bare", disturbed)
     with pytest.raises(TestbedError, match="did not come to the angles"):
         measure_loop(nao, tmp_path, seconds=0.1, settle_s=0.1)
 
@@ -207,7 +207,7 @@ def test_an_arm_that_fell_is_no_measurement(
 
         return [Result() for _ in arms]
 
-    monkeypatch.setattr("experiments.bench.trials.run_side_by_side", fallen)
+    monkeypatch.setattr("nao_testbed.experiments.bench.trials.run_side_by_side", fallen)
     with pytest.raises(TestbedError, match="smart: fell at"):
         measure_real_time(default_robot_folder(), tmp_path, seconds=1.0, rounds=1)
 
@@ -226,7 +226,9 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In a pipe; with JSON on stdout the table goes to stderr."""
-    monkeypatch.setattr("experiments.bench.run_bench.run_bench", lambda *_: result)
+    monkeypatch.setattr(
+        "nao_testbed.experiments.bench.run_bench.run_bench", lambda *_: result
+    )
     path = tmp_path / "bench.json"
     assert run_bench_command(5.0, str(path)) == 0
     out, err = capsys.readouterr()
@@ -249,7 +251,9 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
     def measured_anyway(*_: object) -> None:
         raise AssertionError("measured before the file was tried")
 
-    monkeypatch.setattr("experiments.bench.run_bench.measure_loop", measured_anyway)
+    monkeypatch.setattr(
+        "nao_testbed.experiments.bench.run_bench.measure_loop", measured_anyway
+    )
     with pytest.raises(BadInput, match="cannot be written"):
         run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
 
@@ -259,10 +263,13 @@ def test_without_one_engine_the_others_are_measured(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "experiments.bench.run_bench.find_spec", lambda name: name != missing or None
+        "nao_testbed.experiments.bench.run_bench.find_spec",
+        lambda name: name != missing or None,
     )
     for part in ("_measure_heat", "measure_live", "measure_scenario"):
-        monkeypatch.setattr(f"experiments.bench.run_bench.{part}", lambda *_, **__: [])
+        monkeypatch.setattr(
+            f"nao_testbed.experiments.bench.run_bench.{part}", lambda *_, **__: []
+        )
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
     assert "engines" not in stages
@@ -285,7 +292,8 @@ def test_an_unknown_part_is_refused_by_name() -> None:
 def test_a_part_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     one = figure("scenario", "", "1", [1.0])
     monkeypatch.setattr(
-        "experiments.bench.run_bench.measure_scenario", lambda *_, **__: [one]
+        "nao_testbed.experiments.bench.run_bench.measure_scenario",
+        lambda *_, **__: [one],
     )
     stages: list[str] = []
     found = run_bench(dataclasses.replace(TINY, only=Part.SCENARIO), stages.append)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.robot_setting import RobotSetting
-from models import Robot
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.models import Robot
 
 IDLE_W, EFFICIENCY, CAPACITY_J = 25.0, 0.85, 62.5 * 3600.0
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.common.robot_setting import RobotSetting
-from models import BadInput, load_robot
-from sim.recording.run_folder import create_run_folder, read_run
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
 
 NAO = load_robot()
 KNEE = "LKneePitch"

@@ -8,17 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.interface.controller import FixedStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
-from experiments.closed_loop.loop import APPROACH_TIME
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.heat.side_by_side import run_side_by_side
-from models import Robot
-from sim.recording.run_folder import Event, Run, create_run_folder, read_run
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.controllers.interface.controller import FixedStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.fast_forward import (
+    FastForwardCfg,
+    JumpLength,
+    Steadiness,
+)
+from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.heat.side_by_side import run_side_by_side
+from nao_testbed.models import Robot
+from nao_testbed.sim.recording.run_folder import Event, Run, create_run_folder, read_run
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 CFG = FastForwardCfg()
 TEMPERATURE_PERIOD_S = 1.0

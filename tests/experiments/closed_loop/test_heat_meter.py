@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.closed_loop.trial_log import HeatMeter
-from models import Robot, default_robot_folder, load_robot
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.thermal import COPPER_COEFFICIENT, HeatingCfg
+from nao_testbed.experiments.closed_loop.trial_log import HeatMeter
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.thermal import COPPER_COEFFICIENT, HeatingCfg
 
 R, K, CONDUCTANCE, CAPACITY, AMBIENT = 9.0, 1.8, 0.018, 30.0, 25.0
 """The two-legged robot's heating numbers, tests/data/two_leg."""

@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.standing_problem import (
+from nao_testbed.controllers.heat_minimization.standing_problem import (
     build_standing_problem,
     joule_loss,
     sole_points,
 )
-from controllers.interface.controller import FixedStiffness
-from controllers.stiffness.dynamics import Dynamics
-from experiments.closed_loop.leg_forces import find_internal_forces
-from experiments.closed_loop.loop import Loop, run_for
-from experiments.heat.figures.joints import internal_figure
-from models import BadInput, load_robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.controller import FixedStiffness
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.experiments.closed_loop.leg_forces import find_internal_forces
+from nao_testbed.experiments.closed_loop.loop import Loop, run_for
+from nao_testbed.experiments.heat.figures.joints import internal_figure
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 NAO = load_robot()
 STAND = NAO.posture("PoseInit").angles

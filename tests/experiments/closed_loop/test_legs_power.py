@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.registry import make_controller
-from experiments.closed_loop.leg_forces import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.leg_forces import (
     LegsPower,
     StandingLoss,
     are_at_stops,
     least_powers,
 )
-from experiments.closed_loop.loop import Loop
-from models import load_robot
-from sim.engine.world import Payload, WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.servo import ServoCfg
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.models import load_robot
+from nao_testbed.sim.engine.world import Payload, WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.servo import ServoCfg
 
 NAO = load_robot()
 

@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from controllers.interface.controller import ConstantStiffness, Limits
-from controllers.interface.robot_interface import Command, Observation
-from controllers.registry import BUILT_IN, make_controller
-from experiments.closed_loop.loop import APPROACH_TIME, Loop, approach, run_for
-from experiments.common.robot_setting import CONTROL_PERIOD
-from models import BadInput, Robot, load_robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.controller import ConstantStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Command, Observation
+from nao_testbed.controllers.registry import BUILT_IN, make_controller
+from nao_testbed.experiments.closed_loop.loop import (
+    APPROACH_TIME,
+    Loop,
+    approach,
+    run_for,
+)
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 angles = st.floats(-2.0, 2.0)
 BAD_ANKLE = {"LAnklePitch": 2.0}

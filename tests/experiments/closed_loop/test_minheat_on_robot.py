@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push, TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from models import default_robot_folder, load_robot
-from sim.engine.world import WorldCfg
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.models import default_robot_folder, load_robot
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulationCfg
 
 NAO = load_robot()
 SETTLED_S = 20.0

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from controllers import make_controller
-from controllers.stiffness import Dynamics, ExternalLoad, PayloadStiffness
-from experiments import Loop, run_for
-from experiments.common.robot_setting import RobotSetting
-from models import load_robot
-from models.values import FloatArray
-from sim import SimulatedRobot
+from nao_testbed.controllers import make_controller
+from nao_testbed.controllers.stiffness import Dynamics, ExternalLoad, PayloadStiffness
+from nao_testbed.experiments import Loop, run_for
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.models import load_robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim import SimulatedRobot
 
 NAO = load_robot()
 pytestmark = [pytest.mark.scenario, pytest.mark.slow]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.common.robot_setting import RobotSetting
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.sim.recording.run_folder import read_run
 
 RAISED = {"LShoulderPitch": -30.0}
 """The arm stands 30 degrees higher than its encoder says: it rises under the edge."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import (
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import (
     Push,
     TrialCfg,
     check_in_time,
@@ -15,9 +15,9 @@ from experiments.closed_loop.trial import (
     pusher,
     run_trial,
 )
-from models import BadInput, Robot, UnknownName
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 
 @pytest.mark.parametrize(

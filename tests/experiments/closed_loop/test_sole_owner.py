@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.interface.controller import ConstantStiffness
-from controllers.interface.robot_interface import Command
-from experiments.closed_loop.loop import Loop, SoleOwner, approach
-from experiments.common.robot_setting import CONTROL_PERIOD
-from models import BadInput, Robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.controller import ConstantStiffness
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.experiments.closed_loop.loop import Loop, SoleOwner, approach
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from controllers.heat_minimization.standing_problem import base_columns
-from experiments.closed_loop.warm_up import (
+from nao_testbed.controllers.heat_minimization.standing_problem import base_columns
+from nao_testbed.experiments.closed_loop.warm_up import (
     DEFAULT_IS_MUJOCO,
     main,
     say_before_a_run,
     say_if_it_compiles,
 )
-from sim.servo import _run, servo_torques
+from nao_testbed.sim.servo import _run, servo_torques
 
 
 def test_the_warm_up_compiles_the_loop() -> None:
@@ -26,7 +26,7 @@ def test_a_first_run_says_that_it_compiles(
 ) -> None:
     cache = SimpleNamespace(cache_path=str(tmp_path))
     kernel = SimpleNamespace(__name__="servo_torques", _cache=cache)
-    monkeypatch.setattr("sim.servo.servo_torques", kernel)
+    monkeypatch.setattr("nao_testbed.sim.servo.servo_torques", kernel)
     say_if_it_compiles()
     assert capsys.readouterr().err.startswith("the first run of an installation")
     (tmp_path / "servo.servo_torques-200.py311.nbi").touch()
@@ -42,7 +42,7 @@ def test_an_installation_that_has_run_says_nothing(
     assert capsys.readouterr().err == ""
 
 
-WARM_UP = "experiments.closed_loop.warm_up"
+WARM_UP = "nao_testbed.experiments.closed_loop.warm_up"
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.closed_loop.trial import run_trial
-from experiments.closed_loop.warm_up import DEFAULT_IS_MUJOCO
-from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
-from experiments.sweep.engines import SerialEngine
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models.system import KILL
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.closed_loop.warm_up import DEFAULT_IS_MUJOCO
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from nao_testbed.experiments.sweep.engines import SerialEngine
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models.system import KILL
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.processes import send_to_all
@@ -109,9 +109,12 @@ def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out figures, which need a second."""
     for name in ("temperatures.draw_heat_figures", "robot_picture.draw_robot_picture"):
-        monkeypatch.setattr(f"experiments.heat.figures.{name}", lambda *_, **__: [])
+        monkeypatch.setattr(
+            f"nao_testbed.experiments.heat.figures.{name}", lambda *_, **__: []
+        )
     monkeypatch.setattr(
-        "experiments.scenarios.timeline.figure.draw_timeline", lambda *_, **__: []
+        "nao_testbed.experiments.scenarios.timeline.figure.draw_timeline",
+        lambda *_, **__: [],
     )
 
 
@@ -138,7 +141,7 @@ def launch(here: Path) -> Iterator[Launch]:
             [
                 sys.executable,
                 "-c",
-                "from experiments.cli import main; main()",
+                "from nao_testbed.experiments.cli import main; main()",
                 *shlex.split(line),
             ],
             cwd=here,

@@ -12,8 +12,8 @@ import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
 from typer.main import get_command
 
-from experiments.cli import app
-from experiments.common.options import PlainNumbers
+from nao_testbed.experiments.cli import app
+from nao_testbed.experiments.common.options import PlainNumbers
 from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.common.known_names import known_names, without_lists
 

@@ -8,10 +8,10 @@ import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.spec_file.read_spec import read_spec
-from experiments.sweep.sweep_table import read_sweep
-from models.system import KILL
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
+from nao_testbed.experiments.sweep.sweep_table import read_sweep
+from nao_testbed.models.system import KILL
 from tests.experiments.command.helpers import Launch
 from tests.experiments.command.test_interruption import PATIENCE_S, wait_for
 from tests.experiments.sweep.files import SHORT

@@ -1,9 +1,6 @@
 """People's own code that goes wrong: one sentence says whose and where."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers import registry
-from controllers.interface.controller import FixedStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from experiments.heat import side_by_side
-from experiments.report.run_source import read_source
-from experiments.sweep.engines import SerialEngine
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.runner import run_sweep_trial
-from models import Robot
-from sim.recording.run_folder import read_run
+from nao_testbed.controllers import registry
+from nao_testbed.controllers.interface.controller import FixedStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.heat import side_by_side
+from nao_testbed.experiments.report.run_source import read_source
+from nao_testbed.experiments.sweep.engines import SerialEngine
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.runner import run_sweep_trial
+from nao_testbed.models import Robot
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run
 from tests.experiments.command.test_on_terminal import SCENARIO
 from tests.experiments.sweep.files import SHORT
@@ -187,27 +184,3 @@ def test_a_scenario_tells_it_too(
     assert "controller 'theirs' raised in its step at t = 0.1" in ran.err
     assert "Traceback" not in ran.err
     assert (here / "runs/short/traceback.txt").exists()
-
-
-@pytest.mark.parametrize("name", ["models", "controllers", "sim"])
-@pytest.mark.parametrize("is_command", [True, False])
-def test_a_package_that_shadows_ours_is_named(
-    tmp_path: Path, name: str, is_command: bool
-) -> None:
-    shadow = tmp_path / name / "__init__.py"
-    shadow.parent.mkdir()
-    shadow.write_text("", "utf-8")
-    script = tmp_path / ("nao-testbed" if is_command else "theirs.py")
-    script.write_text("from experiments.cli import main\nmain()\n", "utf-8")
-    done = subprocess.run(
-        [sys.executable, script, "robot"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    lines = done.stderr.splitlines()
-    assert f"the package `{name}` of nao-testbed is hidden by {shadow}," in lines[-1]
-    if is_command:
-        assert (done.returncode, len(lines)) == (2, 1)

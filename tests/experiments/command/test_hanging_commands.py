@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from experiments.sweep.sweep_table import read_sweep
-from models.system import KILL
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.sweep.sweep_table import read_sweep
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch
 from tests.experiments.command.test_broken_off_sweep import CLOCKS
 from tests.experiments.command.test_ill_behaved import LINE, TWO_LEG, theirs

@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from controllers import registry
-from controllers.interface.controller import FixedStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from models import load_robot
-from sim.engine import make_engine
-from sim.engine.interface import Engine
-from sim.engine.world import WorldCfg
-from sim.recording.run_folder import Run as RunFolder
-from sim.recording.run_folder import read_run
+from nao_testbed.controllers import registry
+from nao_testbed.controllers.interface.controller import FixedStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import load_robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.recording.run_folder import Run as RunFolder
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch, Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
@@ -144,7 +144,7 @@ def test_a_fall_is_drawn_as_it_ended(
     """Its last true pose, its ground, and when it fell."""
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
-        "experiments.heat.figures.robot_picture.draw_robot_picture",
+        "nao_testbed.experiments.heat.figures.robot_picture.draw_robot_picture",
         lambda *_, **given: drawn.update(given),
     )
     ran = nao_testbed(f"{WALKER} --controllers constant:0.05 --slope 4")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch
 from tests.experiments.command.test_interruption import (
     PATIENCE_S,
@@ -34,7 +34,7 @@ DEEDS = {
 CODE = """
 import os, re, sys, threading, time
 from pathlib import Path
-from controllers.interface.controller import FixedStiffness
+from nao_testbed.controllers.interface.controller import FixedStiffness
 
 def hung():
     Path("hung").touch()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from models.system import KILL
-from sim.recording.run_folder import Run, read_run
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.run_folder import Run, read_run
 from tests.experiments.command.helpers import Launch
 from tests.processes import send_to_all
 

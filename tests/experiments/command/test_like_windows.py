@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.sweep_table import read_sweep
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.sweep.sweep_table import read_sweep
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.sweep.files import SHORT
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 @contextmanager
 def started(folder: Path, line: str) -> Iterator["subprocess.Popen[str]"]:
     with subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *shlex.split(line)],
+        [sys.executable, "-m", "nao_testbed.experiments.cli", *shlex.split(line)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": LIKE_WINDOWS},
         stdin=subprocess.DEVNULL,

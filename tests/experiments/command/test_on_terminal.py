@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.figures import figure
-from experiments.bench.run_bench import BenchCfg, BenchResult, Machine
-from experiments.heat.presets.search import PresetCandidate as PresetTrial
+from nao_testbed.experiments.bench.figures import figure
+from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
+from nao_testbed.experiments.heat.presets.search import PresetCandidate as PresetTrial
 from tests.experiments.command.helpers import OnTerminal, Ran, Run, plain
 from tests.experiments.sweep.files import SHORT
 
@@ -87,8 +87,10 @@ def test_a_report_an_export_and_a_fit_show_their_progress(
     run_here: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
-    monkeypatch.setattr("experiments.report.export.ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
+    monkeypatch.setattr("nao_testbed.experiments.report.export.ROWS_AT_ONCE", 20)
     (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"), "utf-8")
     said = {
         "report run --no-replay": (
@@ -122,7 +124,7 @@ def test_the_bench_shows_what_it_measures(
         found = figure("loop", "the loop", "µs", [90.0, 100.0], 200.0)
         return BenchResult(seconds=1.0, machine=Machine.here(), figures=(found,))
 
-    monkeypatch.setattr("experiments.bench.run_bench.run_bench", measured)
+    monkeypatch.setattr("nao_testbed.experiments.bench.run_bench.run_bench", measured)
     ran = on_terminal("bench", columns)
     assert ran.status == 0, ran.out
     assert fits(shown(ran, "the loop of a robot"), columns)
@@ -146,6 +148,8 @@ def test_a_preset_search_shows_its_cost(
         on_trials(80, 12.5)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.heat.presets.search.find_preset", found)
+    monkeypatch.setattr(
+        "nao_testbed.experiments.heat.presets.search.find_preset", found
+    )
     ran = on_terminal("preset-search --out new.yaml", columns)
     assert fits(shown(ran, r"^ *cost 12\.50 .* 80 of 1160"), columns), ran.out

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from experiments.cli import app
+from nao_testbed.experiments.cli import app
 from tests.experiments.command.helpers import Run
 
 PRECIOUS = "my thesis: heat of humanoid robots, with nao-testbed\n"

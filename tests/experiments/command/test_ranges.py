@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from experiments.cli import app
-from experiments.common.ranges import RANGES, range_of
+from nao_testbed.experiments.cli import app
+from nao_testbed.experiments.common.ranges import RANGES, range_of
 from tests.experiments.command.helpers import Run
 
 ARGUMENTS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"

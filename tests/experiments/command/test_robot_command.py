@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.robot_source import SimulatorSource, robot_source
-from experiments.scenarios.reading.load import load_scenario
-from models import load_robot
-from models.files.yaml_forms import FileErrors
+from nao_testbed.experiments.closed_loop.robot_source import (
+    SimulatorSource,
+    robot_source,
+)
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import load_robot
+from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.command.helpers import Run
 
 TWO_LEG = Path(__file__).resolve().parents[2] / "data" / "two_leg"
@@ -100,9 +103,11 @@ def test_another_robot_needs_no_option_that_the_nao_does_not(
 ) -> None:
     """Nothing that a command takes by itself is for the NAO alone."""
     make_other(here / "other")
-    monkeypatch.setattr("experiments.heat.hand_guiding.pulls", lambda *_: ())
     monkeypatch.setattr(
-        "experiments.live.run_live.run_live_command", lambda *_, **__: 0
+        "nao_testbed.experiments.heat.hand_guiding.pulls", lambda *_: ()
+    )
+    monkeypatch.setattr(
+        "nao_testbed.experiments.live.run_live.run_live_command", lambda *_, **__: 0
     )
     option = "model" if command == "run" else "robot"
     ran = nao_testbed(f"{LINES[command]} --{option} other")

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from controllers.arbitration.policies import policy_classes
-from controllers.schemas.registry import schema_names
-from experiments.scenarios.playing.result import ScenarioResult, junit_xml
-from experiments.scenarios.reading.load import SCENARIOS, scenario_about
-from experiments.scenarios.vocabulary.conditions import CONDITIONS
-from models import load_robot
-from sim.recording.run_folder import read_run
+from nao_testbed.controllers.arbitration.policies import policy_classes
+from nao_testbed.controllers.schemas.registry import schema_names
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult, junit_xml
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, scenario_about
+from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
+from nao_testbed.models import load_robot
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.engines import SerialEngine, Work
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.run_commands import duration_words, progress_words
-from experiments.sweep.runner import Tally
-from experiments.sweep.sweep_table import read_sweep
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.engines import SerialEngine, Work
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.run_commands import duration_words, progress_words
+from nao_testbed.experiments.sweep.runner import Tally
+from nao_testbed.experiments.sweep.sweep_table import read_sweep
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.sweep.files import SHORT
 from tests.processes import send_to_all

@@ -3,8 +3,8 @@
 The lists themselves are in one snapshot, of `command/test_bad_input.py`.
 """
 
-from controllers.registry import BUILT_IN
-from models import load_robot
+from nao_testbed.controllers.registry import BUILT_IN
+from nao_testbed.models import load_robot
 
 
 def known_names() -> dict[str, list[str]]:

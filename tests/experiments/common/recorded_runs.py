@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from models.system import lock
+from nao_testbed.models.system import lock
 
 
 class RecordedRuns:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.common.builtin_files import BuiltinFiles
-from models import BadInput, UnknownName
+from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.models import BadInput, UnknownName
 
 
 @pytest.fixture

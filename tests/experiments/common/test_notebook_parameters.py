@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.report.notebook_parameters import (
+from nao_testbed.experiments.report.notebook_parameters import (
     ForceStory,
     HeatStory,
     HoldingStory,
     IdentificationStory,
 )
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 GOOD: dict[type, dict[str, Any]] = {
     HeatStory: {

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from experiments.common.signals import (
+from nao_testbed.experiments.common.signals import (
     GRACE_S,
     KILL_S,
     PATIENCE_S,

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-START = "from experiments.common.streams import *; prepare_standard_streams(); "
+START = (
+    "from nao_testbed.experiments.common.streams import *; prepare_standard_streams(); "
+)
 CLOSED = ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "<&- 2>&-"]
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 

@@ -7,9 +7,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from controllers.stiffness.dynamics import build_model
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.hand_guiding import (
+from nao_testbed.controllers.stiffness.dynamics import build_model
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.hand_guiding import (
     DIRECTIONS,
     GuidingCfg,
     Pull,
@@ -18,7 +18,7 @@ from experiments.heat.hand_guiding import (
     run_pull,
     usual_links,
 )
-from models import Joint, Robot, default_robot_folder, load_robot
+from nao_testbed.models import Joint, Robot, default_robot_folder, load_robot
 
 
 def guiding(**fields: Any) -> GuidingCfg:

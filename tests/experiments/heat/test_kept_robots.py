@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from experiments.heat.presets import sampling
-from experiments.heat.presets.kept_robots import KeptRobots
-from experiments.heat.presets.prediction import PredictionCfg
-from experiments.heat.presets.prediction_figures import run_prediction
-from experiments.heat.presets.sampling import document_robot, predict
-from models import BadInput, Robot, load_robot
-from models.values import FloatArray
-from sim.engine.world import default_engine
+from nao_testbed.experiments.heat.presets import sampling
+from nao_testbed.experiments.heat.presets.kept_robots import KeptRobots
+from nao_testbed.experiments.heat.presets.prediction import PredictionCfg
+from nao_testbed.experiments.heat.presets.prediction_figures import run_prediction
+from nao_testbed.experiments.heat.presets.sampling import document_robot, predict
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.world import default_engine
 
 ROBOT = document_robot()
 ENGINE = default_engine()

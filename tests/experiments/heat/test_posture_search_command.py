@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.cli import main
-from experiments.heat.posture_search import (
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.heat.posture_search import (
     PostureTrial,
     hotter_than_wanted,
     posture_angles,
 )
-from models import Robot, load_robot
+from nao_testbed.models import Robot, load_robot
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

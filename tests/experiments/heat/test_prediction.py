@@ -11,32 +11,37 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from experiments.heat.presets import kept_robots, sampling
-from experiments.heat.presets.prediction import (
+from nao_testbed.experiments.heat.presets import kept_robots, sampling
+from nao_testbed.experiments.heat.presets.prediction import (
     GIVEN,
     HELD_FIXED,
     Band,
     PredictionCfg,
     as_json,
 )
-from experiments.heat.presets.prediction_figures import (
+from nao_testbed.experiments.heat.presets.prediction_figures import (
     prediction_figure,
     prediction_table,
     run_prediction,
 )
-from experiments.heat.presets.sampling import (
+from nao_testbed.experiments.heat.presets.sampling import (
     ENGINE_SPREAD,
     StartModel,
     constants,
     document_robot,
     predict,
 )
-from experiments.heat.presets.search import JOINTS, TARGETS, TOLERANCE, reached_of
-from experiments.heat.presets.surrogate import Surrogate, log_normal
-from experiments.heat.published import load_preset
-from models import BadInput, Robot
-from models.values import EngineName, FloatArray
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.heat.presets.search import (
+    JOINTS,
+    TARGETS,
+    TOLERANCE,
+    reached_of,
+)
+from nao_testbed.experiments.heat.presets.surrogate import Surrogate, log_normal
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.sim.robot import SimulationCfg
 
 ROBOT = document_robot()
 SMALL = PredictionCfg(robots=60, rounds=2, training=80)

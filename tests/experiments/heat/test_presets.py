@@ -6,19 +6,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.closed_loop.trial import run_trial
-from experiments.common.builtin_files import BuiltinFiles
-from experiments.heat import published
-from experiments.heat.experiment import (
+from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.experiments.heat import published
+from nao_testbed.experiments.heat.experiment import (
     HeatCfg,
     default_preset,
     plan_trials,
     with_preset,
 )
-from experiments.heat.presets.search import JOINTS, START_RANGE, opposed
-from experiments.heat.published import load_preset, preset_names
-from models import Robot, RobotDataError, UnknownName, default_robot_folder, load_robot
-from models.values import EngineName
+from nao_testbed.experiments.heat.presets.search import JOINTS, START_RANGE, opposed
+from nao_testbed.experiments.heat.published import load_preset, preset_names
+from nao_testbed.models import (
+    Robot,
+    RobotDataError,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.models.values import EngineName
 
 LARGEST_MISALIGNMENT_DEG = 4.0
 ATOL_LEGS = 0.05  # K, 0.001 N·m of LAnklePitch: 0.6 counts of its encoder

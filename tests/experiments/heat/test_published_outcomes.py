@@ -9,11 +9,11 @@ import math
 
 import pytest
 
-from experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.heat.figures.tables import lifetime_s
-from experiments.heat.published import LIFETIME_FACTOR, PUBLISHED
-from experiments.heat.side_by_side import run_side_by_side
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.heat.figures.tables import lifetime_s
+from nao_testbed.experiments.heat.published import LIFETIME_FACTOR, PUBLISHED
+from nao_testbed.experiments.heat.side_by_side import run_side_by_side
 
 ATOL_RIGHT_RISE = 5.0
 """K on a sum of five; the document's charts are read to about 1 K a joint."""

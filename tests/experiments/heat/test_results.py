@@ -10,10 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.closed_loop.trial_result import LEG_JOINTS, JointResult, leg_rise
-from experiments.heat.experiment import HeatCfg, failures, plan_trials, settings_of_run
-from experiments.heat.figures.tables import hottest
-from experiments.heat.published import PUBLISHED, HeatResult, differences
+from nao_testbed.experiments.closed_loop.trial_result import (
+    LEG_JOINTS,
+    JointResult,
+    leg_rise,
+)
+from nao_testbed.experiments.heat.experiment import (
+    HeatCfg,
+    failures,
+    plan_trials,
+    settings_of_run,
+)
+from nao_testbed.experiments.heat.figures.tables import hottest
+from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult, differences
 
 Make = Callable[..., HeatResult]
 PLAIN = JointResult(

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.common.signals import (
+from nao_testbed.experiments.common.signals import (
     StoppedBySignal,
     heed_stop_signals,
     noted_signals,
 )
-from experiments.common.workers import Send, Worker, start_workers
-from models.system import ENDING, interrupt
+from nao_testbed.experiments.common.workers import Send, Worker, start_workers
+from nao_testbed.models.system import ENDING, interrupt
 from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,7 +26,7 @@ ASK = (
     "*sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))"
 )
 LOADING = """
-import experiments, os, signal, time
+import nao_testbed.experiments, os, signal, time
 signal.raise_signal(signal.SIGINT)
 time.sleep(20)
 """

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from models.system import KILL
-from sim.recording.run_folder import read_run
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.run_folder import read_run
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 if not Path("/proc").exists():
@@ -76,7 +76,11 @@ def live(tmp_path: Path) -> Iterator[tuple[Session, str]]:
     """A robot on a page, and the address that was said; it has run for a second."""
     words = "live --no-browser --controllers smart --port 0 --out"
     session = Session(
-        sys.executable, "-m", "experiments.cli", *words.split(), str(tmp_path / "live")
+        sys.executable,
+        "-m",
+        "nao_testbed.experiments.cli",
+        *words.split(),
+        str(tmp_path / "live"),
     )
     try:
         assert session.process.stdout is not None

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from experiments.closed_loop.recording import BASE_QUATERNION
-from experiments.live.replay import (
+from nao_testbed.experiments.closed_loop.recording import BASE_QUATERNION
+from nao_testbed.experiments.live.replay import (
     PLAYER_WISHES,
     GoOn,
     Pause,
@@ -19,10 +19,10 @@ from experiments.live.replay import (
     Seek,
     read_recording,
 )
-from experiments.live.robot.operation import HeatNow, action_of
-from experiments.report.run_source import read_source
-from models import BadInput, UnknownName
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.live.robot.operation import HeatNow, action_of
+from nao_testbed.experiments.report.run_source import read_source
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.live.robot.test_live_robot import MakeLive, live_robots, run
 
 

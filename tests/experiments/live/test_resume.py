@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from experiments.live import replay
-from experiments.live.replay import LiveFromHere, Seek, Show, read_recording
-from experiments.live.resume import RECORDED, ResumedCfg, plan_resumed
-from experiments.live.robot.live_robot import LiveRobot, play_of
-from experiments.live.robot.operation import HeatNow, Misalign
-from experiments.report.run_source import RecordedTrial
-from models import BadInput
+from nao_testbed.experiments.live import replay
+from nao_testbed.experiments.live.replay import LiveFromHere, Seek, Show, read_recording
+from nao_testbed.experiments.live.resume import RECORDED, ResumedCfg, plan_resumed
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
+from nao_testbed.experiments.live.robot.operation import HeatNow, Misalign
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.models import BadInput
 from tests.experiments.live.robot.test_live_robot import run
 from tests.experiments.live.test_replay import recorded
 

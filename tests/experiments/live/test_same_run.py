@@ -10,7 +10,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 import pytest
 from pandas.testing import assert_frame_equal
 
-from sim.recording.run_folder import Run, read_run
+from nao_testbed.sim.recording.run_folder import Run, read_run
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from websockets.exceptions import ConnectionClosed

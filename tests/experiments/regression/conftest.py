@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.regression import StandingCfg, StandingTrial, run_standing_trial
+from nao_testbed.experiments.regression import (
+    StandingCfg,
+    StandingTrial,
+    run_standing_trial,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"

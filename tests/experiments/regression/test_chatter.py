@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from experiments.regression.verdicts import reversals, worst_chatter
+from nao_testbed.experiments.regression.verdicts import reversals, worst_chatter
 
 PERIOD_S = 0.02
 AMPLITUDE = 0.02

@@ -6,12 +6,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from controllers import Limits, Observation
-from controllers.interface.controller import has_signals
-from controllers.registry import make_controller
-from experiments.regression import StandingCfg, run_standing_trial
-from experiments.regression.watched_controller import WatchedController, breach_of
-from models import Robot
+from nao_testbed.controllers import Limits, Observation
+from nao_testbed.controllers.interface.controller import has_signals
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.regression import StandingCfg, run_standing_trial
+from nao_testbed.experiments.regression.watched_controller import (
+    WatchedController,
+    breach_of,
+)
+from nao_testbed.models import Robot
 
 
 def ones(robot: Robot, **changed: float) -> np.ndarray:

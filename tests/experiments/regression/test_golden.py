@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.regression import GoldenRun, StandingTrial
-from experiments.regression.golden import (
+from nao_testbed.experiments.regression import GoldenRun, StandingTrial
+from nao_testbed.experiments.regression.golden import (
     BY_UNIT,
     other_numbers,
     table_of,
     tolerances_of,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 
 def golden(folder: Path, *, regenerate: bool = False) -> GoldenRun:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import experiments.regression.run_standing  # noqa: F401  # see test_plugin
-from experiments.regression import StandingCfg, StandingTrial
-from experiments.regression.golden import BY_UNIT
+import nao_testbed.experiments.regression.run_standing  # noqa: F401  # see test_plugin
+from nao_testbed.experiments.regression import StandingCfg, StandingTrial
+from nao_testbed.experiments.regression.golden import BY_UNIT
 
 pytest_plugins = ["pytester"]
 

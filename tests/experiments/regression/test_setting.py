@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
 
-from experiments.regression import Push, StandingCfg, run_standing_trial
-from experiments.regression.run_standing import choose_controller
-from experiments.regression.setting import make_setting
-from models import BadInput, Robot
+from nao_testbed.experiments.regression import Push, StandingCfg, run_standing_trial
+from nao_testbed.experiments.regression.run_standing import choose_controller
+from nao_testbed.experiments.regression.setting import make_setting
+from nao_testbed.models import BadInput, Robot
 from tests.experiments.common.known_names import without_lists
 
 

@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.regression import Push, StandingCfg, StandingTrial, run_standing_trial
-from experiments.regression.watched_controller import Decisions, StepTimes
-from models import BadInput
+from nao_testbed.experiments.regression import (
+    Push,
+    StandingCfg,
+    StandingTrial,
+    run_standing_trial,
+)
+from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
+from nao_testbed.models import BadInput
 
 
 def with_result(trial: StandingTrial, **changed: Any) -> StandingTrial:

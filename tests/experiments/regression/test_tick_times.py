@@ -5,11 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from controllers import ConstantStiffness, Limits, Observation
-from experiments.regression import watched_controller
-from experiments.regression.verdicts import WARM_UP_STEPS, tick_times, too_slow
-from experiments.regression.watched_controller import StepTimes
-from models import Robot
+from nao_testbed.controllers import ConstantStiffness, Limits, Observation
+from nao_testbed.experiments.regression import watched_controller
+from nao_testbed.experiments.regression.verdicts import (
+    WARM_UP_STEPS,
+    tick_times,
+    too_slow,
+)
+from nao_testbed.experiments.regression.watched_controller import StepTimes
+from nao_testbed.models import Robot
 from tests.controllers.conftest import make_observation
 
 N = 200

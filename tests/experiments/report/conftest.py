@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.trial import Push, run_trial
-from experiments.common.options import json_text
-from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
-from experiments.heat.published import HeatResult
-from experiments.report.write import ReportCfg, write_report
+from nao_testbed.experiments.closed_loop.trial import Push, run_trial
+from nao_testbed.experiments.common.options import json_text
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.experiments.report.write import ReportCfg, write_report
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 MARKUP = "<b>bold</b>"

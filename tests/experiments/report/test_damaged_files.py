@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
 
-from experiments.report.run_source import read_source
-from experiments.report.write import section_of
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.summary.section import parameter_table
-from experiments.sweep.sweep_table import TABLE_FILE, read_folder
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from experiments.sweep.trial_store import SWEEP_FILE, TRIALS
-from models import BadInput
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.report.run_source import read_source
+from nao_testbed.experiments.report.write import section_of
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.summary.section import parameter_table
+from nao_testbed.experiments.sweep.sweep_table import TABLE_FILE, read_folder
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.trial_store import SWEEP_FILE, TRIALS
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import PAIRS, heat
 
@@ -31,7 +31,9 @@ Copy = Callable[[str], Path]
 
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
 
 
 def damage(path: Path, place: str, value: object) -> None:

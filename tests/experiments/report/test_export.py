@@ -16,13 +16,18 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from experiments.cli import main
-from experiments.report.export import WRITERS, write_csv, write_mcap, write_rerun
-from experiments.report.exported_run import ExportedRun
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from models import BadInput
-from sim.recording.run_folder import Run, read_run
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.report.export import (
+    WRITERS,
+    write_csv,
+    write_mcap,
+    write_rerun,
+)
+from nao_testbed.experiments.report.exported_run import ExportedRun
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_folder import Run, read_run
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 ATOL_FK = 1e-6  # m; rows are recorded exactly, quaternions are of unit length to 1e-16
@@ -237,7 +242,7 @@ def test_a_table_is_written_in_parts_that_tell_their_time(
     exported: ExportedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = write_csv(exported, tmp_path / "whole.csv", lambda _: None)
-    monkeypatch.setattr("experiments.report.export.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("nao_testbed.experiments.report.export.ROWS_AT_ONCE", 7)
     told: list[float] = []
     parts, _ = write_csv(exported, tmp_path / "parts.csv", told.append)
     assert parts.read_bytes() == whole.read_bytes()

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.heat_minimization.standing_problem import joule_loss
-from experiments.heat.figures.joints import SMALLEST_W
-from experiments.heat.figures.section import parts_of, power_over_time
-from experiments.heat.published import HeatResult
-from experiments.report.run_source import read_source
-from models import load_robot
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.experiments.heat.figures.joints import SMALLEST_W
+from nao_testbed.experiments.heat.figures.section import parts_of, power_over_time
+from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.experiments.report.run_source import read_source
+from nao_testbed.models import load_robot
 
 Make = Callable[..., HeatResult]
 NAO = load_robot()

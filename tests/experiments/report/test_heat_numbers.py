@@ -10,24 +10,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.common.drawing.page import DataTable, duration, number, signed
-from experiments.heat.figures.joints import shift_history_figure, shifts_deg
-from experiments.heat.figures.section import read_heat_result
-from experiments.heat.figures.tables import (
+from nao_testbed.experiments.common.drawing.page import (
+    DataTable,
+    duration,
+    number,
+    signed,
+)
+from nao_testbed.experiments.heat.figures.joints import shift_history_figure, shifts_deg
+from nao_testbed.experiments.heat.figures.section import read_heat_result
+from nao_testbed.experiments.heat.figures.tables import (
     heat_tables,
     joint_table,
     outcome_table,
     published_table,
 )
-from experiments.heat.published import PUBLISHED, HeatResult
-from experiments.report.run_contents import (
+from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
+from nao_testbed.experiments.report.run_contents import (
     event_tables,
     heat_from_rows,
     settings_tables,
     trial_from_rows,
 )
-from experiments.report.run_source import RecordedTrial, read_source
-from models import load_robot
+from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
+from nao_testbed.models import load_robot
 
 Make = Callable[..., HeatResult]
 NAO = load_robot()

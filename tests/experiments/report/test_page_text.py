@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from experiments.common.drawing.page import Section, TextBlock, themed_svg
-from experiments.common.drawing.style import INK
-from experiments.report.write import render_page
+from nao_testbed.experiments.common.drawing.page import Section, TextBlock, themed_svg
+from nao_testbed.experiments.common.drawing.style import INK
+from nao_testbed.experiments.report.write import render_page
 from tests.experiments.report.conftest import MARKUP
 
 LARGEST = 5_000_000

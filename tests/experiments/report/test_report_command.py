@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.common.drawing.style import without_home
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.report.write import ReportCfg, write_report
-from models import BadInput
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.common.drawing.style import without_home
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.report.write import ReportCfg, write_report
+from nao_testbed.models import BadInput
 
 Copy = Callable[[str], Path]
 Run = Callable[[str], tuple[int, str, str]]
@@ -27,7 +27,9 @@ KERNEL = str(Path(os.sep, "proc"))
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the figures: they are drawn once, for the tests of the page."""
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
 
 
 @pytest.fixture
@@ -198,9 +200,9 @@ def test_a_missing_library_is_named(
 
 
 def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
-    from experiments.common.options import json_text
-    from experiments.scenarios.playing.runner import run_scenario
-    from experiments.scenarios.reading.load import load_scenario
+    from nao_testbed.experiments.common.options import json_text
+    from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+    from nao_testbed.experiments.scenarios.reading.load import load_scenario
 
     path = tmp_path / "short.yaml"
     path.write_text(SCENARIO, encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.report.run_source import read_source, runs_in
-from models import BadInput
-from models.system import lock
+from nao_testbed.experiments.report.run_source import read_source, runs_in
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import lock
 
 Copy = Callable[[str], Path]
 

@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.scenarios.reading import scenario_file
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.scenario import Scenario
-from models import load_robot
+from nao_testbed.experiments.scenarios.reading import scenario_file
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.models import load_robot
 from tests.experiments.scenarios.helpers import HEAD, Load
 
 ROBOTS = cache(load_robot)

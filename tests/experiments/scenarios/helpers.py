@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.scenario import Scenario
 
 Load = Callable[[str], Scenario]
 """Loads a text after a head of three lines: name, about, a length of 10 s."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -19,9 +19,9 @@ PART_TICKS = 2000
 TWICE = """
 from pathlib import Path
 import sys
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import SCENARIOS
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS
 for name in sys.argv[1:]:
     result = run_scenario(load_scenario(SCENARIOS.find(name))).result
     print(name, result.whole_trace_hash, result.n_events)

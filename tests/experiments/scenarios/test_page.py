@@ -8,19 +8,19 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from controllers.arbitration.policies import policy_classes
-from experiments.scenarios.reading.behaviours import BehaviourForm
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.reading.scenario_file import (
+from nao_testbed.controllers.arbitration.policies import policy_classes
+from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.reading.scenario_file import (
     ReservationsForm,
     ScenarioFile,
     SimulationForm,
     TransmitterForm,
     WorldForm,
 )
-from experiments.scenarios.vocabulary.conditions import CONDITIONS
-from experiments.scenarios.vocabulary.events import ACTIONS
-from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
+from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
+from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
+from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenarios.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = """
-from controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
+from nao_testbed.controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
 
 class Point(ActuationSchema[NoParameters]):
     info = SchemaInfo(name="point", about="Points.", needs=("RShoulderPitch",))
@@ -46,7 +46,7 @@ def nao_testbed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
         [
             sys.executable,
             "-c",
-            "from experiments.cli import main; main()",
+            "from nao_testbed.experiments.cli import main; main()",
             "scenario",
             *arguments,
         ],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
 
 ROOT = Path(__file__).resolve().parents[3]
 

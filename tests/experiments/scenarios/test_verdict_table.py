@@ -6,10 +6,10 @@ import io
 import pytest
 from rich.console import Console
 
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.tracking import Tracking
-from experiments.scenarios.tables import tracking_table, verdict_table
-from experiments.scenarios.vocabulary.judge import Verdict
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult
+from nao_testbed.experiments.scenarios.playing.tracking import Tracking
+from nao_testbed.experiments.scenarios.tables import tracking_table, verdict_table
+from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 GOOD = Verdict(expectation="never: {fallen: true}", holds=True, seen="never", line=9)
 BAD = Verdict(expectation="holds: {[x]: a}", holds=False, seen="[b] held", line=12)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from experiments.server.server import ReservationServer, ServerCfg
-from experiments.server.shared_ledger import SharedLedger
-from models.system import KILL
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models.system import KILL
 from tests.experiments.server.helpers import Terminal, small_tree
 from tests.processes import send_to_all
 
@@ -72,7 +72,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
             [
                 sys.executable,
                 "-c",
-                "from experiments.cli import main; main()",
+                "from nao_testbed.experiments.cli import main; main()",
                 *line.split(),
             ],
             cwd=tmp_path,

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
-from controllers.arbitration.resource_tree import ResourceTree
-from models.resources import ResourceKind, ResourceNode
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.models.resources import ResourceKind, ResourceNode
 
 AT_MOST_S = 60.0
 """Longest wait for something that should come soon, on a busy machine."""

@@ -2,10 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from controllers.arbitration.tokens import OutcomeKind
-from experiments.server.client import Client
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 
 LEAVES = ("HeadYaw", "HeadPitch", "ball")
 N_ROUNDS = 10

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.server.server import default_epoch_file, next_epoch
-from models import BadInput
+from nao_testbed.experiments.server.server import default_epoch_file, next_epoch
+from nao_testbed.models import BadInput
 
 
 @pytest.mark.requirement("AR-7")

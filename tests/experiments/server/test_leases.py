@@ -10,21 +10,21 @@ from typing import Any, Protocol
 
 import pytest
 
-from controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.manager.front import (
     LeaseLost,
     Leasing,
     LedgerFront,
     take_snapshot,
 )
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import PauseOnDemand
-from controllers.arbitration.requests import NotGranted, Owner
-from controllers.arbitration.tokens import LossCause, Preemption, Refusal
-from experiments.server.client import Client
-from experiments.server.server import ReservationServer, ServerCfg
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
+from nao_testbed.controllers.arbitration.tokens import LossCause, Preemption, Refusal
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import eventually, small_tree
 
 LIVE_S = 1.0

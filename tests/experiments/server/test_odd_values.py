@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from controllers.arbitration.requests import Owner, Request
-from experiments.server.client import Client
-from experiments.server.link import ServerLink
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.link import ServerLink
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 
 HUGE = 10**400
 NO_NUMBERS: tuple[Any, ...] = ("5", True, [], float("nan"), float("inf"), -1, HUGE)

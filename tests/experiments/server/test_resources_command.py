@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Token
-from experiments.cli import main
-from experiments.server.link import ServerLink
-from experiments.server.server import ReservationServer, ServerCfg
-from experiments.server.shared_ledger import SharedLedger
-from models.system import ENDING
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.server.link import ServerLink
+from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models.system import ENDING
 from tests.experiments.command.helpers import Ran
 from tests.experiments.server.helpers import Terminal, eventually, small_tree
 
@@ -431,7 +431,7 @@ def test_a_terminal_obeys_no_name(
     """Whatever a server says: ours refuses such names, another's may not."""
     for module in ("requests", "manager.ledger"):
         monkeypatch.setattr(
-            f"controllers.arbitration.{module}.check_name",
+            f"nao_testbed.controllers.arbitration.{module}.check_name",
             lambda name, what: name,
         )
     front.add_owner(Owner(name="a\x1b[31m\x9b5m"))

@@ -11,8 +11,14 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Crashed, Event, Expired, Granted, Renewed
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import (
+    Crashed,
+    Event,
+    Expired,
+    Granted,
+    Renewed,
+)
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     NoticeKind,
     Outcome,
@@ -20,12 +26,12 @@ from controllers.arbitration.tokens import (
     Refusal,
     Token,
 )
-from experiments.server.client import TRUSTED, Client, ServerRestarted
-from experiments.server.link import Refused, ServerLink, ServerUnreachable
-from experiments.server.messages import NoticeData, SnapshotData
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.experiments.server.client import TRUSTED, Client, ServerRestarted
+from nao_testbed.experiments.server.link import Refused, ServerLink, ServerUnreachable
+from nao_testbed.experiments.server.messages import NoticeData, SnapshotData
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import AT_MOST_S, Terminal, eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +41,7 @@ Start = Callable[..., Terminal]
 
 HOLDER = """
 import sys, time
-from experiments.server.client import Client
+from nao_testbed.experiments.server.client import Client
 with Client(sys.argv[1], "robot 1", time_to_live_s=float(sys.argv[2])) as robot:
     print(robot.take("ball").token.as_text(), flush=True)
     time.sleep(600)
@@ -405,7 +411,7 @@ def test_what_the_server_refuses_is_bad_input_here(
 def test_ctrl_c_while_waiting_leaves_no_request_behind(
     robots: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.server.client.MAX_WAIT_S", 0.1)
+    monkeypatch.setattr("nao_testbed.experiments.server.client.MAX_WAIT_S", 0.1)
     one, two = robots("robot 1"), robots("robot 2")
     one.take("ball")
     insist = two._insist

@@ -2,9 +2,14 @@
 
 import pytest
 
-from controllers.arbitration.tokens import LossCause, NoticeKind, OutcomeKind, Token
-from experiments.server.client import TRUSTED, TrustedTokens
-from experiments.server.messages import NoticeData, OutcomeData
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    NoticeKind,
+    OutcomeKind,
+    Token,
+)
+from nao_testbed.experiments.server.client import TRUSTED, TrustedTokens
+from nao_testbed.experiments.server.messages import NoticeData, OutcomeData
 
 LIVE_S = 10.0
 BALL, HEAD = Token(1, 1, 7), Token(1, 2, 8)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from experiments.sweep.spec import SweepSpec
-from experiments.sweep.spec_file.read_spec import read_spec
+from nao_testbed.experiments.sweep.spec import SweepSpec
+from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 ANKLES = """\

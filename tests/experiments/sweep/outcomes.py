@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 PAIRS = """\
 name: pairs

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg
-from experiments.sweep.spec import SweepSpec
-from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
-from sim.engine.world import Payload
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.sweep.spec import SweepSpec
+from nao_testbed.experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from nao_testbed.sim.engine.world import Payload
 
 LEG_JOINTS = 12
 

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.sweep.spec import Choice, Distribution, Normal, Uniform, draw
-from models import BadInput
+from nao_testbed.experiments.sweep.spec import (
+    Choice,
+    Distribution,
+    Normal,
+    Uniform,
+    draw,
+)
+from nao_testbed.models import BadInput
 from tests.experiments.sweep.files import ANKLES, spec_of
 
 N = 1000

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.heat.published import PUBLISHED
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.spec import Keep, Target, kept_robots, mirror
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import BadInput
-from models.files.yaml_forms import FileErrors
+from nao_testbed.experiments.heat.published import PUBLISHED
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.spec import Keep, Target, kept_robots, mirror
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import BadInput
+from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.sweep.files import spec_of
 
 NEAR = {"left_leg_rise_k": 100.0, "right_leg_rise_k": 40.0, "end_degc.LHip": 80.0}

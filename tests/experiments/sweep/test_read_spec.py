@@ -7,17 +7,24 @@ import numpy as np
 import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
 
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import Push
-from experiments.heat.published import load_preset
-from experiments.sweep.spec import Fixed, Grid, Normal, SweepSpec, Uniform, Values
-from experiments.sweep.spec_file import FastForwardForm
-from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
-from experiments.sweep.sweep_trial import SweepTrial
-from experiments.sweep.trial_store import robot_digest
-from models import BadInput, default_robot_folder, load_robot
-from sim.engine.obstacles import Obstacle
-from sim.engine.world import Payload
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import Push
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.experiments.sweep.spec import (
+    Fixed,
+    Grid,
+    Normal,
+    SweepSpec,
+    Uniform,
+    Values,
+)
+from nao_testbed.experiments.sweep.spec_file import FastForwardForm
+from nao_testbed.experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial
+from nao_testbed.experiments.sweep.trial_store import robot_digest
+from nao_testbed.models import BadInput, default_robot_folder, load_robot
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import Payload
 from tests.experiments.common.known_names import without_lists
 from tests.experiments.sweep.files import ANKLES, SHORT, TWO_LEG, spec_of
 

@@ -12,21 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.closed_loop.trial import run_trial
-from experiments.sweep.runner import (
+from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.sweep.runner import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,
     Tally,
     run_sweep,
     run_sweep_trial,
 )
-from experiments.sweep.spec import SweepSpec
-from experiments.sweep.sweep_table import METADATA_KEY, TABLE_FILE, Sweep, read_sweep
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from experiments.sweep.trial_store import SWEEP_FILE, TrialStore
-from models import BadInput
-from models.files import NotWritten
-from sim.engine.world import default_engine
+from nao_testbed.experiments.sweep.spec import SweepSpec
+from nao_testbed.experiments.sweep.sweep_table import (
+    METADATA_KEY,
+    TABLE_FILE,
+    Sweep,
+    read_sweep,
+)
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.trial_store import SWEEP_FILE, TrialStore
+from nao_testbed.models import BadInput
+from nao_testbed.models.files import NotWritten
+from nao_testbed.sim.engine.world import default_engine
 from tests.experiments.sweep.files import SHORT, spec_of
 
 FALLS = "misalignment_deg: {left_ankle: [0, 60]}"
@@ -158,7 +163,7 @@ def test_after_a_full_disc_a_sweep_goes_on(
         room.pop()
 
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.sweep.trial_store.os.fsync", sync)
+        patch.setattr("nao_testbed.experiments.sweep.trial_store.os.fsync", sync)
         with pytest.raises(NotWritten, match="No space left on device"):
             run_sweep(spec, tmp_path / "out", work=Fake())
     assert len(read_sweep(tmp_path / "out").frame) == 3

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.trial import Push, TrialCfg, run_trial
-from experiments.closed_loop.trial_result import TrialResult
-from experiments.sweep import settled
-from experiments.sweep.settled import drop_settled, run_from_settled
-from models import Robot, default_robot_folder
-from models.system import CAN_FORK
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.sweep import settled
+from nao_testbed.experiments.sweep.settled import drop_settled, run_from_settled
+from nao_testbed.models import Robot, default_robot_folder
+from nao_testbed.models.system import CAN_FORK
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.experiments.sweep.engines.test_engines import is_gone, wait_until
 
 copied = pytest.mark.skipif(not CAN_FORK, reason="this system copies no process")
@@ -133,10 +133,10 @@ def test_a_child_that_is_killed_costs_nothing(
 
 HANGS = """
 import os, time
-from controllers import registry
-from controllers.interface.controller import FixedStiffness
-from experiments.sweep.settled import run_from_settled
-from models import load_robot
+from nao_testbed.controllers import registry
+from nao_testbed.controllers.interface.controller import FixedStiffness
+from nao_testbed.experiments.sweep.settled import run_from_settled
+from nao_testbed.models import load_robot
 from tests.experiments.sweep.files import TWO_LEG
 from tests.experiments.sweep.test_settled import cfg_of, push_of
 

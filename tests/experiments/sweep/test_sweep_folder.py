@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.sweep_table import TABLE_FILE, is_sweep_folder, read_folder
-from models import BadInput
-from models.system import lock
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.sweep_table import (
+    TABLE_FILE,
+    is_sweep_folder,
+    read_folder,
+)
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import lock
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
 

@@ -11,12 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.scenarios.reading.load import load_scenario
-from experiments.sweep.spec_file.read_spec import read_spec
-from models import BadInput, Robot, load_robot
-from models.files.yaml_forms import FileErrors
-from models.files.yaml_tree import DEEPEST, MOST_FROM_ALIASES, read_tree, tree_of
-from models.load.library_files import load_library
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.files.yaml_forms import FileErrors
+from nao_testbed.models.files.yaml_tree import (
+    DEEPEST,
+    MOST_FROM_ALIASES,
+    read_tree,
+    tree_of,
+)
+from nao_testbed.models.load.library_files import load_library
 
 AT_ONCE_S = 5.0
 """An expansion of these files would take minutes, or all of the memory."""

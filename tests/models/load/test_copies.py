@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from models import BadInput, RobotDataError, default_robot_folder, load_robot
-from models.load import copy_robot
-from models.load.write_urdf import main as write
+from nao_testbed.models import (
+    BadInput,
+    RobotDataError,
+    default_robot_folder,
+    load_robot,
+)
+from nao_testbed.models.load import copy_robot
+from nao_testbed.models.load.write_urdf import main as write
 
 NAO = default_robot_folder()
 Edit = Callable[[Path, str, str, str], None]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from models import BadInput, Robot, load_robot
-from models.files.yaml_forms import FileErrors
-from models.library import Interpolation, Library, Unit
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.files.yaml_forms import FileErrors
+from nao_testbed.models.library import Interpolation, Library, Unit
 from tests.models.conftest import Load, Spoil, problems
 
 WAVE = """

@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 from rich.console import Console
 
-from experiments.common.drawing.robot_tables import describe
-from models import Robot, load_robot
+from nao_testbed.experiments.common.drawing.robot_tables import describe
+from nao_testbed.models import Robot, load_robot
 
 
 def test_walker_loads_from_its_folder(two_leg: Robot) -> None:

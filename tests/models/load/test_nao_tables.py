@@ -8,11 +8,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from models import Robot
-from models.files.tables import read_table
-from models.load.forms import LedRow, LinkRow
-from models.load.write_urdf import mirror_name, write_urdf
-from models.load.xml_tree import Element, parse_xml
+from nao_testbed.models import Robot
+from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.load.forms import LedRow, LinkRow
+from nao_testbed.models.load.write_urdf import mirror_name, write_urdf
+from nao_testbed.models.load.xml_tree import Element, parse_xml
 
 SERVO_PERIOD = 1e-3  # s
 ATOL_MASS = 1e-9  # kg, the same printed digits are added
@@ -50,7 +50,7 @@ def test_each_sole_has_four_force_sensors_that_are_contact_candidates(
 
 def test_urdf_is_what_the_tables_write(nao: Robot) -> None:
     assert nao.urdf.read_text("utf-8") == write_urdf(nao.folder, nao.name), (
-        "run: python -m models.load.write_urdf models/nao"
+        "run: python -m nao_testbed.models.load.write_urdf models/nao"
     )
 
 

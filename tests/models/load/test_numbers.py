@@ -10,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.stiffness.dynamics import Dynamics, build_model, build_shapes
-from models import BadInput, Robot, RobotDataError, load_robot
-from sim.engine import make_engine
-from sim.engine.world import WorldCfg
+from nao_testbed.controllers.stiffness.dynamics import (
+    Dynamics,
+    build_model,
+    build_shapes,
+)
+from nao_testbed.models import BadInput, Robot, RobotDataError, load_robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.world import WorldCfg
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 ORIGIN = '<origin xyz="0 0.05 0"/>'  # of left_hip

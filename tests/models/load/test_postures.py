@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 
-from models import Posture, Robot
-from models.files.tables import read_table
-from models.load.forms import ShapeRow
-from models.load.write_urdf import mirrored
+from nao_testbed.models import Posture, Robot
+from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.load.forms import ShapeRow
+from nao_testbed.models.load.write_urdf import mirrored
 
 RESTING = ("StandInit", "StandZero", "Stand", "PoseInit", "Crouch", "Sit", "Gorilla")
 SINK = 0.005  # m; in Sit the listed points are not quite in one plane (4.1 mm)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from experiments.common.drawing.robot_tables import resource_table
-from models import (
+from nao_testbed.experiments.common.drawing.robot_tables import resource_table
+from nao_testbed.models import (
     Device,
     DeviceKind,
     ResourceKind,
@@ -17,7 +17,7 @@ from models import (
     RobotDataError,
     load_robot,
 )
-from models.load.resource_tree import default_resources
+from nao_testbed.models.load.resource_tree import default_resources
 from tests.models.conftest import Spoil
 
 ARM = "ShoulderPitch ShoulderRoll ElbowRoll ElbowYaw WristYaw Hand"

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.stiffness.dynamics import build_model, build_shapes
-from models import BadInput, RobotDataError, load_robot
-from sim.engine import make_engine
-from sim.engine.world import WorldCfg
+from nao_testbed.controllers.stiffness.dynamics import build_model, build_shapes
+from nao_testbed.models import BadInput, RobotDataError, load_robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.world import WorldCfg
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 BOX = '<box size="0.08 0.14 0.12"/>'

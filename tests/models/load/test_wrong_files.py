@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from models import BadInput, RobotDataError, load_robot
+from nao_testbed.models import BadInput, RobotDataError, load_robot
 from tests.models.conftest import Load, Spoil, problems
 
 CASES: dict[str, dict[str, Any]] = YAML(typ="safe").load(

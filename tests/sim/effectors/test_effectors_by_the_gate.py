@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from controllers import LedSetting, SoundChunk
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption, Token
-from controllers.speech import SyllableVoice
-from models import Robot
-from sim import SimulatedRobot, SimulationCfg
-from sim.effectors import FULL_SCALE
+from nao_testbed.controllers import LedSetting, SoundChunk
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Preemption, Token
+from nao_testbed.controllers.speech import SyllableVoice
+from nao_testbed.models import Robot
+from nao_testbed.sim import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.effectors import FULL_SCALE
 from tests.sim.conftest import Simulate
 
 SLOT = 160

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.outputs import holding_lags
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Token
-from models import Robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.outputs import holding_lags
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.models import Robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
 
 SLOT_TICKS = 10

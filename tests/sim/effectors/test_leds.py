@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from controllers import Command, LedSetting
-from models import BadInput, Robot, UnknownName
-from sim import SimulationCfg
-from sim.effectors import SimulatedLeds, colour_names
+from nao_testbed.controllers import Command, LedSetting
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim import SimulationCfg
+from nao_testbed.sim.effectors import SimulatedLeds, colour_names
 from tests.sim.conftest import Simulate
 
 DT = 0.001

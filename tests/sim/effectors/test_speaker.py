@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import wavfile
 
-from controllers import Command, SoundChunk
-from models import BadInput, Robot
-from sim import SimulationCfg
-from sim.effectors import FULL_SCALE, SimulatedSpeaker, Utterance, write_wav
+from nao_testbed.controllers import Command, SoundChunk
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim import SimulationCfg
+from nao_testbed.sim.effectors import FULL_SCALE, SimulatedSpeaker, Utterance, write_wav
 from tests.sim.conftest import Simulate
 
 RATE = 16000

@@ -11,8 +11,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.urdf import INNER_SHARE
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.urdf import INNER_SHARE
 
 FloatArray = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from controllers.interface.robot_interface import Command
-from models import Robot
-from sim.engine.world import Camera
-from sim.robot import SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.world import Camera
+from nao_testbed.sim.robot import SimulationCfg
 from tests.sim.conftest import Simulate
 
 ATOL_BASE = 1e-9  # m; a fixed base is placed once and never integrated

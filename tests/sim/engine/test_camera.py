@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import BadInput, default_robot_folder, load_robot
-from sim.engine.picture_urdf import Mesh, box, cylinder, sphere
-from sim.engine.world import Camera, WorldCfg
+from nao_testbed.models import BadInput, default_robot_folder, load_robot
+from nao_testbed.sim.engine.picture_urdf import Mesh, box, cylinder, sphere
+from nao_testbed.sim.engine.world import Camera, WorldCfg
 
 ATOL_PIXEL = 1.5  # a silhouette is drawn in whole pixels
 ATOL_DEPTH = 2e-3  # m, the engine's depth buffer is in single precision
@@ -42,7 +42,7 @@ def test_the_matrices_project_as_the_pixels_say(
 def test_what_is_seen_lies_on_the_robot() -> None:
     """The standing robot's extent, from pixels and depths alone."""
     robot = load_robot(default_robot_folder())
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     engine = BulletEngine(robot, WorldCfg())
     try:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from models import BadInput, Robot, UnknownName
-from models.values import EngineName
-from sim.engine import make_engine
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 UP = np.array([0.0, 0.0, 0.0, 1.0])
 

@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
-from sim.body import Body
-from sim.engine.bullet import p
-from sim.engine.bullet_engine import BulletEngine
-from sim.engine.urdf import rotation_from_rpy, rpy_from_rotation, write_bullet_urdf
-from sim.engine.world import Payload, WorldCfg
-from sim.servo import ServoCfg
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.body import Body
+from nao_testbed.sim.engine.bullet import p
+from nao_testbed.sim.engine.bullet_engine import BulletEngine
+from nao_testbed.sim.engine.urdf import (
+    rotation_from_rpy,
+    rpy_from_rotation,
+    write_bullet_urdf,
+)
+from nao_testbed.sim.engine.world import Payload, WorldCfg
+from nao_testbed.sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]

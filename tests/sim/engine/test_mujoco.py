@@ -12,16 +12,16 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot, UnknownName
-from sim.body import SimulationDiverged
-from sim.body.placement import check_clear, place_at_rest
-from sim.engine import make_engine
-from sim.engine.interface import Engine, FeatureMissing
-from sim.engine.obstacles import Obstacle
-from sim.engine.world import Camera, Payload, WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.servo import ServoCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.body.placement import check_clear, place_at_rest
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import Engine, FeatureMissing
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import Camera, Payload, WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]
@@ -265,7 +265,7 @@ def test_a_state_that_is_not_finite_stops_the_run(
 def test_where_there_is_no_pybullet_it_says_who_may_have_it() -> None:
     code = (
         "import sys; sys.modules['pybullet'] = None\n"
-        "from sim.engine import engine_version\n"
+        "from nao_testbed.sim.engine import engine_version\n"
         "engine_version('pybullet')"
     )
     ran = subprocess.run(

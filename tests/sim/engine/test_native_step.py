@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from models import Robot
-from sim.body import TOUCH_DOWN_S, Body
-from sim.engine.interface import Engine
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg, Truth
-from sim.servo import ServoCfg
+from nao_testbed.models import Robot
+from nao_testbed.sim.body import TOUCH_DOWN_S, Body
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
+from nao_testbed.sim.servo import ServoCfg
 
 pytest.importorskip("mujoco")
 

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot
-from sim.body.placement import place_at_rest
-from sim.engine import make_engine
-from sim.engine.interface import Engine
-from sim.engine.obstacles import Obstacle, obstacles_of
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors.force_sensors import ForceSensors
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.body.placement import place_at_rest
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.obstacles import Obstacle, obstacles_of
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors.force_sensors import ForceSensors
 from tests.sim.conftest import Simulate
 from tests.sim.engine.oracle import Oracle
 

@@ -14,17 +14,17 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from models import Robot, load_robot
-from models.values import EngineName
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.models.values import EngineName
 
 pytest.importorskip("pybullet")
 
-from sim.body import Body
-from sim.engine.bullet_engine import BulletEngine
-from sim.engine.interface import rotation_from_quaternion
-from sim.engine.rotors import Rotors
-from sim.engine.world import WorldCfg
-from sim.servo import ServoCfg
+from nao_testbed.sim.body import Body
+from nao_testbed.sim.engine.bullet_engine import BulletEngine
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
+from nao_testbed.sim.engine.rotors import Rotors
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.servo import ServoCfg
 from tests.robots_once import TWO_LEG
 from tests.sim.engine.oracle import Oracle
 

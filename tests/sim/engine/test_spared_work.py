@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from models import Robot
-from sim.engine import loading
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine import loading
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 PUSH = np.array([60.0, 20.0, 0.0])  # N: over at once
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
-from models import Robot
-from models.files.tables import read_table
-from models.load.forms import ShapeRow
-from sim.body.placement import rotation_to_normal
+from nao_testbed.models import Robot
+from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.load.forms import ShapeRow
+from nao_testbed.sim.body.placement import rotation_to_normal
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]

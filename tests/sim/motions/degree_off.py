@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from controllers.registry import make_controller
-from models import Robot, load_robot
-from sim.robot import SimulationCfg
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.sim.robot import SimulationCfg
 from tests.sim.motions.player import LEG, Player
 
 FALLEN_DEG = 45.0

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.faults.posture_monitor import PostureRecogniser
-from controllers.interface.controller import Controller
-from controllers.interface.robot_interface import Command
-from controllers.transmitter.streams.motion_stream import sample_motion
-from models import Robot
-from models.library import Motion
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureRecogniser
+from nao_testbed.controllers.interface.controller import Controller
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.controllers.transmitter.streams.motion_stream import sample_motion
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Motion
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

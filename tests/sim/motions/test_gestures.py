@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import Robot
+from nao_testbed.models import Robot
 from tests.sim.motions.player import SLOT_S, Player, set_points, world
 
 GESTURES = ("wave", "nod", "shake head", "bow")

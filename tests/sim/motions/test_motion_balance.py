@@ -7,8 +7,8 @@ cones. So the torque limits allow to sit down on the ground and to get up from t
 import numpy as np
 import pytest
 
-from models import Robot, default_robot_folder, load_robot
-from models.library import Transition
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models.library import Transition
 from tests.sim.motions.balance import Balance
 from tests.sim.motions.player import set_points
 

@@ -9,10 +9,10 @@ from itertools import permutations
 
 import pytest
 
-from controllers.stiffness import SmartStiffness
-from controllers.transmitter.commands.admission import find_way
-from models import Robot, default_robot_folder, load_robot
-from models.library import Transition
+from nao_testbed.controllers.stiffness import SmartStiffness
+from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models.library import Transition
 from tests.sim.motions.degree_off import falls
 from tests.sim.motions.player import Outcome, Player, world
 

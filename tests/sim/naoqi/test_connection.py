@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from models import BadInput
-from sim.naoqi.connection import connect, is_naoqi, read_url
+from nao_testbed.models import BadInput
+from nao_testbed.sim.naoqi.connection import connect, is_naoqi, read_url
 
 
 @pytest.mark.parametrize(

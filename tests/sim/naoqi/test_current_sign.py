@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from models import load_robot
-from sim.naoqi.current_sign import CurrentSign
+from nao_testbed.models import load_robot
+from nao_testbed.sim.naoqi.current_sign import CurrentSign
 
 NAO = load_robot()
 KNEE = NAO.motor_index("RKneePitch")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import BadInput, load_robot
-from sim.naoqi.device_keys import CLOCK, PREFIX, RECORDING_OVER, DeviceKeys
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.sim.naoqi.device_keys import CLOCK, PREFIX, RECORDING_OVER, DeviceKeys
 
 NAO = load_robot()
 KNEE = "RKneePitch"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from controllers.interface.controller import Limits
-from controllers.interface.robot_interface import Observation
-from models import Robot
+from nao_testbed.controllers.interface.controller import Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import Robot
 
 
 class Answering:

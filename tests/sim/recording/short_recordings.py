@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from controllers.interface.robot_interface import READINGS
-from experiments.closed_loop.loop import Loop
-from experiments.closed_loop.recording import RunRecording
-from experiments.common.robot_setting import CONTROL_PERIOD
-from models import Robot
-from sim.replay import RecordedObservations
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import READINGS
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.models import Robot
+from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.recording.answering_controller import Answering
 
 

@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose
 
-from models import BadInput, UnknownName, default_robot_folder, load_robot
-from models.system import KILL
-from sim.recording.channels import Channel, observation_channels
-from sim.recording.recorder import LastSecond, Recorder, RecordingError
-from sim.recording.run_folder import create_run_folder, plain_name, read_run
-from sim.recording.run_meta import RunMeta, describe_run
+from nao_testbed.models import BadInput, UnknownName, default_robot_folder, load_robot
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.channels import Channel, observation_channels
+from nao_testbed.sim.recording.recorder import LastSecond, Recorder, RecordingError
+from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name, read_run
+from nao_testbed.sim.recording.run_meta import RunMeta, describe_run
 from tests.like_windows.windows_files import NO_NAME
 from tests.processes import can_signal
 
@@ -172,7 +172,7 @@ def test_a_channel_that_cannot_be_added_leaves_rows_as_they_were(
     with Recorder(create_run_folder(tmp_path, "small"), CHANNELS, _meta()) as recorder:
         _record(recorder, _times(0.1))
         with monkeypatch.context() as patch:
-            patch.setattr("sim.recording.recorder.write_meta", full)
+            patch.setattr("nao_testbed.sim.recording.recorder.write_meta", full)
             with pytest.raises(RecordingError, match="No space left on device"):
                 recorder.add(Channel(name="shift", unit="rad"))
         _record(recorder, _times(0.1, start_s=0.12))
@@ -206,7 +206,9 @@ def test_rows_do_not_wait_for_a_slow_simulation(
 ) -> None:
     """Kill -9 costs no more than the later half of a run, and never more than 30 s."""
     now = 100.0
-    monkeypatch.setattr("sim.recording.recorder.time.monotonic", lambda: now)
+    monkeypatch.setattr(
+        "nao_testbed.sim.recording.recorder.time.monotonic", lambda: now
+    )
     folder = create_run_folder(tmp_path, "small")
     recorder = Recorder(folder, CHANNELS, _meta())
     last_s, written = 0.0, []
@@ -265,9 +267,9 @@ _CHILD = """
 import sys
 from pathlib import Path
 import numpy as np
-from sim.recording.channels import Channel
-from sim.recording.recorder import Recorder
-from sim.recording.run_meta import describe_run
+from nao_testbed.sim.recording.channels import Channel
+from nao_testbed.sim.recording.recorder import Recorder
+from nao_testbed.sim.recording.run_meta import describe_run
 
 channels = [Channel(name="q", unit="rad", members=tuple("abcdefgh"))]
 meta = describe_run(experiment="child", robot="none", seed=0, config=None)

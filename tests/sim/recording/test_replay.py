@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import (
+from nao_testbed.controllers.interface.robot_interface import (
     READINGS,
     Command,
     Observation,
     Reading,
 )
-from models import BadInput, Robot
-from sim import replay
-from sim.recording import channels
-from sim.recording.run_folder import read_run
-from sim.recording.run_meta import recorded_robot
-from sim.replay import RecordingOver, ReplayRobot, read_observations
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim import replay
+from nao_testbed.sim.recording import channels
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_meta import recorded_robot
+from nao_testbed.sim.replay import RecordingOver, ReplayRobot, read_observations
 from tests.sim.recording.answering_controller import Answering
 from tests.sim.recording.short_recordings import invented, record
 
@@ -271,7 +271,7 @@ def test_a_run_that_recorded_nothing_is_refused(two_leg: Robot, tmp_path: Path) 
 _CHILD = """
 import sys
 from pathlib import Path
-from models import load_robot
+from nao_testbed.models import load_robot
 from tests.sim.recording.short_recordings import record
 record(Path(sys.argv[1]), load_robot(sys.argv[2]), cycles=50, parts=10**6)
 """

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers.interface.robot_interface import READINGS, Command
-from models import load_robot
-from models.values import EngineName
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.servo import ServoCfg
+from nao_testbed.controllers.interface.robot_interface import READINGS, Command
+from nao_testbed.models import load_robot
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.servo import ServoCfg
 
 NAO = load_robot()
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import TakesPictures
-from models import BadInput, Robot, UnknownName
-from sim.engine.urdf import rotation_from_rpy
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.interface.robot_interface import TakesPictures
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -16,8 +16,8 @@ WIDTH, HEIGHT = 320, 240
 
 
 def put_ball(sim: SimulatedRobot, place: FloatArray, radius: float = 0.02) -> None:
-    from sim.engine.bullet import p
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet import p
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client

@@ -10,14 +10,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from controllers.interface.robot_interface import Command, Observation
-from models import BadInput, Robot
-from sim.engine.interface import Engine, rotation_from_quaternion
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors import SensorCfg, Sensors
-from sim.servo import ServoCfg
-from sim.thermal import HeatingCfg, HeatingModel, make_heating
+from nao_testbed.controllers.interface.robot_interface import Command, Observation
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.engine.interface import Engine, rotation_from_quaternion
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors import SensorCfg, Sensors
+from nao_testbed.sim.servo import ServoCfg
+from nao_testbed.sim.thermal import HeatingCfg, HeatingModel, make_heating
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -424,7 +424,7 @@ def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
     """
     import pybullet as p
 
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     cfg = SimulationCfg(sensors=EXACT, servo=ServoCfg(friction_scale=0.0))
     sim = simulate(nao, cfg, "StandZero")

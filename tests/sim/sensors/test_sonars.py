@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from models import Robot
-from sim.engine.interface import Engine
-from sim.engine.urdf import rotation_from_rpy
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors import SensorCfg
-from sim.sensors.sonars import Sonars, cone_rays
+from nao_testbed.models import Robot
+from nao_testbed.sim.engine.interface import Engine
+from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors import SensorCfg
+from nao_testbed.sim.sensors.sonars import Sonars, cone_rays
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -30,8 +30,8 @@ def put_wall(
     turn: float = 0.0,
 ) -> None:
     """Put a wall with its middle `ahead` of the world's origin."""
-    from sim.engine.bullet import p
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet import p
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     assert isinstance(sim.engine, BulletEngine)
     client = sim.engine._client

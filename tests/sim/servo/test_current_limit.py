@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot, UnknownName
-from sim.body.stiffness import current_limits_of
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors import SensorCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.body.stiffness import current_limits_of
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors import SensorCfg
 from tests.sim.conftest import Simulate
 
 JOINT = "HeadYaw"

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers import Command
-from controllers.heat_minimization.standing_problem import joule_loss
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.published import load_preset
-from models import BadInput, Robot
-from models.values import EngineName, FloatArray
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg
+from nao_testbed.controllers import Command
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg
 
 DT = 1e-3
 PLAY_DEG = 1.0

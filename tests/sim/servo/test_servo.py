@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from models import BadInput, Motor, Robot
-from sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, servo_torques
+from nao_testbed.models import BadInput, Motor, Robot
+from nao_testbed.sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, servo_torques
 
 FloatArray = NDArray[np.float64]
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import Command
-from models import Robot, UnknownName, default_robot_folder, load_robot
-from models.values import FloatArray
-from sim.body.stiffness import StiffnessInForce
-from sim.robot import SimulationCfg
-from sim.servo import ServoCfg
-from sim.thermal.protection import make_protection
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.body.stiffness import StiffnessInForce
+from nao_testbed.sim.robot import SimulationCfg
+from nao_testbed.sim.servo import ServoCfg
+from nao_testbed.sim.thermal.protection import make_protection
 from tests.sim.conftest import Simulate
 
 NAO = load_robot(default_robot_folder())

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from controllers.interface.robot_interface import Command
-from models import BadInput, Robot
-from sim.robot import SimulatedRobot, SimulationCfg
-from sim.sensors import SensorCfg
-from sim.servo import ServoCfg
+from nao_testbed.controllers.interface.robot_interface import Command
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.sim.sensors import SensorCfg
+from nao_testbed.sim.servo import ServoCfg
 from tests.sim.conftest import Simulate
 
 JOINT = "HeadYaw"

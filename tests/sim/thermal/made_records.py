@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.thermal.one_node_fit import HeatRecord
+from nao_testbed.sim.thermal.one_node_fit import HeatRecord
 
 FloatArray = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from models import BadInput
-from sim.thermal.identification import rows_per_error
-from sim.thermal.one_node_fit import HeatRecord
+from nao_testbed.models import BadInput
+from nao_testbed.sim.thermal.identification import rows_per_error
+from nao_testbed.sim.thermal.one_node_fit import HeatRecord
 
 TIME = np.arange(6.0)
 DEGC = np.linspace(30.0, 35.0, 6)

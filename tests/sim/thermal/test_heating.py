@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 
-from models import BadInput, Motor, OneNodeHeating, Robot, TwoNodeHeating
-from models.values import FloatArray
-from sim.thermal import (
+from nao_testbed.models import BadInput, Motor, OneNodeHeating, Robot, TwoNodeHeating
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.thermal import (
     COPPER_COEFFICIENT,
     MELTING_DEGC,
     Heating,
@@ -25,7 +25,7 @@ from sim.thermal import (
     make_heating,
     motor_torque,
 )
-from sim.thermal.heating import phi1, phi2
+from nao_testbed.sim.thermal.heating import phi1, phi2
 
 Slope = Callable[[float, NDArray[np.float64]], list[float]]
 

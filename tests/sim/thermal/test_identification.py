@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
-from models import BadInput, Robot
-from sim.thermal import HeatingCfg, make_heating
-from sim.thermal.identification import fit_one_node
-from sim.thermal.one_node_fit import HeatRecord, respond
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
+from nao_testbed.sim.thermal.identification import fit_one_node
+from nao_testbed.sim.thermal.one_node_fit import HeatRecord, respond
 from tests.sim.thermal.made_records import Truth, made_record
 
 RTOL_EXACT = 1e-6  # least squares on exact temperatures stop there

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from models import BadInput, Robot
-from sim.thermal import HeatingCfg, make_heating
-from sim.thermal.motor_heat import MotorHeat
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
+from nao_testbed.sim.thermal.motor_heat import MotorHeat
 
 
 def motor_heat(robot: Robot) -> MotorHeat:

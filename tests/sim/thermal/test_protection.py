@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from models import BadInput, Robot
-from models.values import FloatArray
-from sim.thermal.protection import (
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.thermal.protection import (
     PROTECTIONS,
     Protection,
     ProtectionCfg,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from controllers import Limits, Observation
-from controllers.interface.panel import (
+from nao_testbed.controllers import Limits, Observation
+from nao_testbed.controllers.interface.panel import (
     Line,
     Panel,
     Plot,
@@ -11,7 +11,7 @@ from controllers.interface.panel import (
     Setting,
     SettingValue,
 )
-from models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot
 
 ANKLES = ("LAnklePitch", "LAnkleRoll", "RAnklePitch", "RAnkleRoll")
 WARM_DEGC = 40.0

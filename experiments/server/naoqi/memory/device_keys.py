@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.server.naoqi.memory.store import Live, Memory
-from experiments.server.naoqi.served_robot import ServedRobot
-from models import Robot
+from nao_testbed.experiments.server.naoqi.memory.store import Live, Memory
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.models import Robot
 
 PREFIX = "Device/SubDeviceList/"
 G = 9.81

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from experiments.server.naoqi.served_robot import ServedRobot
-from models import BadInput, UnknownName
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.models import BadInput, UnknownName
 
 KEPT = 50
 """Past values of an event."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 
 CHAINS = ("Head", "LArm", "LLeg", "RLeg", "RArm")
 WHOLE = ("Body", "Joints", "JointActuators", "Actuators")

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from models import BadInput
+from nao_testbed.models import BadInput
 
 Curve = Callable[[float], float]
 """Angle in rad after a time in s."""

@@ -21,21 +21,26 @@ from typing import Any
 
 import numpy as np
 
-from controllers.arbitration.manager.front import take_snapshot, users_of
-from controllers.arbitration.manager.state import LONGEST_S
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot, users_of
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
 )
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import Loss, Token
-from controllers.interface.robot_interface import MotorTarget, Observation
-from experiments.server.naoqi.motion.body import BodyNames
-from experiments.server.naoqi.motion.curves import Timed
-from experiments.server.naoqi.served_robot import ServedRobot, fail, finish, on_cancel
-from models import BadInput, TestbedError
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import Loss, Token
+from nao_testbed.controllers.interface.robot_interface import MotorTarget, Observation
+from nao_testbed.experiments.server.naoqi.motion.body import BodyNames
+from nao_testbed.experiments.server.naoqi.motion.curves import Timed
+from nao_testbed.experiments.server.naoqi.served_robot import (
+    ServedRobot,
+    fail,
+    finish,
+    on_cancel,
+)
+from nao_testbed.models import BadInput, TestbedError
 
 ENGINE = "ALMotion"
 """Owner for whom the engine is stepped, and of what clients moved who have left."""

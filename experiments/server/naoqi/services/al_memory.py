@@ -6,11 +6,11 @@ from typing import Any
 
 import qi
 
-from experiments.server.naoqi.arguments import Names, Value, text
-from experiments.server.naoqi.client import Counted
-from experiments.server.naoqi.memory.store import Kind, matching
-from experiments.server.naoqi.service import Service
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.arguments import Names, Value, text
+from nao_testbed.experiments.server.naoqi.client import Counted
+from nao_testbed.experiments.server.naoqi.memory.store import Kind, matching
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.models import BadInput
 
 EVENT_TIMEOUT_S = 0.2
 """To send one event; after it the next is sent, and their order is not sure."""

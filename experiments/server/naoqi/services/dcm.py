@@ -13,16 +13,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDemand
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Loss, Token
-from experiments.server.naoqi.arguments import Value, number, text, whole
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.memory.device_keys import PREFIX
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.service import Service
-from experiments.server.naoqi.services.leds import Leds, Spot
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+)
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Loss, Token
+from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
+from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
+from nao_testbed.models import BadInput, UnknownName
 
 MOST_COMMANDS = 512
 """That wait for an actuator."""

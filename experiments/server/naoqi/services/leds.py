@@ -15,18 +15,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.manager.front import users_of
-from controllers.arbitration.policies import Answer, AnswerKind, CallbackOnDemand
-from controllers.arbitration.requests import Owner, Request
-from controllers.interface.robot_interface import LedSetting
-from experiments.server.naoqi.arguments import Names, Value, number, text, whole
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.memory.device_keys import PREFIX
-from experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from experiments.server.naoqi.service import Blocks, Service
-from models import BadInput, TestbedError, UnknownName
-from models.resources import DeviceKind
+from nao_testbed.controllers.arbitration.manager.front import users_of
+from nao_testbed.controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+)
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.interface.robot_interface import LedSetting
+from nao_testbed.experiments.server.naoqi.arguments import (
+    Names,
+    Value,
+    number,
+    text,
+    whole,
+)
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.models import BadInput, TestbedError, UnknownName
+from nao_testbed.models.resources import DeviceKind
 
 Spot = tuple[str, int, int]
 """Group of the robot, LED in it, channel."""

@@ -1,13 +1,13 @@
 """ALRobotPosture."""
 
-from experiments.server.naoqi.motion.engine import check_fraction
-from experiments.server.naoqi.service import Blocks, Service, ended
-from experiments.server.naoqi.services.motion.postures import (
+from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service, ended
+from nao_testbed.experiments.server.naoqi.services.motion.postures import (
     FAMILIES,
     NAOQI_POSTURES,
     Postures,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 
 class ALRobotPosture(Service):

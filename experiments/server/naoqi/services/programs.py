@@ -5,21 +5,21 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from controllers.arbitration.manager.state import LONGEST_S
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.schemas.library.common import needs_of_command
-from controllers.transmitter.commands.order import PlacedOrder
-from experiments.server.naoqi.arguments import Value
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from experiments.server.naoqi.service import (
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.schemas.library.common import needs_of_command
+from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
+from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
+from nao_testbed.experiments.server.naoqi.service import (
     NAOQI_VERSION,
     Blocks,
     NotSimulated,
     Service,
 )
-from models import BadInput, TestbedError, UnknownName
+from nao_testbed.models import BadInput, TestbedError, UnknownName
 
 LIFE_STATES = ("solitary", "interactive", "safeguard", "disabled")
 ABILITIES = (

@@ -10,14 +10,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from controllers.arbitration.manager.state import LONGEST_S
-from controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
-from experiments.server.naoqi.arguments import Names
-from experiments.server.naoqi.client import Client
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import LedgerAccess, fail, finish
-from experiments.server.naoqi.service import Blocks, Service
-from models.resources import ResourceNode
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
+from nao_testbed.experiments.server.naoqi.arguments import Names
+from nao_testbed.experiments.server.naoqi.client import Client
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.served_robot import LedgerAccess, fail, finish
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.models.resources import ResourceNode
 
 MOST_WAITING = 16
 """Calls of a client that wait at a time; further ones wait for these."""

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from experiments.server.naoqi.arguments import Value
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.memory.device_keys import PREFIX, TOUCHES
-from experiments.server.naoqi.service import Service
-from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX, TOUCHES
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from nao_testbed.models import BadInput
 
 CONTACT_EVENT = "footContactChanged"
 CHARGE_EVENT = "BatteryChargeChanged"

@@ -3,22 +3,25 @@
 from collections.abc import Callable
 from typing import Any
 
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.service import Service
-from experiments.server.naoqi.services.al_memory import ALMemory
-from experiments.server.naoqi.services.audio.sound import ALAudioDevice, ALAudioPlayer
-from experiments.server.naoqi.services.audio.speech import (
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.services.al_memory import ALMemory
+from nao_testbed.experiments.server.naoqi.services.audio.sound import (
+    ALAudioDevice,
+    ALAudioPlayer,
+)
+from nao_testbed.experiments.server.naoqi.services.audio.speech import (
     ALAnimatedSpeech,
     ALTextToSpeech,
     Speech,
 )
-from experiments.server.naoqi.services.dcm import DCM, Dcm
-from experiments.server.naoqi.services.leds import ALLeds, Leds
-from experiments.server.naoqi.services.motion.al_motion import ALMotion
-from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from experiments.server.naoqi.services.motion.postures import Postures
-from experiments.server.naoqi.services.posture import ALRobotPosture
-from experiments.server.naoqi.services.programs import (
+from nao_testbed.experiments.server.naoqi.services.dcm import DCM, Dcm
+from nao_testbed.experiments.server.naoqi.services.leds import ALLeds, Leds
+from nao_testbed.experiments.server.naoqi.services.motion.al_motion import ALMotion
+from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
+from nao_testbed.experiments.server.naoqi.services.posture import ALRobotPosture
+from nao_testbed.experiments.server.naoqi.services.programs import (
     ALAnimationPlayer,
     ALAutonomousLife,
     ALBehaviorManager,
@@ -26,8 +29,8 @@ from experiments.server.naoqi.services.programs import (
     ALSystem,
     Programs,
 )
-from experiments.server.naoqi.services.resources import ALResourceManager
-from experiments.server.naoqi.services.sensors import (
+from nao_testbed.experiments.server.naoqi.services.resources import ALResourceManager
+from nao_testbed.experiments.server.naoqi.services.sensors import (
     ALBattery,
     ALBodyTemperature,
     ALDiagnosis,
@@ -37,8 +40,10 @@ from experiments.server.naoqi.services.sensors import (
     ALTouch,
     Senses,
 )
-from experiments.server.naoqi.services.stubs.refusing import refusing_services
-from experiments.server.naoqi.services.stubs.storing import STUBS
+from nao_testbed.experiments.server.naoqi.services.stubs.refusing import (
+    refusing_services,
+)
+from nao_testbed.experiments.server.naoqi.services.stubs.storing import STUBS
 
 SERVICES: tuple[type[Service], ...] = (
     ALMotion,

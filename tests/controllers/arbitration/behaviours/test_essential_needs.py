@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.arbitration.tokens import Why
+from nao_testbed.controllers.arbitration.tokens import Why
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LedgerSetup,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.tokens import Refusal
 from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,

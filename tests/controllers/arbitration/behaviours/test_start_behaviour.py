@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     GREETING,
     GREETING_IN_PARTS,
     Behaviour,
@@ -12,14 +12,14 @@ from controllers.arbitration.behaviours import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.events import Event, Requested
-from controllers.arbitration.manager.front import LedgerFront, take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import PauseOnDemand
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Refusal, Token
-from models import BadInput, UnknownName, default_robot_folder, load_robot
+from nao_testbed.controllers.arbitration.events import Event, Requested
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront, take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.models import BadInput, UnknownName, default_robot_folder, load_robot
 
 TREE = ResourceTree(load_robot(default_robot_folder()).resources)
 LEGS = ("Left leg", "Right leg")

@@ -5,17 +5,23 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     RunningBehaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import Ticket
-from controllers.arbitration.tokens import NoticeKind, OutcomeKind, Refusal, Token, Why
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Ticket
+from nao_testbed.controllers.arbitration.tokens import (
+    NoticeKind,
+    OutcomeKind,
+    Refusal,
+    Token,
+    Why,
+)
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     LEGS,

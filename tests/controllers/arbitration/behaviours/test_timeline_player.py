@@ -5,23 +5,23 @@ from dataclasses import replace
 
 import pytest
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     Timeline,
     TimelinePlayer,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.events import Expired, Notified
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Expired, Notified
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.policies import (
     ConflictPolicy,
     Lock,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request
-from models import BadInput, Robot
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.arbitration.gate_setup import World
 
 FRAMES = 8

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import AskerTie, HolderTie, Loss
-from models import load_robot
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie, Loss
+from nao_testbed.models import load_robot
 from tests.controllers.arbitration.gate_setup import KeepingRobot, whole_tree
 from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
 

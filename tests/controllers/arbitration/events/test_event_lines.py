@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Granted,
     Notified,
@@ -17,9 +17,9 @@ from controllers.arbitration.events import (
     event_to_record,
     know_events,
 )
-from controllers.arbitration.invariants import check, trace_hash
-from controllers.arbitration.tokens import Refusal
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.invariants import check, trace_hash
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 

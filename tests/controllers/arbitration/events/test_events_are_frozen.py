@@ -8,19 +8,19 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from controllers.arbitration import events
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration import events
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Granted,
     event_from_line,
     event_to_line,
 )
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.requests import Request
-from controllers.arbitration.tokens import TokenId
-from controllers.schemas import events as schemas
-from controllers.transmitter import events as orders
-from controllers.transmitter import events as transmitter
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.requests import Request
+from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.schemas import events as schemas
+from nao_testbed.controllers.transmitter import events as orders
+from nao_testbed.controllers.transmitter import events as transmitter
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 

@@ -2,10 +2,13 @@
 
 import pytest
 
-from controllers.arbitration.events import Frozen, Revoked
-from controllers.arbitration.faults.virtual_owners import change_absent, freeze_absent
-from controllers.arbitration.tokens import OutcomeKind
-from models import Robot
+from nao_testbed.controllers.arbitration.events import Frozen, Revoked
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    change_absent,
+    freeze_absent,
+)
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind
+from nao_testbed.models import Robot
 from tests.controllers.arbitration.ledger_setup import LedgerSetup, end_of, outcome_of
 
 LEGS = 11

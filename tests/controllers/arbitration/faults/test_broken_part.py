@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import Frozen, Thawed
-from controllers.arbitration.faults.virtual_owners import BrokenPart, Occupation
-from controllers.arbitration.policies import Lock
-from controllers.arbitration.tokens import Refusal
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.events import Frozen, Thawed
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    BrokenPart,
+    Occupation,
+)
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.ledger_setup import LedgerSetup, outcome_of
 
 LEFT_ARM = (

@@ -2,13 +2,13 @@
 
 import pytest
 
-from controllers.arbitration.events import Frozen, Revoked
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers.arbitration.events import Frozen, Revoked
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ENERGY_SAVING,
     DegradedMode,
     DegradedModes,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.ledger_setup import LedgerSetup, outcome_of
 
 

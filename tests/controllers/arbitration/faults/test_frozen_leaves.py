@@ -2,11 +2,17 @@
 
 import pytest
 
-from controllers.arbitration.faults.virtual_owners import Occupation
-from controllers.arbitration.policies import Lock
-from controllers.arbitration.requests import NotGranted
-from controllers.arbitration.tokens import Loss, LossCause, Preemption, Refusal, Why
-from models import BadInput
+from nao_testbed.controllers.arbitration.faults.virtual_owners import Occupation
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.arbitration.requests import NotGranted
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    Preemption,
+    Refusal,
+    Why,
+)
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
     DENIED,

@@ -6,12 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Frozen, Revoked, Thawed
-from controllers.arbitration.faults.virtual_owners import HotEngine, HotEngineCfg
-from controllers.arbitration.policies import Lock
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import LossCause, Refusal
-from models import BadInput, Robot
+from nao_testbed.controllers.arbitration.events import Frozen, Revoked, Thawed
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    HotEngine,
+    HotEngineCfg,
+)
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.arbitration.ledger_setup import (
     LedgerSetup,
     end_of,

@@ -7,18 +7,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from controllers import Observation
-from controllers.arbitration.events import Revoked, StateChanged, StateRefused
-from controllers.arbitration.faults.posture_monitor import (
+from nao_testbed.controllers import Observation
+from nao_testbed.controllers.arbitration.events import (
+    Revoked,
+    StateChanged,
+    StateRefused,
+)
+from nao_testbed.controllers.arbitration.faults.posture_monitor import (
     Attitude,
     PostureMonitor,
     PostureMonitorCfg,
     PostureRecogniser,
     RecogniserCfg,
 )
-from controllers.arbitration.policies import Lock, StopOnDemand
-from controllers.arbitration.tokens import LossCause, OutcomeKind, Refusal
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.policies import Lock, StopOnDemand
+from nao_testbed.controllers.arbitration.tokens import LossCause, OutcomeKind, Refusal
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     LedgerSetup,
     end_of,

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import Frozen, Settled, Thawed
-from controllers.arbitration.faults.virtual_owners import Occupation, VirtualOwner
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.events import Frozen, Settled, Thawed
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
+    Occupation,
+    VirtualOwner,
+)
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import ARMS, HEAD, LedgerSetup
 
 WHOLE = Occupation(effort_cap=0.0, is_total=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.arbitration.gate_setup import World
 
 

@@ -6,11 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import Commanded, Executed, Rejected
-from controllers.arbitration.gate.slot import Batch
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.tokens import Loss, Refusal, Token
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.events import Commanded, Executed, Rejected
+from nao_testbed.controllers.arbitration.gate.slot import Batch
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.tokens import Loss, Refusal, Token
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.gate_setup import World
 
 HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.arbitration.tokens import Refusal
-from controllers.interface.robot_interface import MotorLimit
-from models import BadInput
-from models.values import FloatArray
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.interface.robot_interface import MotorLimit
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import FloatArray
 from tests.controllers.arbitration.gate_setup import World
 
 pytestmark = pytest.mark.requirement("ST-29")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from controllers.arbitration.gate.device_map import map_devices
-from models import BadInput, Robot, UnknownName
-from models.load.resource_tree import default_resources
-from models.resources import Device, DeviceKind, ResourceNode
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.load.resource_tree import default_resources
+from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import EYES, limits, motor, node
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Commanded,
     Event,
     Executed,
@@ -22,10 +22,10 @@ from controllers.arbitration.events import (
     Thawed,
     Unshifted,
 )
-from controllers.arbitration.gate.shifts import LEAVING_RATE
-from controllers.arbitration.requests import Owner, Request, StaleToken
-from controllers.arbitration.tokens import Loss, Token
-from models import BadInput, Robot
+from nao_testbed.controllers.arbitration.gate.shifts import LEAVING_RATE
+from nao_testbed.controllers.arbitration.requests import Owner, Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import Loss, Token
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.arbitration.gate_setup import World, leaf, limits, motor, node
 
 MOTORS = ("HeadPitch", "HeadYaw", "LElbowRoll", "LHipYawPitch")

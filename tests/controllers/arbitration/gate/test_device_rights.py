@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Entrusted,
     Executed,
     LeftOut,
@@ -16,11 +16,11 @@ from controllers.arbitration.events import (
     Rejected,
     Unshifted,
 )
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Loss, NoticeKind, Refusal, Token
-from models import BadInput, Robot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Loss, NoticeKind, Refusal, Token
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.arbitration.gate_setup import (
     World,
     leaf,

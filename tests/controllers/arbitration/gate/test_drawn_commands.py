@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from controllers.arbitration.events import Executed
-from controllers.arbitration.tokens import Loss, Refusal, Token
-from models import Robot
-from models.resources import Device, DeviceKind, ResourceNode
+from nao_testbed.controllers.arbitration.events import Executed
+from nao_testbed.controllers.arbitration.tokens import Loss, Refusal, Token
+from nao_testbed.models import Robot
+from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import World, leaf, node
 
 LEFT, RIGHT = 0.5, -0.5

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from controllers import LedSetting, SoundChunk
-from controllers.arbitration.events import Commanded, Executed, MadeSafe, Rejected
-from controllers.arbitration.tokens import Refusal
-from models import BadInput, Robot
-from models.resources import Device, DeviceKind, ResourceNode
+from nao_testbed.controllers import LedSetting, SoundChunk
+from nao_testbed.controllers.arbitration.events import (
+    Commanded,
+    Executed,
+    MadeSafe,
+    Rejected,
+)
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import EYES, World, motor, node, reason_of
 
 GREEN = LedSetting(colours=np.array([0.0, 1.0, 0.0]), fade_s=0.5)

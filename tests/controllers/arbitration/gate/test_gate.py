@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Commanded,
     Event,
     Executed,
     MadeSafe,
     Rejected,
 )
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.gate.device_map import map_devices
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, StaleToken
-from controllers.arbitration.tokens import Refusal, Token
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.gate.device_map import map_devices
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.arbitration.gate_setup import (
     KeepingRobot,
     World,

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers import LedSetting, SoundChunk
-from controllers.arbitration.faults.virtual_owners import (
+from nao_testbed.controllers import LedSetting, SoundChunk
+from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     DegradedMode,
     HotEngineCfg,
     Occupation,
 )
-from controllers.arbitration.tokens import Token
-from models import BadInput, Robot
-from models.resources import Device, DeviceKind, ResourceNode
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import World, node, whole_tree
 
 NO_NUMBERS: dict[str, Any] = {

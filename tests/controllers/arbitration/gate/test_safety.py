@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import MadeSafe
-from controllers.arbitration.gate.outputs import hold, holding_lags
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.tokens import Loss, Refusal, Token
-from models import Robot
+from nao_testbed.controllers.arbitration.events import MadeSafe
+from nao_testbed.controllers.arbitration.gate.outputs import hold, holding_lags
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.tokens import Loss, Refusal, Token
+from nao_testbed.models import Robot
 from tests.controllers.arbitration.gate_setup import World, ramp
 
 LAG_YAW = 1.547 / 72.52 + 0.00153398

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.tokens import Refusal
-from controllers.interface.robot_interface import Command, MotorTarget
-from models import BadInput
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.interface.robot_interface import Command, MotorTarget
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.gate_setup import World
 
 pytestmark = pytest.mark.requirement("ST-29")

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Opened,
     OwnerAdded,
@@ -16,7 +16,7 @@ from controllers.arbitration.events import (
     Settled,
     Ticked,
 )
-from controllers.arbitration.tokens import TokenId
+from nao_testbed.controllers.arbitration.tokens import TokenId
 
 FRAME = (Opened, ResourceAdded, OwnerAdded, Settled, Ticked)
 """Events that set the scene or end a call; they stay as they are."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.arbitration.invariants import check
-from controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.tokens import Refusal
 from tests.controllers.arbitration.invariants.written_traces import Trace, broken
 
 TOKENS = (

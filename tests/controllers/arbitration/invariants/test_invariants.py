@@ -5,11 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.events import Event, event_classes
-from controllers.arbitration.invariants import JUDGES, Checker, check, trace_hash
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.events import Event, event_classes
+from nao_testbed.controllers.arbitration.invariants import (
+    JUDGES,
+    Checker,
+    check,
+    trace_hash,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.invariants.mutants import mutants_of
 from tests.controllers.arbitration.ledger_setup import (

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from controllers.arbitration import events as t
-from controllers.arbitration.invariants import check
-from controllers.arbitration.policies import AnswerKind
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration import events as t
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.policies import AnswerKind
+from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
     NoticeKind,
@@ -24,7 +24,7 @@ from controllers.arbitration.tokens import (
     TokenId,
     Why,
 )
-from models.resources import DeviceKind, ResourceKind
+from nao_testbed.models.resources import DeviceKind, ResourceKind
 
 EXCLUSIVE, STATE = ResourceKind.EXCLUSIVE, ResourceKind.STATE
 TREE = (

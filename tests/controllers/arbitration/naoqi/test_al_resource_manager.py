@@ -4,12 +4,12 @@ import inspect
 
 import pytest
 
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
-from controllers.arbitration.requests import NotGranted, Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from models import BadInput, UnknownName, default_robot_folder, load_robot
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.models import BadInput, UnknownName, default_robot_folder, load_robot
 
 SIGNATURES = {
     "acquireResource": ["resource", "module", "callback", "timeoutSeconds"],

@@ -8,15 +8,20 @@ from typing import cast
 
 import pytest
 
-from controllers.arbitration.manager.front import LedgerFront, take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
-from controllers.arbitration.policies import Answer, AnswerKind, Lock, StopOnDemand
-from controllers.arbitration.requests import NotGranted, Owner
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import OutcomeKind, Refusal, Why
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput, UnknownName, default_robot_folder, load_robot
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront, take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
+from nao_testbed.controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    Lock,
+    StopOnDemand,
+)
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind, Refusal, Why
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput, UnknownName, default_robot_folder, load_robot
 
 TREE = ResourceTree(load_robot(default_robot_folder()).resources)
 

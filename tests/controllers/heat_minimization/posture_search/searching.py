@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from controllers.heat_minimization.posture_search.search import (
+from nao_testbed.controllers.heat_minimization.posture_search.search import (
     FoundPosture,
     search_posture,
 )
-from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
-from models import Robot
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
+    PostureSearchCfg,
+)
+from nao_testbed.models import Robot
 
 
 def search(robot: Robot, posture: str, **cfg: Any) -> FoundPosture:

@@ -10,16 +10,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from controllers.heat_minimization.posture_search.posture_problem import PostureProblem
-from controllers.heat_minimization.posture_search.search import (
+from nao_testbed.controllers.heat_minimization.posture_search.posture_problem import (
+    PostureProblem,
+)
+from nao_testbed.controllers.heat_minimization.posture_search.search import (
     FoundPosture,
     search_posture,
 )
-from controllers.heat_minimization.posture_search.search_space import (
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
     PostureSearchCfg,
     find_mirror_pairs,
 )
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.heat_minimization.posture_search.searching import search
 from tests.sim.engine.oracle import Oracle
 

@@ -5,16 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers.heat_minimization.posture_search.search_space import find_mirror_pairs
-from controllers.heat_minimization.posture_search.stance import (
+from nao_testbed.controllers.heat_minimization.posture_search.search_space import (
+    find_mirror_pairs,
+)
+from nao_testbed.controllers.heat_minimization.posture_search.stance import (
     Clearance,
     Stance,
     distances_to_edges,
     hull_order,
 )
-from controllers.heat_minimization.standing_problem import sole_points
-from controllers.stiffness.dynamics import Dynamics
-from models import BadInput, Robot
+from nao_testbed.controllers.heat_minimization.standing_problem import sole_points
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.models import BadInput, Robot
 
 ATOL_SHAPES = 2.5e-3  # m, the engine keeps 1 mm around each shape
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from controllers.heat_minimization.posture_search.search import NoPostureFound
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.heat_minimization.posture_search.search import (
+    NoPostureFound,
+)
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.heat_minimization.posture_search.searching import search
 
 

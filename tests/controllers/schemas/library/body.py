@@ -11,29 +11,35 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.faults.posture_monitor import PostureMonitor
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.invariants import check
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption
-from controllers.interface.robot_interface import Observation
-from controllers.schemas import State
-from controllers.schemas.events import NotWinner, SchemaFailed
-from controllers.schemas.invariants import check_schemas
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.speech import SyllableVoice
-from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.events import StreamStarted
-from controllers.transmitter.streams import effector_leaves
-from controllers.transmitter.transmitter import Transmitter
-from models import Robot
-from models.library import Library
-from models.load.library_files import KnownNames, build_library, library_problems
-from models.load.library_forms import LibraryForm
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas import State
+from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
+from nao_testbed.controllers.schemas.invariants import check_schemas
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.speech import SyllableVoice
+from nao_testbed.controllers.transmitter.commands.command_controller import (
+    CommandController,
+)
+from nao_testbed.controllers.transmitter.events import StreamStarted
+from nao_testbed.controllers.transmitter.streams import effector_leaves
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Library
+from nao_testbed.models.load.library_files import (
+    KnownNames,
+    build_library,
+    library_problems,
+)
+from nao_testbed.models.load.library_forms import LibraryForm
 from tests.controllers.arbitration.gate_setup import KeepingRobot
 from tests.controllers.schemas.schema_world import Stage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.schemas.library.body import with_test_library
 
 

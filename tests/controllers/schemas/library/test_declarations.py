@@ -8,9 +8,9 @@ from typing import Any, get_type_hints
 import pytest
 from ruamel.yaml import YAML
 
-from controllers.schemas import SchemaInfo, State, Waking
-from controllers.schemas.registry import BUILT_IN, schema_class
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.schemas import SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas.registry import BUILT_IN, schema_class
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.schemas.library.fuzzy import (
+from nao_testbed.controllers.schemas.library.fuzzy import (
     FuzzyController,
     FuzzySet,
     FuzzyVariable,
     Rule,
     triangle,
 )
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 ATOL_TIP = 1e-3  # percent; both sample the output, at 501 and at 100 001 places
 

@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Executed, Granted, Released, Revoked
-from controllers.schemas import State, Waking
-from controllers.schemas.events import SchemaStarted, SchemaStopped
-from controllers.schemas.registry import schema_class, schema_names
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.arbitration.events import (
+    Executed,
+    Granted,
+    Released,
+    Revoked,
+)
+from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped
+from nao_testbed.controllers.schemas.registry import schema_class, schema_names
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
 
 

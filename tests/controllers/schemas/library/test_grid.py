@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.schemas.library.look_around import Grid
-from models import BadInput
+from nao_testbed.controllers.schemas.library.look_around import Grid
+from nao_testbed.models import BadInput
 
 
 def test_cells_divide_the_rectangle() -> None:

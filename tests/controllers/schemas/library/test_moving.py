@@ -3,15 +3,21 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.policies import CallbackOnDemand
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.schemas import State, Waking
-from controllers.schemas.events import SchemaStarted, SchemaStopped
-from controllers.schemas.library.dance import parts_between_stops
-from controllers.schemas.library.look_around import Attention, SmoothPath
-from controllers.transmitter.events import GroupStarted
-from models import BadInput, Robot
-from models.library import Interpolation, Motion, Track, largest_speeds, sample_curve
+from nao_testbed.controllers.arbitration.policies import CallbackOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped
+from nao_testbed.controllers.schemas.library.dance import parts_between_stops
+from nao_testbed.controllers.schemas.library.look_around import Attention, SmoothPath
+from nao_testbed.controllers.transmitter.events import GroupStarted
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import (
+    Interpolation,
+    Motion,
+    Track,
+    largest_speeds,
+    sample_curve,
+)
 from tests.controllers.schemas.library.body import Body
 
 HOT = {"limit_degc": 76.0, "warn_s": 30.0}

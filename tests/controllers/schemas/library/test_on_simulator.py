@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.tokens import Preemption
-from controllers.schemas import State, Waking
-from controllers.schemas.events import NotWinner, SchemaFailed
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.transmitter.events import StreamStarted
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.transmitter.events import StreamStarted
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import Robot
-from sim.robot import SimulatedRobot
+from nao_testbed.models import Robot
+from nao_testbed.sim.robot import SimulatedRobot
 
 pytestmark = pytest.mark.scenario
 

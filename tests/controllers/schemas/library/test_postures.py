@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.policies import Lock
-from controllers.schemas import State
-from controllers.schemas.events import SchemaFailed
-from controllers.schemas.library.heat_and_battery import GO
-from models import Robot
+from nao_testbed.controllers.arbitration.policies import Lock
+from nao_testbed.controllers.schemas import State
+from nao_testbed.controllers.schemas.events import SchemaFailed
+from nao_testbed.controllers.schemas.library.heat_and_battery import GO
+from nao_testbed.models import Robot
 from tests.controllers.schemas.library.body import Body
 
 

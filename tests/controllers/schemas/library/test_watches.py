@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from controllers import Observation
-from controllers.arbitration.events import Executed, Granted
-from controllers.schemas import State, Waking
-from controllers.schemas.library.balance import Balance, _margin, unrest_rules
-from controllers.schemas.library.common import resources_of_all
-from models import DeviceKind, Robot, default_robot_folder, load_robot
+from nao_testbed.controllers import Observation
+from nao_testbed.controllers.arbitration.events import Executed, Granted
+from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas.library.balance import (
+    Balance,
+    _margin,
+    unrest_rules,
+)
+from nao_testbed.controllers.schemas.library.common import resources_of_all
+from nao_testbed.models import DeviceKind, Robot, default_robot_folder, load_robot
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
 from tests.controllers.schemas.library.body import Body

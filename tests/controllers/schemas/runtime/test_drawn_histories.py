@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Executed,
     Frozen,
     Revoked,
     event_from_line,
     event_to_line,
 )
-from controllers.arbitration.invariants import Checker, trace_hash
-from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.invariants import Checker, trace_hash
+from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas.events import (
     Modulated,
     NotWinner,
     SchemaEvent,
@@ -26,8 +26,8 @@ from controllers.schemas.events import (
     SchemaStopped,
     Won,
 )
-from controllers.schemas.invariants import WinnerDiscipline, check_schemas
-from models import Robot
+from nao_testbed.controllers.schemas.invariants import WinnerDiscipline, check_schemas
+from nao_testbed.models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld
 
 SLOTS = 80

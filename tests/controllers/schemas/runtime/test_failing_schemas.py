@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import MadeSafe
-from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
-from controllers.schemas.events import Finished, SchemaFailed
-from controllers.schemas.invariants import check_schemas
-from models import BadInput, Robot
+from nao_testbed.controllers.arbitration.events import MadeSafe
+from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas.events import Finished, SchemaFailed
+from nao_testbed.controllers.schemas.invariants import check_schemas
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from controllers.schemas import ActuationSchema, State, Waking
-from controllers.schemas.runtime.instances import SchemaLimits
-from models import BadInput, Robot
+from nao_testbed.controllers.schemas import ActuationSchema, State, Waking
+from nao_testbed.controllers.schemas.runtime.instances import SchemaLimits
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 FEW = SchemaLimits(depth=5, children=3, instances=12)

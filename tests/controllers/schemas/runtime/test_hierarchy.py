@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
-from controllers.schemas import State, Variable, Waking
-from controllers.schemas.events import Modulated, NotWinner, SchemaStopped, Woken, Won
-from controllers.schemas.invariants import check_schemas
-from models import BadInput, Robot, UnknownName
+from nao_testbed.controllers.schemas import State, Variable, Waking
+from nao_testbed.controllers.schemas.events import (
+    Modulated,
+    NotWinner,
+    SchemaStopped,
+    Woken,
+    Won,
+)
+from nao_testbed.controllers.schemas.invariants import check_schemas
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 

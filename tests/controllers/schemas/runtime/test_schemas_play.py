@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Executed, MadeSafe
-from controllers.schemas import ActuationSchema
-from controllers.schemas.invariants import check_schemas
-from controllers.schemas.registry import Registry
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.schemas.waking import Waking
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import Executed, MadeSafe
+from nao_testbed.controllers.schemas import ActuationSchema
+from nao_testbed.controllers.schemas.invariants import check_schemas
+from nao_testbed.controllers.schemas.registry import Registry
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
     StreamEnded,
@@ -19,8 +19,8 @@ from controllers.transmitter.events import (
     StreamResumed,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from models import BadInput, Robot
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models import BadInput, Robot
 from tests.controllers.schemas.schema_world import actuation
 from tests.controllers.transmitter.commands.command_world import Line
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Requested
-from controllers.schemas import ActuationSchema, SchemaInfo, Waking
-from models import Robot
+from nao_testbed.controllers.arbitration.events import Requested
+from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, Waking
+from nao_testbed.models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 

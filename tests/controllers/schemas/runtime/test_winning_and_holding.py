@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Failed, Granted, MadeSafe
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Failed, Granted, MadeSafe
+from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Demand,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import OutcomeKind
-from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
-from controllers.schemas.events import (
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind
+from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas.events import (
     Finished,
     SchemaFailed,
     SchemaStarted,
     SchemaStopped,
 )
-from models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 

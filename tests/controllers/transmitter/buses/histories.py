@@ -6,11 +6,11 @@ At the end all streams are over, and the transmitter has forgotten all of them.
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.buses.bus import Watch
-from controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
-from models import Robot
-from models.library import Unit
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.buses.bus import Watch
+from nao_testbed.controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.transmitter_world import (
     BUSES,
     LEAVES,

@@ -4,12 +4,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.buses.bus import TransmitterCfg, Watch, bus_each, one_bus
-from controllers.transmitter.events import GroupCompleted, Sent
-from controllers.transmitter.receipt import StreamState
-from models import BadInput, Robot
-from models.library import Unit
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.buses.bus import (
+    TransmitterCfg,
+    Watch,
+    bus_each,
+    one_bus,
+)
+from nao_testbed.controllers.transmitter.events import GroupCompleted, Sent
+from nao_testbed.controllers.transmitter.receipt import StreamState
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.transmitter_world import (
     BUSES,
     LEAVES,

@@ -2,10 +2,14 @@
 
 import pytest
 
-from controllers.arbitration.events import Executed
-from controllers.transmitter.events import Sent, StreamEnded
-from controllers.transmitter.receipt import EndReason, NotReceived, StreamState
-from models import Robot
+from nao_testbed.controllers.arbitration.events import Executed
+from nao_testbed.controllers.transmitter.events import Sent, StreamEnded
+from nao_testbed.controllers.transmitter.receipt import (
+    EndReason,
+    NotReceived,
+    StreamState,
+)
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     Clip,

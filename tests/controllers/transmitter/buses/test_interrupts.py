@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.transmitter.events import Sent, StreamPaused, StreamResumed
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.transmitter.events import Sent, StreamPaused, StreamResumed
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     NotReceived,

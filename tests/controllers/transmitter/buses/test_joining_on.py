@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from controllers.transmitter.receipt import EndReason, NotReceived, Receipt
-from models import BadInput
+from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived, Receipt
+from nao_testbed.models import BadInput
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     World,

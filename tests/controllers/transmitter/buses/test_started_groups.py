@@ -2,14 +2,14 @@
 
 import pytest
 
-from controllers.arbitration.events import Executed
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import Executed
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
     StreamEnded,
     StreamStarted,
 )
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     NotReceived,

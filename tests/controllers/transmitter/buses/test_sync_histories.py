@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import Executed
-from controllers.transmitter.buses.bus import Watch
-from controllers.transmitter.receipt import EndReason, NotReceived
-from models import Robot
+from nao_testbed.controllers.arbitration.events import Executed
+from nao_testbed.controllers.transmitter.buses.bus import Watch
+from nao_testbed.controllers.transmitter.receipt import EndReason, NotReceived
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.buses.histories import Life, live_a_history
 from tests.controllers.transmitter.transmitter_world import BUSES
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.transmitter.receipt import GroupKey, SyncTag, count_tag
-from models import BadInput
+from nao_testbed.controllers.transmitter.receipt import GroupKey, SyncTag, count_tag
+from nao_testbed.models import BadInput
 
 
 @pytest.mark.requirement("SY-9")

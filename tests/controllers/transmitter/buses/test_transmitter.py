@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controllers.transmitter.receipt import EndReason
-from models import BadInput
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models import BadInput
 from tests.controllers.transmitter.transmitter_world import (
     LIGHT,
     MOTION,

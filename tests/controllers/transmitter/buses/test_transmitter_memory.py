@@ -5,8 +5,8 @@ from weakref import ref
 
 import pytest
 
-from controllers.transmitter.receipt import GroupKey
-from models import Robot
+from nao_testbed.controllers.transmitter.receipt import GroupKey
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     Clip,

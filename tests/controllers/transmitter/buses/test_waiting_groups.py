@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from controllers.transmitter.events import GroupCompleted, Sent, StreamEnded
-from controllers.transmitter.receipt import (
+from nao_testbed.controllers.transmitter.events import GroupCompleted, Sent, StreamEnded
+from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
     NotReceived,
@@ -16,7 +16,7 @@ from controllers.transmitter.receipt import (
     SyncTag,
     count_tag,
 )
-from models import Robot
+from nao_testbed.models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     LIGHT,

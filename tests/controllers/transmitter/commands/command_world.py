@@ -8,26 +8,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption, Token
-from controllers.transmitter.commands.command_controller import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Preemption, Token
+from nao_testbed.controllers.transmitter.commands.command_controller import (
     CommandController,
     Tokens,
 )
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from controllers.transmitter.events import Sent
-from controllers.transmitter.streams import effector_leaves
-from controllers.transmitter.transmitter import Transmitter
-from models import BadInput, Robot
-from models.library import Library, Order, Unit
-from models.load.library_files import KnownNames, build_library, library_problems
-from models.load.library_forms import LibraryForm
-from models.load.motions import false_end
+from nao_testbed.controllers.transmitter.commands.issuing import (
+    CommandControllerCfg,
+    Enable,
+)
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.controllers.transmitter.events import Sent
+from nao_testbed.controllers.transmitter.streams import effector_leaves
+from nao_testbed.controllers.transmitter.transmitter import Transmitter
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Library, Order, Unit
+from nao_testbed.models.load.library_files import (
+    KnownNames,
+    build_library,
+    library_problems,
+)
+from nao_testbed.models.load.library_forms import LibraryForm
+from nao_testbed.models.load.motions import false_end
 from tests.controllers.arbitration.gate_setup import KeepingRobot
 from tests.controllers.transmitter.transmitter_world import Told, judge
 

@@ -6,24 +6,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.commands.admission import find_way
-from controllers.transmitter.commands.issuing import Enable
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder, look_up
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.commands.admission import find_way
+from nao_testbed.controllers.transmitter.commands.issuing import Enable
+from nao_testbed.controllers.transmitter.commands.order import (
+    OutputSet,
+    PlacedOrder,
+    look_up,
+)
+from nao_testbed.controllers.transmitter.events import (
     NotOrdered,
     OrderReceived,
     PrepSent,
     Sent,
     StreamReceived,
 )
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.receipt import EndReason, GroupKey, StreamState, SyncTag
-from controllers.transmitter.streams import effector_leaves
-from controllers.transmitter.streams.light_and_sound_streams import LightStream
-from models import BadInput, Robot, UnknownName
-from models.library import (
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    StreamState,
+    SyncTag,
+)
+from nao_testbed.controllers.transmitter.streams import effector_leaves
+from nao_testbed.controllers.transmitter.streams.light_and_sound_streams import (
+    LightStream,
+)
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.library import (
     Library,
     LightPattern,
     LightStep,

@@ -5,10 +5,10 @@ from weakref import ref
 
 import pytest
 
-from controllers.transmitter.commands.order import OutputSet
-from controllers.transmitter.receipt import EndReason
-from models import Robot
-from models.library import Motion, Track
+from nao_testbed.controllers.transmitter.commands.order import OutputSet
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Motion, Track
 from tests.controllers.transmitter.commands.command_world import MOTION, Line
 
 

@@ -8,18 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Granted,
     Lent,
     Revoked,
     event_from_line,
     event_to_line,
 )
-from controllers.arbitration.requests import Owner, Request
-from controllers.transmitter.commands.converter import CONVERSION_S
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder, look_up
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.transmitter.commands.converter import CONVERSION_S
+from nao_testbed.controllers.transmitter.commands.issuing import (
+    CommandControllerCfg,
+    Enable,
+)
+from nao_testbed.controllers.transmitter.commands.order import (
+    OutputSet,
+    PlacedOrder,
+    look_up,
+)
+from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
     Converted,
     GroupStarted,
@@ -32,9 +39,14 @@ from controllers.transmitter.events import (
     SyncReceiveEnabled,
     TransmitEnabled,
 )
-from controllers.transmitter.receipt import EndReason, GroupKey, StreamState, SyncTag
-from models import BadInput, Robot
-from models.library import Unit
+from nao_testbed.controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    StreamState,
+    SyncTag,
+)
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.commands.command_world import (
     HELLO_SLOTS,
     LIGHT,

@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import event_to_line
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from controllers.transmitter.commands.order import PlacedOrder
-from controllers.transmitter.events import OrderEnded, OrderReceived, Sent
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.receipt import EndReason
-from models import Robot
-from models.library import Unit
+from nao_testbed.controllers.arbitration.events import event_to_line
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.commands.issuing import (
+    CommandControllerCfg,
+    Enable,
+)
+from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
+from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived, Sent
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models import Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.commands.command_world import ENTRIES, Line
 
 COMMANDS = sorted(ENTRIES["commands"])

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.transmitter.commands.admission import PostureBelief
-from controllers.transmitter.receipt import EndReason, Receipt, StreamState
+from nao_testbed.controllers.transmitter.commands.admission import PostureBelief
+from nao_testbed.controllers.transmitter.receipt import EndReason, Receipt, StreamState
 
 STATES = {"Stand": "Stand", "StandInit": "Stand", "Sit": "Sit", "Gorilla": None}
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.transmitter.commands.order import OutputSet
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.transmitter.commands.order import OutputSet
+from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
     GroupStarted,
     NotOrdered,
@@ -14,10 +14,10 @@ from controllers.transmitter.events import (
     Sent,
     WayChosen,
 )
-from controllers.transmitter.invariants import SYNC_JUDGES
-from controllers.transmitter.receipt import EndReason
-from models import BadInput, Robot
-from models.library import Unit
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.commands.command_world import (
     HELLO_SLOTS,
     MOTION,

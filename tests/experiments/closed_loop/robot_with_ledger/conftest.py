@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Token
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import Robot
+from nao_testbed.models import Robot
 
 Couple = Callable[..., RobotWithLedger]
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.tokens import Token
-from controllers.transmitter.events import NotOrdered
-from controllers.transmitter.receipt import EndReason
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.controllers.transmitter.events import NotOrdered
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import load_robot
+from nao_testbed.models import load_robot
 from tests.experiments.closed_loop.robot_with_ledger.conftest import take
 
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers import Command, Observation
-from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.transmitter.invariants import SYNC_JUDGES
-from experiments.closed_loop.behaviours import SlotsFailed
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers import Command, Observation
+from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import BadInput, UnknownName, load_robot
+from nao_testbed.models import BadInput, UnknownName, load_robot
 from tests.controllers.transmitter.attacks import OWNERS, WAYS, Attack
 
 pytestmark = pytest.mark.scenario

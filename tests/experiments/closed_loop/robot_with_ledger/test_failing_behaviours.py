@@ -3,13 +3,19 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import Crashed, Event, Executed, MadeSafe, Ticked
-from controllers.arbitration.invariants import check
-from controllers.arbitration.requests import Owner
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.behaviours import MOST_KEPT, SlotsFailed
-from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.events import (
+    Crashed,
+    Event,
+    Executed,
+    MadeSafe,
+    Ticked,
+)
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.behaviours import MOST_KEPT, SlotsFailed
+from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.models import BadInput, UnknownName
 from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario

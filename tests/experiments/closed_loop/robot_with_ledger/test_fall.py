@@ -2,11 +2,16 @@
 
 import pytest
 
-from controllers.arbitration.events import Executed, Granted, Revoked, StateChanged
-from controllers.arbitration.invariants import check, trace_hash
-from controllers.arbitration.tokens import LossCause, Refusal
 from examples.stories.fall import FallStory, FallStoryCfg, run_fall_story
-from models import Robot
+from nao_testbed.controllers.arbitration.events import (
+    Executed,
+    Granted,
+    Revoked,
+    StateChanged,
+)
+from nao_testbed.controllers.arbitration.invariants import check, trace_hash
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
+from nao_testbed.models import Robot
 
 pytestmark = pytest.mark.scenario
 

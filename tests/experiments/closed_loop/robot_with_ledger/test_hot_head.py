@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import (
+from examples.stories.hot_head import HeadStory, HeadStoryCfg, run_head_story
+from examples.stories.trace_lines import story_lines
+from nao_testbed.controllers.arbitration.events import (
     Event,
     Executed,
     Frozen,
@@ -14,11 +16,9 @@ from controllers.arbitration.events import (
     Revoked,
     Thawed,
 )
-from controllers.arbitration.invariants import check
-from controllers.arbitration.tokens import LossCause, Refusal
-from examples.stories.hot_head import HeadStory, HeadStoryCfg, run_head_story
-from examples.stories.trace_lines import story_lines
-from models import Robot
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
+from nao_testbed.models import Robot
 
 pytestmark = pytest.mark.scenario
 

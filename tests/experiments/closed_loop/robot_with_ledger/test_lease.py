@@ -2,9 +2,9 @@
 
 import pytest
 
-from controllers.arbitration.requests import NotGranted, Owner
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.behaviours import SlotsFailed
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
 from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple
 
 

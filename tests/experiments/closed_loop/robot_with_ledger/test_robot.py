@@ -5,16 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import Event, Executed
-from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
-from controllers.arbitration.invariants import check
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.tokens import Refusal
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.controllers.arbitration.events import Event, Executed
+from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
 )
-from models import BadInput, Robot
+from nao_testbed.models import BadInput, Robot
 from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario

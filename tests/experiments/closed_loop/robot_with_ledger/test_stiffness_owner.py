@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Event, Rejected
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Preemption, Token
-from controllers.interface.controller import ConstantStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.behaviours import (
+from nao_testbed.controllers.arbitration.events import Event, Rejected
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Preemption, Token
+from nao_testbed.controllers.interface.controller import ConstantStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.behaviours import (
     SHIFT_RATE,
     STIFFNESS_OWNER,
     STIFFNESS_PRIORITY,
@@ -21,12 +21,12 @@ from experiments.closed_loop.behaviours import (
     SlotsFailed,
     StiffnessOwner,
 )
-from experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from models import Robot, load_robot
-from models.resources import DeviceKind
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.models.resources import DeviceKind
 
 HEAD = ("Yaw", "Pitch")
 PERIOD = 2

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments.common.drawing.page import PlannedFigure, draw_figures
+from nao_testbed.experiments.common.drawing.page import PlannedFigure, draw_figures
 
 
 def line() -> Figure:

@@ -16,15 +16,15 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
-from experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
-from experiments.common.drawing.style import free_height, spread_labels
-from experiments.heat.figures.temperatures import (
+from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
+from nao_testbed.experiments.common.drawing.style import free_height, spread_labels
+from nao_testbed.experiments.heat.figures.temperatures import (
     draw_heat_figures,
     effort_figure,
     temperature_figure,
 )
-from experiments.heat.published import PUBLISHED, HeatResult
-from models.files import NotWritten
+from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
+from nao_testbed.models.files import NotWritten
 
 Make = Callable[..., HeatResult]
 MakeFrame = Callable[[TrialResult], pd.DataFrame]
@@ -375,9 +375,9 @@ def test_labels_keep_their_distance_and_their_order(
 
 def test_importing_the_figures_does_not_import_matplotlib() -> None:
     code = (
-        "import sys; import experiments.heat.figures.temperatures; "
-        "import experiments.heat.figures.robot_picture; "
-        "import experiments.heat.figures.tables; "
+        "import sys; import nao_testbed.experiments.heat.figures.temperatures; "
+        "import nao_testbed.experiments.heat.figures.robot_picture; "
+        "import nao_testbed.experiments.heat.figures.tables; "
         "print({'matplotlib', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -3,12 +3,12 @@ from collections.abc import Callable
 
 import pytest
 
-from experiments.heat.figures.tables import (
+from nao_testbed.experiments.heat.figures.tables import (
     in_the_end_text,
     lifetime_ratio_text,
     lifetime_text,
 )
-from experiments.heat.published import HeatResult
+from nao_testbed.experiments.heat.published import HeatResult
 
 Make = Callable[..., HeatResult]
 

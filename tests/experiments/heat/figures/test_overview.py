@@ -3,9 +3,13 @@
 import dataclasses
 from collections.abc import Callable
 
-from experiments.common.drawing.page import Section
-from experiments.heat.figures.section import COLUMNS, outcome_rows, overview_table
-from experiments.heat.published import HeatResult
+from nao_testbed.experiments.common.drawing.page import Section
+from nao_testbed.experiments.heat.figures.section import (
+    COLUMNS,
+    outcome_rows,
+    overview_table,
+)
+from nao_testbed.experiments.heat.published import HeatResult
 
 Make = Callable[..., HeatResult]
 

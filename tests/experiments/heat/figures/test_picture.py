@@ -11,9 +11,9 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import Loop
-from experiments.heat.figures.posed_robot import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     Pose,
     aim,
@@ -22,18 +22,21 @@ from experiments.heat.figures.posed_robot import (
     last_pose,
     standing_pose,
 )
-from experiments.heat.figures.robot_picture import draw_robot_picture, robot_figure
-from experiments.heat.figures.robot_view import (
+from nao_testbed.experiments.heat.figures.robot_picture import (
+    draw_robot_picture,
+    robot_figure,
+)
+from nao_testbed.experiments.heat.figures.robot_view import (
     RobotView,
     colour_of,
     view_robot,
     view_robots,
 )
-from models import Robot, UnknownName, default_robot_folder, load_robot
-from sim.engine import make_engine
-from sim.engine.picture_urdf import write_picture_urdf
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_robot
+from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.picture_urdf import write_picture_urdf
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 from tests.models.load.test_numbers import FRAME, spoilt
 
 HEIGHT = 240  # pixels: enough to tell the joints apart
@@ -162,8 +165,14 @@ def test_the_picture_needs_no_engine_but_mujoco(
     """It is the same as where PyBullet is there, which says where the links are."""
     pytest.importorskip("mujoco", reason="nao-testbed[mujoco] is not installed")
     expected = view_robot(two_leg, "Stand", HEIGHT)
-    monkeypatch.setattr("sim.engine.world.find_spec", lambda name: name == "mujoco")
-    for name in ("pybullet", "sim.engine.bullet", "sim.engine.bullet_engine"):
+    monkeypatch.setattr(
+        "nao_testbed.sim.engine.world.find_spec", lambda name: name == "mujoco"
+    )
+    for name in (
+        "pybullet",
+        "nao_testbed.sim.engine.bullet",
+        "nao_testbed.sim.engine.bullet_engine",
+    ):
         monkeypatch.setitem(sys.modules, name, None)
     found = view_robot(two_leg, "Stand", HEIGHT)
     off = np.abs(found.painted({}).astype(int) - expected.painted({}))
@@ -176,7 +185,7 @@ def test_a_drawing_is_what_pybullet_sees(nao: Robot) -> None:
 
     PyBullet samples its pixels half a pixel aside, which shows along edges.
     """
-    bullet_engine = pytest.importorskip("sim.engine.bullet_engine")
+    bullet_engine = pytest.importorskip("nao_testbed.sim.engine.bullet_engine")
     pose = standing_pose(nao, "PoseInit")
     where = (pose.q, pose.base_position, pose.base_quaternion)
     drawn = dressed(nao, pose)

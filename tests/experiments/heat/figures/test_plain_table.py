@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from experiments.common.drawing.page import DataTable
-from experiments.common.drawing.plain_table import plain_table
-from experiments.heat.figures.tables import terminal_tables
-from experiments.heat.published import HeatResult
+from nao_testbed.experiments.common.drawing.page import DataTable
+from nao_testbed.experiments.common.drawing.plain_table import plain_table
+from nao_testbed.experiments.heat.figures.tables import terminal_tables
+from nao_testbed.experiments.heat.published import HeatResult
 
 FOUR = ("fixed", "smart", "nudge", "minheat-no-gear")
 

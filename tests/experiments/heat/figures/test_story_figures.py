@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from controllers.heat_minimization.standing_problem import joule_loss
-from experiments.common.drawing.style import FigureView
-from experiments.heat.figures.joints import (
+from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.heat.figures.joints import (
     PowerCurve,
     heat_share_figure,
     joint_shifts_figure,
@@ -20,15 +20,15 @@ from experiments.heat.figures.joints import (
     power_figure,
     time_mean,
 )
-from experiments.heat.identification.figures import (
+from nao_testbed.experiments.heat.identification.figures import (
     FittedCurve,
     fit_figure,
     interval_figure,
 )
-from models import load_robot
-from sim.recording.run_folder import Run
-from sim.recording.run_meta import describe_run
-from sim.thermal.one_node_fit import Estimate
+from nao_testbed.models import load_robot
+from nao_testbed.sim.recording.run_folder import Run
+from nao_testbed.sim.recording.run_meta import describe_run
+from nao_testbed.sim.thermal.one_node_fit import Estimate
 
 NAO = load_robot()
 

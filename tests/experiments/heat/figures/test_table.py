@@ -7,8 +7,8 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
-from experiments.heat.figures.tables import terminal_tables
-from experiments.heat.published import PUBLISHED, HeatResult
+from nao_testbed.experiments.heat.figures.tables import terminal_tables
+from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
 
 Make = Callable[..., HeatResult]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app, main
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.heat.identification.heat_log import heat_log_of_run
-from experiments.heat.identification.identify import IdentifyCfg, identify
-from models import BadInput, Robot, UnknownName, default_robot_folder
-from sim import SimulationCfg
-from sim.thermal.identification import fit_one_node
+from nao_testbed.experiments.cli import app, main
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.heat.identification.heat_log import heat_log_of_run
+from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
+from nao_testbed.models import BadInput, Robot, UnknownName, default_robot_folder
+from nao_testbed.sim import SimulationCfg
+from nao_testbed.sim.thermal.identification import fit_one_node
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[4]

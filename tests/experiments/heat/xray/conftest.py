@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.xray.log import SensorLog, log_of_run
-from experiments.heat.xray.standing import Standing, find_standing
-from experiments.heat.xray.standing_model import Assumptions, StandingModel
-from experiments.heat.xray.suspects import Suspects, find_suspects
-from models import Robot, load_robot
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.xray.log import SensorLog, log_of_run
+from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
+from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
+from nao_testbed.experiments.heat.xray.suspects import Suspects, find_suspects
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.sim.recording.run_folder import read_run
 
 JOINT, DEGREES = "LAnklePitch", -1.0
 

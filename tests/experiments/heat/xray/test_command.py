@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app, main
+from nao_testbed.experiments.cli import app, main
 
 RUNNER = CliRunner()
 

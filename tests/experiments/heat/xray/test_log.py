@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.heat.xray.log import SensorLog, read_sensor_log
-from experiments.heat.xray.standing import find_standing
-from experiments.heat.xray.xray import XrayCfg, cannot_tell, xray
-from models import BadInput, Robot, UnknownName
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.heat.xray.log import SensorLog, read_sensor_log
+from nao_testbed.experiments.heat.xray.standing import find_standing
+from nao_testbed.experiments.heat.xray.xray import XrayCfg, cannot_tell, xray
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.recording.run_folder import read_run
 
 SENSORS = ("q", "target", "current", "temperature", "fsr", "accelerometer")
 

@@ -9,26 +9,30 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
-from controllers.heat_minimization.least_loss import gear_friction
-from experiments.heat.xray.drawing import headline, suspects_table, xray_figure
-from experiments.heat.xray.losses import LegAccount
-from experiments.heat.xray.standing import Standing
-from experiments.heat.xray.standing_model import (
+from nao_testbed.controllers.heat_minimization.least_loss import gear_friction
+from nao_testbed.experiments.heat.xray.drawing import (
+    headline,
+    suspects_table,
+    xray_figure,
+)
+from nao_testbed.experiments.heat.xray.losses import LegAccount
+from nao_testbed.experiments.heat.xray.standing import Standing
+from nao_testbed.experiments.heat.xray.standing_model import (
     N_OTHER,
     N_SHARED,
     Assumptions,
     StandingModel,
     soles_of,
 )
-from experiments.heat.xray.suspects import (
+from nao_testbed.experiments.heat.xray.suspects import (
     FRICTIONS,
     SPREAD_RAD,
     Suspects,
     _Linear,
     find_suspects,
 )
-from experiments.heat.xray.xray import Xray, cannot_tell
-from models import BadInput, Robot
+from nao_testbed.experiments.heat.xray.xray import Xray, cannot_tell
+from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
 
 

@@ -5,12 +5,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.common.robot_setting import RobotSetting
-from experiments.heat.xray.drawing import headline
-from experiments.heat.xray.standing_model import Assumptions
-from experiments.heat.xray.suspects import FLOOR_CAUSES
-from experiments.heat.xray.trials import (
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.common.robot_setting import RobotSetting
+from nao_testbed.experiments.heat.xray.drawing import headline
+from nao_testbed.experiments.heat.xray.standing_model import Assumptions
+from nao_testbed.experiments.heat.xray.suspects import FLOOR_CAUSES
+from nao_testbed.experiments.heat.xray.trials import (
     LARGEST_DEG,
     SMALLEST_DEG,
     Outcome,
@@ -21,9 +21,9 @@ from experiments.heat.xray.trials import (
     run_one,
     summary_table,
 )
-from experiments.heat.xray.xray import Xray, XrayCfg, xray
-from models import BadInput, Robot, default_robot_folder
-from models.values import EngineName
+from nao_testbed.experiments.heat.xray.xray import Xray, XrayCfg, xray
+from nao_testbed.models import BadInput, Robot, default_robot_folder
+from nao_testbed.models.values import EngineName
 
 
 def cfg(**given: object) -> TrialsCfg:

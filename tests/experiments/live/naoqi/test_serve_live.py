@@ -19,10 +19,10 @@ from urllib.request import Request, urlopen
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from models import BadInput
-from models.system import KILL
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.cli import app
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
 from tests.processes import send_to_all
 
@@ -92,7 +92,13 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_recorded(
         port = str(taken.getsockname()[1])
         ran = subprocess.run(
             [
-                *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "nao_testbed.experiments.cli",
+                    "naoqi",
+                    "serve",
+                ),
                 *("--live", "--no-browser", "--port", "0", "--page-port", port),
                 *("--out", str(tmp_path / "run")),
             ],
@@ -122,7 +128,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     folder = tmp_path / "run"
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *(sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi", "serve"),
             *("--live", "--no-browser", "--port", "0", "--page-port", "0"),
             *("--out", str(folder), "--json", str(tmp_path / "ended.json")),
         ],

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.naoqi.served_page import attach
-from experiments.live.robot.link import PageEnd
-from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.moment import Moment
-from experiments.live.robot.operation import (
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.naoqi.served_page import attach
+from nao_testbed.experiments.live.robot.link import PageEnd
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.moment import Moment
+from nao_testbed.experiments.live.robot.operation import (
     ChangeController,
     Foresee,
     GiveBack,
@@ -26,12 +26,12 @@ from experiments.live.robot.operation import (
     PushNow,
     Take,
 )
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.served_robot import ServedRobot
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
-from models import BadInput
-from sim.effectors import colour_names
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
+from nao_testbed.models import BadInput
+from nao_testbed.sim.effectors import colour_names
+from nao_testbed.sim.recording.run_folder import read_run
 
 
 class World:

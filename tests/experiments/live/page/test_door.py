@@ -18,10 +18,10 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from experiments.live.page.page_api import PageApi
-from experiments.live.page.server import Address, PageServer, closed_viser
-from experiments.live.robot.operation import Action, PushNow
-from models import load_robot
+from nao_testbed.experiments.live.page.page_api import PageApi
+from nao_testbed.experiments.live.page.server import Address, PageServer, closed_viser
+from nao_testbed.experiments.live.robot.operation import Action, PushNow
+from nao_testbed.models import load_robot
 
 PROTOCOL = "viser-v1.1.1"
 MOST = 50
@@ -300,5 +300,6 @@ def test_names_travel_as_text(served: Served) -> None:
 @pytest.mark.slow(covers=False)
 def test_the_page_needs_nothing_that_its_extra_lacks() -> None:
     """The client of the reservation server has an extra of its own."""
-    code = "import sys; sys.modules['httpx'] = None; import experiments.server.server"
+    server = "nao_testbed.experiments.server.server"
+    code = f"import sys; sys.modules['httpx'] = None; import {server}"
     subprocess.run([sys.executable, "-c", code], check=True)

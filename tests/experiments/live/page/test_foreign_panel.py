@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
 from tests.experiments.live.page.test_page import WAIT_MS, run_live
 
@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[4]
 OURS = ROOT / "examples" / "third_party_controller" / "src"
 NAME = "<script>alert(1)"
 SCHEMA = """
-from controllers.interface.panel import Line, Panel, Plot, Row
-from controllers.schemas import NoParameters, PerceptiveSchema, SchemaInfo
+from nao_testbed.controllers.interface.panel import Line, Panel, Plot, Row
+from nao_testbed.controllers.schemas import NoParameters, PerceptiveSchema, SchemaInfo
 
 
 class Watch(PerceptiveSchema[NoParameters]):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.live.page import scene
-from experiments.live.page.scene import FRAME_S, FrameClock
+from nao_testbed.experiments.live.page import scene
+from nao_testbed.experiments.live.page.scene import FRAME_S, FrameClock
 
 
 class Clock:

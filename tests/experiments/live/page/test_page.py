@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from models.system import KILL
-from sim.recording.run_folder import read_run
+from nao_testbed.models.system import KILL
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live  # noqa: F401
 from tests.experiments.live.test_replay import record
@@ -48,7 +48,13 @@ def live(tmp_path: Path) -> Iterator[Live]:
 @contextmanager
 def run_live(*words: str, folder: Path) -> Iterator[Live]:
     """Run the command with `folder` as its last word; it is ended afterwards."""
-    known = (sys.executable, "-m", "experiments.cli", "live", "--no-browser")
+    known = (
+        sys.executable,
+        "-m",
+        "nao_testbed.experiments.cli",
+        "live",
+        "--no-browser",
+    )
     process = subprocess.Popen(
         [*known, "--port", "0", *words, str(folder)],
         stdout=subprocess.PIPE,

@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.served_robot import ServedRobot
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
-from sim.naoqi import NaoqiRobot
-from sim.naoqi.connection import Connection
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
+from nao_testbed.sim.naoqi import NaoqiRobot
+from nao_testbed.sim.naoqi.connection import Connection
 
 
 class _Remote:

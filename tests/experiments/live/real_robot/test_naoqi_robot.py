@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.requests import Owner, Request
-from controllers.interface.robot_interface import Command, LedSetting
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import Loop, PacedRobot, run_for
-from experiments.closed_loop.robot_source import NaoqiSource, robot_source
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.real_robot.supervisor import RunStopped, Supervisor
-from models import BadInput, load_robot
-from sim.naoqi import NaoqiRobot
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.interface.robot_interface import Command, LedSetting
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot, run_for
+from nao_testbed.experiments.closed_loop.robot_source import NaoqiSource, robot_source
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.real_robot.supervisor import RunStopped, Supervisor
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.sim.naoqi import NaoqiRobot
+from nao_testbed.sim.robot import SimulatedRobot
 
 from .conftest import Endpoint
 

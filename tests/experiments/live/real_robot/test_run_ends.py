@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.recording.run_folder import read_run
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.processes import go_on, pause
 
-COMMAND = [sys.executable, "-m", "experiments.cli"]
+COMMAND = [sys.executable, "-m", "nao_testbed.experiments.cli"]
 LET_TIME_PASS = """
 import sys, time
 import qi

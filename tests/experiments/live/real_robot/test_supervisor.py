@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.interface.robot_interface import Observation
-from experiments.live.real_robot.supervisor import (
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.live.real_robot.supervisor import (
     RunStopped,
     Supervisor,
     SupervisorCfg,
 )
-from models import BadInput, load_robot
+from nao_testbed.models import BadInput, load_robot
 
 NAO = load_robot()
 

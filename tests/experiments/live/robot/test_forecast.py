@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.robot import forecast
-from experiments.live.robot.forecast import (
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.robot import forecast
+from nao_testbed.experiments.live.robot.forecast import (
     GRID_S,
     SPREAD,
     Forecaster,
@@ -20,12 +20,17 @@ from experiments.live.robot.forecast import (
     fan,
     grid,
 )
-from experiments.live.robot.live_robot import LiveRobot, play_of
-from experiments.live.robot.moment import Forecast
-from experiments.live.robot.operation import Foresee, HeatNow, Misalign, PushNow
-from models import BadInput, UnknownName
-from models.system import CAN_FORK
-from sim.thermal import HeatingCfg, make_heating
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
+from nao_testbed.experiments.live.robot.moment import Forecast
+from nao_testbed.experiments.live.robot.operation import (
+    Foresee,
+    HeatNow,
+    Misalign,
+    PushNow,
+)
+from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.system import CAN_FORK
+from nao_testbed.sim.thermal import HeatingCfg, make_heating
 
 SETTLE_SLOTS = 600
 ATOL_REBUILT = 0.3  # K: where soles stick is not known to who builds a robot anew

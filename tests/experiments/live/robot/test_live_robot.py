@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import READINGS
-from experiments.closed_loop.trial import TrialCfg
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.live.robot import link
-from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot, play_of
-from experiments.live.robot.operation import (
+from nao_testbed.controllers.interface.robot_interface import READINGS
+from nao_testbed.experiments.closed_loop.trial import TrialCfg
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.robot import link
+from nao_testbed.experiments.live.robot.live_robot import (
+    PANEL_SLOTS,
+    LiveRobot,
+    play_of,
+)
+from nao_testbed.experiments.live.robot.operation import (
     ChangeController,
     GiveBack,
     HeatNow,
@@ -30,9 +34,9 @@ from experiments.live.robot.operation import (
     TurnHead,
     WakeSchema,
 )
-from models import BadInput
-from sim.effectors import SOUND_FILE
-from sim.recording.run_folder import read_run
+from nao_testbed.models import BadInput
+from nao_testbed.sim.effectors import SOUND_FILE
+from nao_testbed.sim.recording.run_folder import read_run
 
 MakeLive = Callable[..., LiveRobot]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from controllers.arbitration.requests import Owner, Request
-from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.operation import (
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.operation import (
     Action,
     BreakPart,
     GiveBack,
@@ -18,8 +18,8 @@ from experiments.live.robot.operation import (
     TiltGround,
     TurnHead,
 )
-from experiments.live.robot.operator import SPEED, groups_of
-from models import Robot
+from nao_testbed.experiments.live.robot.operator import SPEED, groups_of
+from nao_testbed.models import Robot
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run  # noqa: F401
 
 COMMANDS: tuple[Action, ...] = (

@@ -7,14 +7,24 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.interface.controller import FixedStiffness
-from controllers.interface.panel import Line, Panel, Plot, Setting, SettingValue
-from controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
-from controllers.schemas import registry as schema_registry
-from experiments.live.robot import panels
-from experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
-from experiments.live.robot.moment import PanelView
-from experiments.live.robot.operation import ChangeController, ChangeSetting, WakeSchema
+from nao_testbed.controllers.interface.controller import FixedStiffness
+from nao_testbed.controllers.interface.panel import (
+    Line,
+    Panel,
+    Plot,
+    Setting,
+    SettingValue,
+)
+from nao_testbed.controllers.schemas import ActuationSchema, NoParameters, SchemaInfo
+from nao_testbed.controllers.schemas import registry as schema_registry
+from nao_testbed.experiments.live.robot import panels
+from nao_testbed.experiments.live.robot.live_robot import PANEL_SLOTS, LiveRobot
+from nao_testbed.experiments.live.robot.moment import PanelView
+from nao_testbed.experiments.live.robot.operation import (
+    ChangeController,
+    ChangeSetting,
+    WakeSchema,
+)
 from tests.experiments.live.robot.test_live_robot import (  # noqa: F401
     MakeLive,
     make_live,

@@ -1,12 +1,12 @@
 """What the gate refused is told: whose, of what, why, how often; the newest few."""
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import Refusal, Token
-from experiments.live.robot.live_robot import PANEL_SLOTS
-from experiments.live.robot.operation import GiveBack, Take, TurnHead
-from experiments.live.robot.refusals import KEPT, MOST_TOKENS, Refusals
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Refusal, Token
+from nao_testbed.experiments.live.robot.live_robot import PANEL_SLOTS
+from nao_testbed.experiments.live.robot.operation import GiveBack, Take, TurnHead
+from nao_testbed.experiments.live.robot.refusals import KEPT, MOST_TOKENS, Refusals
 from tests.experiments.live.robot.test_live_robot import (
     MakeLive,
     make_live,  # noqa: F401

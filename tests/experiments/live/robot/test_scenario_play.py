@@ -7,14 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.arbitration.tokens import Preemption
-from experiments.live.robot.live_robot import LiveRobot, play_of
-from experiments.live.robot.operation import Foresee, GiveBack, Take, TurnHead
-from experiments.live.robot.scenario_play import ScenarioCfg
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from models import BadInput
-from sim.recording.run_folder import read_run
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
+from nao_testbed.experiments.live.robot.operation import (
+    Foresee,
+    GiveBack,
+    Take,
+    TurnHead,
+)
+from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.live.robot.test_live_robot import owner_of, run
 
 LOOKING = """

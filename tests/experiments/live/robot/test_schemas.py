@@ -2,16 +2,16 @@
 
 import pytest
 
-from experiments.live.robot.live_robot import LiveRobot
-from experiments.live.robot.moment import SchemaView
-from experiments.live.robot.operation import (
+from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.moment import SchemaView
+from nao_testbed.experiments.live.robot.operation import (
     ModulateSchema,
     SleepSchema,
     Take,
     WakeSchema,
     action_of,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 from tests.experiments.live.robot.test_live_robot import (  # noqa: F401
     MakeLive,
     make_live,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from _pytest.pytester import SysModulesSnapshot
 
-PLUGIN = "experiments.regression.plugin"
+PLUGIN = "nao_testbed.experiments.regression.plugin"
 """Each pytest loads it by itself, to rewrite its assertions."""
 
 

@@ -14,7 +14,7 @@ TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 HEAVY = ("numpy", "pandas", "pybullet", "pinocchio", "numba", "models", "sim")
 BEGIN = f"""
 import pytest
-from experiments.regression import StandingCfg
+from nao_testbed.experiments.regression import StandingCfg
 
 standing = pytest.mark.standing
 ROBOT = {str(TWO_LEG)!r}
@@ -32,7 +32,7 @@ def run(pytester: pytest.Pytester, text: str, *arguments: str) -> pytest.RunResu
 def test_the_plugin_loads_nothing_of_weight() -> None:
     """Every pytest of the environment loads it."""
     code = (
-        "import experiments.regression.plugin, sys\n"
+        "import nao_testbed.experiments.regression.plugin, sys\n"
         f"print(*(set({HEAVY}) & sys.modules.keys()))"
     )
     ran = subprocess.run(
@@ -79,7 +79,7 @@ def test_an_equal_trial_is_run_once(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
         """
-from controllers import FixedStiffness
+from nao_testbed.controllers import FixedStiffness
 
 made = []
 
@@ -142,7 +142,7 @@ def test_call(run_standing):
             "pytest.mark.standing: it has no controller; *",
             "test_no_mark takes the fixture fixed_trial but has no setting; *",
             "pytest.mark.standing: Joint 'left_kne' is not in *'left_knee'*",
-            "E   models.errors.UnknownName: Setting 'secconds' is not in run_standing*",
+            "E   *.UnknownName: Setting 'secconds' is not in run_standing*",
         ]
     )
     ran.stdout.no_fnmatch_line("*During handling*")

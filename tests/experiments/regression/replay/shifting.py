@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.controller import Limits
-from controllers.interface.robot_interface import Observation
-from models import Robot
+from nao_testbed.controllers.interface.controller import Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.models import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -13,31 +13,31 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from rich.console import Console
 
-from controllers import registry
-from controllers.interface.controller import FixedStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from controllers.registry import make_controller
-from experiments.closed_loop.loop import Loop, PacedRobot
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_source import (
+from nao_testbed.controllers import registry
+from nao_testbed.controllers.interface.controller import FixedStiffness, Limits
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_source import (
     RecordingSource,
     RobotSource,
     SimulatorSource,
     robot_source,
 )
-from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.regression.replay import (
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.regression.replay import (
     Recording,
     ReplayCfg,
     open_recording,
     replay_controllers,
 )
-from experiments.regression.replay_answers import Answers, compare
-from experiments.regression.replay_tables import replay_tables
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from models import BadInput, Robot, TestbedError, UnknownName, load_robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.experiments.regression.replay_answers import Answers, compare
+from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName, load_robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -167,7 +167,7 @@ def test_the_run_of_a_scenario_is_replayed_bit_for_bit(tmp_path: Path) -> None:
 def test_a_replay_needs_no_engine(standing: Path) -> None:
     code = (
         "import sys; sys.modules['pybullet'] = None\n"
-        "from experiments.cli import main\n"
+        "from nao_testbed.experiments.cli import main\n"
         f"sys.argv = ['nao-testbed', 'replay', {str(standing)!r}]\n"
         "main()"
     )

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.arbitration.gate import Gate
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.runtime.gate_actuators import GateActuators
-from controllers.schemas.waking import Waking
-from experiments.closed_loop.loop import PacedRobot
-from experiments.closed_loop.recording import RunRecording
-from experiments.closed_loop.robot_source import RecordingSource
-from models import load_robot
-from sim.robot import SimulatedRobot, SimulationCfg
+from nao_testbed.controllers.arbitration.gate import Gate
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.schemas.runtime import SchemaRuntime
+from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
+from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.experiments.closed_loop.loop import PacedRobot
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.closed_loop.robot_source import RecordingSource
+from nao_testbed.models import load_robot
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES, CYCLE_TICKS = 150, 20
 OUTPUTS = ("unrest", "is_unstable", "cop_margin_m", "capture_margin_m", "is_on_soles")

@@ -10,24 +10,28 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from rich.console import Console
 
-from controllers import registry
-from controllers.interface.controller import Controller, FixedStiffness, Limits
-from controllers.interface.robot_interface import Observation
-from experiments.closed_loop.fast_forward import FastForwardCfg
-from experiments.closed_loop.trial import TrialCfg, run_trial
-from experiments.regression.replay import (
+from nao_testbed.controllers import registry
+from nao_testbed.controllers.interface.controller import (
+    Controller,
+    FixedStiffness,
+    Limits,
+)
+from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
+from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
+from nao_testbed.experiments.regression.replay import (
     ReplayCfg,
     open_recording,
     replay_controllers,
     write_answers,
 )
-from experiments.regression.replay_answers import ReplayResult, ShiftAnswers
-from experiments.regression.replay_tables import replay_tables
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from models import Robot, default_robot_folder
-from sim.recording.run_folder import read_run
-from sim.robot import SimulationCfg
+from nao_testbed.experiments.regression.replay_answers import ReplayResult, ShiftAnswers
+from nao_testbed.experiments.regression.replay_tables import replay_tables
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import Robot, default_robot_folder
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.robot import SimulationCfg
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.experiments.regression.replay.shifting import Stopping, Swaying
 

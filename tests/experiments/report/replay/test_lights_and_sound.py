@@ -13,19 +13,28 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
-from experiments.common.drawing.page import Section
-from experiments.report.replay.body import OFF, Body, clothe
-from experiments.report.replay.motion import lamps_of, pose_robot
-from experiments.report.replay.scene import build_replay
-from experiments.report.run_contents import MOST_BYTES, heard_of, sound_of, texts_at
-from experiments.report.run_source import RecordedTrial
-from experiments.report.write import render_page
-from models import Robot, load_robot
-from sim.effectors import SOUND_FILE, colour_names, write_wav
-from sim.recording.channels import AXES
-from sim.recording.run_folder import Event, Run
-from sim.recording.run_meta import RunMeta
+from nao_testbed.experiments.closed_loop.recording import (
+    BASE_POSITION,
+    BASE_QUATERNION,
+    QUATERNION,
+)
+from nao_testbed.experiments.common.drawing.page import Section
+from nao_testbed.experiments.report.replay.body import OFF, Body, clothe
+from nao_testbed.experiments.report.replay.motion import lamps_of, pose_robot
+from nao_testbed.experiments.report.replay.scene import build_replay
+from nao_testbed.experiments.report.run_contents import (
+    MOST_BYTES,
+    heard_of,
+    sound_of,
+    texts_at,
+)
+from nao_testbed.experiments.report.run_source import RecordedTrial
+from nao_testbed.experiments.report.write import render_page
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.sim.effectors import SOUND_FILE, colour_names, write_wav
+from nao_testbed.sim.recording.channels import AXES
+from nao_testbed.sim.recording.run_folder import Event, Run
+from nao_testbed.sim.recording.run_meta import RunMeta
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

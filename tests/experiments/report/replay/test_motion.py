@@ -11,25 +11,30 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from controllers.registry import make_controller
-from controllers.stiffness.dynamics import Dynamics
-from experiments.closed_loop.loop import Loop
-from experiments.closed_loop.recording import RunRecording
-from experiments.report.replay.body import Body, clothe, place_links, read_tree
-from experiments.report.replay.figure import Figure, torus
-from experiments.report.replay.motion import (
+from nao_testbed.controllers.registry import make_controller
+from nao_testbed.controllers.stiffness.dynamics import Dynamics
+from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed.experiments.closed_loop.recording import RunRecording
+from nao_testbed.experiments.report.replay.body import (
+    Body,
+    clothe,
+    place_links,
+    read_tree,
+)
+from nao_testbed.experiments.report.replay.figure import Figure, torus
+from nao_testbed.experiments.report.replay.motion import (
     GRAVITY,
     base_rotations,
     dress,
     pose_robot,
     upward,
 )
-from experiments.report.replay.scene import base_notes
-from experiments.report.run_source import RecordedTrial, read_source
-from models import Robot, load_robot
-from sim.engine.obstacles import Obstacle
-from sim.engine.world import WorldCfg
-from sim.robot import SimulatedRobot, SimulationCfg, Truth
+from nao_testbed.experiments.report.replay.scene import base_notes
+from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
+from nao_testbed.models import Robot, load_robot
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
 
 FloatArray = NDArray[np.float64]
 
@@ -172,7 +177,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
 def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
     import pybullet
 
-    from sim.engine.bullet_engine import BulletEngine
+    from nao_testbed.sim.engine.bullet_engine import BulletEngine
 
     cfg = SimulationCfg(world=WorldCfg(slope_deg=10.0, obstacles=(SHELF,)))
     sim = SimulatedRobot(NAO, cfg, "PoseInit")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.cli import main
+from nao_testbed.experiments.cli import main
 from tests.experiments.common.browser import listen
 from tests.experiments.report.conftest import MARKUP
 from tests.experiments.report.test_page_text import Reader
@@ -21,8 +21,12 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
-    monkeypatch.setattr("experiments.sweep.summary.section._figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
+    monkeypatch.setattr(
+        "nao_testbed.experiments.sweep.summary.section._figures", lambda *_: []
+    )
 
     def run(*words: object) -> tuple[int, str, str]:
         argv = ["nao-testbed", "report", *map(str, words), "--no-replay"]

@@ -8,23 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from experiments.common.drawing.page import DataTable, Section
-from experiments.sweep.runner import MOST_FAILED_AT_FIRST, NothingWorks, run_sweep
-from experiments.sweep.spec import Choice, Fixed, Grid, Normal, Uniform, Values
-from experiments.sweep.summary import grid_columns, summary_of
-from experiments.sweep.summary.section import (
+from nao_testbed.experiments.common.drawing.page import DataTable, Section
+from nao_testbed.experiments.sweep.runner import (
+    MOST_FAILED_AT_FIRST,
+    NothingWorks,
+    run_sweep,
+)
+from nao_testbed.experiments.sweep.spec import (
+    Choice,
+    Fixed,
+    Grid,
+    Normal,
+    Uniform,
+    Values,
+)
+from nao_testbed.experiments.sweep.summary import grid_columns, summary_of
+from nao_testbed.experiments.sweep.summary.section import (
     parameter_table,
     sweep_section,
     values_from,
 )
-from experiments.sweep.summary.tables import (
+from nao_testbed.experiments.sweep.summary.tables import (
     count_table,
     sweep_tables,
     trial_tables,
 )
-from experiments.sweep.sweep_table import SweepFolder, read_folder
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from sim.recording.run_meta import plain
+from nao_testbed.experiments.sweep.sweep_table import SweepFolder, read_folder
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.sim.recording.run_meta import plain
 from tests.experiments.report.conftest import MARKUP
 from tests.experiments.sweep.files import ANKLES, spec_of
 from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, outcome, stand
@@ -49,7 +60,9 @@ def near(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
 
 
 def undrawn(found: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> Section:
-    monkeypatch.setattr("experiments.sweep.summary.section._figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.sweep.summary.section._figures", lambda *_: []
+    )
     return sweep_section(found, "run1")
 
 

@@ -13,19 +13,19 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from experiments.cli import main
-from experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
-from experiments.report.replay.motion import Motion, dress, pose_robot
-from experiments.report.run_source import RecordedTrial, read_source
-from experiments.report.video import film as film_module
-from experiments.report.video.chart import Chart
-from experiments.report.video.film import FPS, HEIGHT, WIDTH, Film, FilmCfg
-from experiments.report.video.stage import Stage, stages_of
-from models import BadInput, Robot, load_robot
-from models.files import NotWritten
-from sim.effectors import SOUND_FILE, write_wav
-from sim.engine.world import Camera, Rendering
-from sim.recording.run_folder import Event
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
+from nao_testbed.experiments.report.replay.motion import Motion, dress, pose_robot
+from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
+from nao_testbed.experiments.report.video import film as film_module
+from nao_testbed.experiments.report.video.chart import Chart
+from nao_testbed.experiments.report.video.film import FPS, HEIGHT, WIDTH, Film, FilmCfg
+from nao_testbed.experiments.report.video.stage import Stage, stages_of
+from nao_testbed.models import BadInput, Robot, load_robot
+from nao_testbed.models.files import NotWritten
+from nao_testbed.sim.effectors import SOUND_FILE, write_wav
+from nao_testbed.sim.engine.world import Camera, Rendering
+from nao_testbed.sim.recording.run_folder import Event
 
 av = pytest.importorskip("av", reason="PyAV is not installed: the extra video")
 
@@ -288,7 +288,9 @@ def test_the_command_tells_its_files(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
     run = copy_of("run")
     status, out, err = report(str(run), "--video", "--video-speed", "2")
     assert (status, err) == (0, "")
@@ -311,7 +313,9 @@ def test_the_command_refuses_what_has_no_film(
     copy_of: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+    monkeypatch.setattr(
+        "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
+    )
     run = copy_of("run")
     status, _, err = report(str(run), "--video-speed", "0")
     assert (status, err) == (2, "error: --video-speed = 0.0; give 0.1 to 1000.\n")

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import (
+from nao_testbed.controllers.arbitration.events import (
     Frozen,
     Granted,
     Revoked,
@@ -19,20 +19,24 @@ from controllers.arbitration.events import (
     event_from_record,
     event_to_line,
 )
-from controllers.arbitration.invariants import check
-from controllers.transmitter.events import Sent, StreamEnded
-from controllers.transmitter.receipt import EndReason
-from experiments.common.signals import StoppedBySignal
-from experiments.scenarios.playing import runner
-from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
-from experiments.scenarios.playing.trace_file import TRACE_FILE, read_trace
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.timeline.spans import holding_spans
-from experiments.scenarios.vocabulary.setup import Setup
-from models import BadInput
-from sim.body import SimulationDiverged
-from sim.recording.run_folder import read_run
-from sim.robot import SimulatedRobot
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.transmitter.events import Sent, StreamEnded
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.common.signals import StoppedBySignal
+from nao_testbed.experiments.scenarios.playing import runner
+from nao_testbed.experiments.scenarios.playing.runner import (
+    RunStopped,
+    ScenarioRun,
+    run_scenario,
+)
+from nao_testbed.experiments.scenarios.playing.trace_file import TRACE_FILE, read_trace
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.timeline.spans import holding_spans
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import BadInput
+from nao_testbed.sim.body import SimulationDiverged
+from nao_testbed.sim.recording.run_folder import read_run
+from nao_testbed.sim.robot import SimulatedRobot
 
 OLD_TRACE = Path(__file__).parents[3] / "data" / "trace_with_modes.jsonl"
 EVENTS = """\
@@ -265,7 +269,7 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
     text += "  - {at_s: 0.3, heat: {joint: HeadYaw, degc: 40}}\n"
     scenario = load_scenario(write(tmp_path, text))
     monkeypatch.setattr(
-        "experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        "nao_testbed.experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
         lambda body, parts: None,
     )
     run = run_scenario(scenario)
@@ -304,8 +308,8 @@ def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
 
 def test_who_reads_a_trace_alone_knows_all_its_kinds() -> None:
     code = (
-        "import experiments.scenarios.playing.trace_file\n"
-        "from controllers.arbitration.events import event_classes\n"
+        "import nao_testbed.experiments.scenarios.playing.trace_file\n"
+        "from nao_testbed.controllers.arbitration.events import event_classes\n"
         "print(*event_classes())"
     )
     known = subprocess.run(
@@ -433,7 +437,7 @@ def test_a_failure_of_a_run_that_went_on_is_no_early_end(
 ) -> None:
     text = LEAST + "events: [{at_s: 0.1, break: [Head]}, {at_s: 0.15, repair: [Head]}]"
     monkeypatch.setattr(
-        "experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        "nao_testbed.experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
         lambda body, parts: None,
     )
     result = run_scenario(load_scenario(write(tmp_path, text))).result

@@ -5,12 +5,12 @@ from typing import cast
 
 import pytest
 
-from controllers.schemas.library.common import StateMinded
-from controllers.schemas.library.move import SayParameters
-from controllers.transmitter.commands.admission import PostureBelief
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.reading.load import load_scenario
+from nao_testbed.controllers.schemas.library.common import StateMinded
+from nao_testbed.controllers.schemas.library.move import SayParameters
+from nao_testbed.controllers.transmitter.commands.admission import PostureBelief
+from nao_testbed.experiments.scenarios.playing.result import ScenarioResult
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
 
 
 def play(folder: Path, text: str) -> ScenarioResult:

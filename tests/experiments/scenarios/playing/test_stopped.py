@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from models.system import ENDING
-from sim.recording.run_folder import read_run
+from nao_testbed.models.system import ENDING
+from nao_testbed.sim.recording.run_folder import read_run
 
 ROOT = Path(__file__).resolve().parents[4]
 LONG = """\
@@ -29,7 +29,7 @@ import signal
 # A job in the background of a shell ignores these, and so do its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-from experiments.cli import main
+from nao_testbed.experiments.cli import main
 main()
 """
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.scenarios.playing.runner import run_scenario
+from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from tests.experiments.scenarios.helpers import Load
 
 SCENARIO = """

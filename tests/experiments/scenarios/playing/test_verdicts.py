@@ -8,25 +8,30 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from controllers.arbitration.events import Event, Executed, Granted, Rejected
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Refusal, TokenId
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Executed,
+    Granted,
+    Rejected,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Refusal, TokenId
+from nao_testbed.controllers.transmitter.events import (
     Converted,
     GroupStarted,
     PrepSent,
     StreamEnded,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
-from experiments.scenarios.vocabulary.facts import Facts
-from experiments.scenarios.vocabulary.judge import Judge, Window
-from experiments.scenarios.vocabulary.setup import Setup
-from models import load_robot
-from models.library import Unit
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
+from nao_testbed.experiments.scenarios.vocabulary.judge import Judge, Window
+from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.models import load_robot
+from nao_testbed.models.library import Unit
 
 TICK_S = 0.01
 ALL = Window(0, 20)

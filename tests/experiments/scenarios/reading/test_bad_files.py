@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from experiments.scenarios.reading.load import load_scenario
-from models import BadInput, load_robot
-from models.files.yaml_forms import FileErrors
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.scenarios.helpers import HEAD, Load
 
 NAO = load_robot()

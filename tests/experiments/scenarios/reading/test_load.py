@@ -7,18 +7,18 @@ from unittest.mock import Mock
 import pytest
 from ruamel.yaml import YAML
 
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.tokens import Preemption
-from controllers.transmitter.buses.bus import Watch
-from controllers.transmitter.commands.issuing import Enable
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.vocabulary import conditions as c
-from experiments.scenarios.vocabulary import events as e
-from experiments.scenarios.vocabulary import expectations as x
-from models.files.yaml_forms import FileErrors
-from models.library import Unit
-from sim.engine.obstacles import Obstacle
-from sim.engine.world import Payload
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.transmitter.buses.bus import Watch
+from nao_testbed.controllers.transmitter.commands.issuing import Enable
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.vocabulary import conditions as c
+from nao_testbed.experiments.scenarios.vocabulary import events as e
+from nao_testbed.experiments.scenarios.vocabulary import expectations as x
+from nao_testbed.models.files.yaml_forms import FileErrors
+from nao_testbed.models.library import Unit
+from nao_testbed.sim.engine.obstacles import Obstacle
+from nao_testbed.sim.engine.world import Payload
 from tests.experiments.scenarios.helpers import Load
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from experiments.common.yaml_forms import plain
-from experiments.scenarios.reading.load import SCENARIOS, load_scenario
-from models import BadInput
-from models.files.yaml_forms import FileErrors
+from nao_testbed.experiments.common.yaml_forms import plain
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from nao_testbed.models import BadInput
+from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.scenarios.helpers import HEAD
 from tests.experiments.scenarios.reading.test_schema import RIGHT
 

@@ -6,11 +6,14 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped] # ships no types
 import pytest
 
-from experiments.common.yaml_forms import plain
-from experiments.scenarios.reading.load import SCENARIOS
-from experiments.scenarios.reading.scenario_file import ScenarioFile, scenario_schema
-from models.files.yaml_forms import read_file
-from models.files.yaml_tree import read_tree
+from nao_testbed.experiments.common.yaml_forms import plain
+from nao_testbed.experiments.scenarios.reading.load import SCENARIOS
+from nao_testbed.experiments.scenarios.reading.scenario_file import (
+    ScenarioFile,
+    scenario_schema,
+)
+from nao_testbed.models.files.yaml_forms import read_file
+from nao_testbed.models.files.yaml_tree import read_tree
 from tests.experiments.scenarios.helpers import HEAD
 from tests.experiments.scenarios.reading import test_bad_files as bad
 

@@ -11,32 +11,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import Event, Granted, StateChanged
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import StopOnDemand
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Token, TokenId
-from controllers.schemas.declaration import Kind
-from controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
-from controllers.transmitter.events import (
+from nao_testbed.controllers.arbitration.events import Event, Granted, StateChanged
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Token, TokenId
+from nao_testbed.controllers.schemas.declaration import Kind
+from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
+from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.timeline.figure import (
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.scenarios.scenario import Scenario
+from nao_testbed.experiments.scenarios.timeline.figure import (
     LONGEST,
     Mark,
     label_span,
     level_marks,
     timeline_figure,
 )
-from experiments.scenarios.timeline.rows import (
+from nao_testbed.experiments.scenarios.timeline.rows import (
     LETTER,
     SIZE,
     cover,
@@ -45,7 +45,7 @@ from experiments.scenarios.timeline.rows import (
     resource_rows,
     row_of,
 )
-from experiments.scenarios.timeline.spans import (
+from nao_testbed.experiments.scenarios.timeline.spans import (
     Span,
     SpanKind,
     acting_spans,
@@ -53,8 +53,8 @@ from experiments.scenarios.timeline.spans import (
     state_spans,
     stream_spans,
 )
-from models import load_robot
-from models.library import LightPattern, LightStep, Unit
+from nao_testbed.models import load_robot
+from nao_testbed.models.library import LightPattern, LightStep, Unit
 
 NAO = load_robot()
 TREE = ResourceTree(NAO.resources)

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import ResourceTree
-from experiments.common.drawing.style import FigureView
-from experiments.scenarios.timeline.waits import (
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.experiments.common.drawing.style import FigureView
+from nao_testbed.experiments.scenarios.timeline.waits import (
     STILL_WAITS,
     find_waits,
     held_times,
     leaf_uses,
     waits_figure,
 )
-from models import load_robot
+from nao_testbed.models import load_robot
 
 TREE = ResourceTree(load_robot().resources)
 TICK_S = 0.01

@@ -5,19 +5,36 @@ from typing import cast
 
 import pytest
 
-from controllers.arbitration.events import Failed, Granted, Revoked, StateChanged
-from controllers.arbitration.tokens import LossCause, OutcomeKind, TokenId, Why
-from controllers.schemas.events import SchemaStarted, SchemaStopped
-from controllers.transmitter.events import StreamEnded, StreamReceived, StreamStarted
-from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.playing.triggers import Triggers
-from experiments.scenarios.vocabulary import conditions as c
-from experiments.scenarios.vocabulary.conditions import ConditionWatch
-from experiments.scenarios.vocabulary.events import BreakEvent, ScenarioEvent
-from experiments.scenarios.vocabulary.facts import Facts
-from experiments.scenarios.vocabulary.lookup import Lookup
-from models import default_robot_folder, load_robot
-from models.library import Unit
+from nao_testbed.controllers.arbitration.events import (
+    Failed,
+    Granted,
+    Revoked,
+    StateChanged,
+)
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    OutcomeKind,
+    TokenId,
+    Why,
+)
+from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped
+from nao_testbed.controllers.transmitter.events import (
+    StreamEnded,
+    StreamReceived,
+    StreamStarted,
+)
+from nao_testbed.controllers.transmitter.receipt import EndReason
+from nao_testbed.experiments.scenarios.playing.triggers import Triggers
+from nao_testbed.experiments.scenarios.vocabulary import conditions as c
+from nao_testbed.experiments.scenarios.vocabulary.conditions import ConditionWatch
+from nao_testbed.experiments.scenarios.vocabulary.events import (
+    BreakEvent,
+    ScenarioEvent,
+)
+from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
+from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.models import default_robot_folder, load_robot
+from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.commands.command_world import Line
 
 

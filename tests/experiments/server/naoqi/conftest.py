@@ -82,7 +82,7 @@ def serve(folder: Path, *options: str) -> Served:
     out = () if "--log" in options else ("--out", str(folder / "run"))
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *(sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi", "serve"),
             *("--port", "0", "--speed", str(SPEED), *out),
             *options,
         ],

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from experiments.heat.experiment import HeatCfg, plan_trials
-from experiments.server.naoqi.client import Client, Parts
-from experiments.server.naoqi.served_robot import ServedRobot
-from experiments.server.naoqi.services.table import BEGUN, SERVICES
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
+from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 
 
 class InProcess:

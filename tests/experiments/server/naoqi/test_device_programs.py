@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiments.server.naoqi.doors import EVENT, HEADER, _exactly
+from nao_testbed.experiments.server.naoqi.doors import EVENT, HEADER, _exactly
 
 
 def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.manager.front import take_snapshot
-from experiments.server.naoqi.arguments import Names, Numbers, Parameters
-from experiments.server.naoqi.client import Client
-from models import BadInput
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Parameters
+from nao_testbed.experiments.server.naoqi.client import Client
+from nao_testbed.models import BadInput
 from tests.experiments.server.naoqi.in_process import InProcess
 
 

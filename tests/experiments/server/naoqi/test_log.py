@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.closed_loop.trial import run_trial
-from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
-from experiments.server.naoqi.run_serve import open_log
-from models import BadInput
-from sim.recording.run_folder import read_run
+from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from nao_testbed.experiments.server.naoqi.run_serve import open_log
+from nao_testbed.models import BadInput
+from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
 
@@ -130,7 +130,7 @@ def test_a_controller_runs_on_a_recording_until_its_end(
 def command(*words: str) -> tuple[int, str]:
     """Run a command; return its exit status and what it said."""
     ran = subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *words],
+        [sys.executable, "-m", "nao_testbed.experiments.cli", *words],
         capture_output=True,
         encoding="utf-8",
         timeout=TIMEOUT_S,

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.server.naoqi.services.stubs.refusing import IDLE, REFUSING
-from models import TestbedError
+from nao_testbed.experiments.server.naoqi.services.stubs.refusing import IDLE, REFUSING
+from nao_testbed.models import TestbedError
 from tests.experiments.server.naoqi.in_process import InProcess
 
 IK_TOLERANCE_M = 0.008

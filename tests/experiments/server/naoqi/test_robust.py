@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.server.naoqi.arguments import MOST_ITEMS
+from nao_testbed.experiments.server.naoqi.arguments import MOST_ITEMS
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S
 
 PATIENCE_S = 20.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from experiments.server.naoqi.run_serve import ServeCfg
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.run_serve import ServeCfg
+from nao_testbed.models import BadInput
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
 
 APPLICATION = """
@@ -66,7 +66,7 @@ def test_beyond_loopback_it_warns_and_programs_reach_it(tmp_path: Path) -> None:
 def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "experiments.cli", "naoqi", "serve"),
+            *(sys.executable, "-m", "nao_testbed.experiments.cli", "naoqi", "serve"),
             *("--port", "0", "--seconds", "4", "--speed", "4"),
             *("--out", str(tmp_path / "run"), "--json", "-"),
         ],

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from experiments.server.client import Client
-from experiments.server.link import ServerLink, ServerUnreachable
-from experiments.server.server import ReservationServer
-from experiments.server.service import connections
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.link import ServerLink, ServerUnreachable
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service import connections
 from tests.experiments.server.helpers import AT_MOST_S, ask, eventually, register
 
 MakeServer = Callable[..., ReservationServer]

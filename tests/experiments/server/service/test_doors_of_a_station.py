@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.transmitter.invariants import SYNC_JUDGES
-from experiments.server.service.station import Busy, Station
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput, Robot, UnknownName, load_robot
+from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
+from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
+from nao_testbed.experiments.server.service.station import Busy, Station
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from tests.controllers.transmitter.attacks import OWNERS, Attack
 from tests.controllers.transmitter.commands.command_world import Line
 from tests.controllers.transmitter.test_attacks_on_devices import LineBody

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from controllers.arbitration.events import Event
-from controllers.arbitration.invariants import check
-from controllers.arbitration.manager.ledger import Ledger
-from experiments.server.service import Service
-from experiments.server.service.connections import Guard
-from experiments.server.service.routes import MAX_BODY, Routes
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.events import Event
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.experiments.server.service import Service
+from nao_testbed.experiments.server.service.connections import Guard
+from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import small_tree
 
 ODD = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from controllers.arbitration.policies import StopOnDemand
-from controllers.arbitration.requests import Owner, Request
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.policies import StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.common.browser import listen
 from tests.experiments.server.helpers import small_tree
 
@@ -154,8 +154,8 @@ def test_page_fits_a_phone(page: "Page") -> None:
 
 
 def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -> None:
-    from controllers.arbitration.manager.ledger import Ledger
-    from experiments.server.server import ServerCfg
+    from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+    from nao_testbed.experiments.server.server import ServerCfg
 
     page = browser.new_page()
     with SharedLedger(Ledger(small_tree())) as front:

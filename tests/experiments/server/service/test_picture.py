@@ -5,11 +5,11 @@ from threading import Thread
 
 import pytest
 
-from controllers.arbitration.requests import Owner, Request
-from experiments.server.messages import SnapshotData
-from experiments.server.service import Service
-from experiments.server.service.routes import Routes
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.experiments.server.messages import SnapshotData
+from nao_testbed.experiments.server.service import Service
+from nao_testbed.experiments.server.service.routes import Routes
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import eventually
 
 

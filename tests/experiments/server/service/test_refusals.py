@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from experiments.server.link import Refused, ServerLink
-from experiments.server.server import ReservationServer, ServerCfg
-from experiments.server.service.routes import MAX_BODY
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.experiments.server.link import Refused, ServerLink
+from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
+from nao_testbed.experiments.server.service.routes import MAX_BODY
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import (
     AT_MOST_S,
     ask,

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from controllers.arbitration.requests import Owner, Request
-from experiments.server.client import Client
-from experiments.server.link import ServerUnreachable
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.link import ServerUnreachable
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import (
     AT_MOST_S,
     ask,
@@ -158,7 +158,7 @@ def test_notices_are_pushed_and_a_reader_comes_back_without_loss(
 def test_a_reader_that_stays_away_too_long_is_told_how_much_it_missed(
     http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.server.shared_ledger.KEPT", 2)
+    monkeypatch.setattr("nao_testbed.experiments.server.shared_ledger.KEPT", 2)
     key, other = register(http, "a"), register(http, "b")
     ask(http, key, "ball")
     for _ in range(4):

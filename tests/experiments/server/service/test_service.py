@@ -4,12 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.tokens import OutcomeKind
-from experiments.server import service as service_module
-from experiments.server.messages import OwnerData, RequestData, ResourceData
-from experiments.server.service import NameTaken, OwnerGone, Service, TooMany
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.tokens import OutcomeKind
+from nao_testbed.experiments.server import service as service_module
+from nao_testbed.experiments.server.messages import OwnerData, RequestData, ResourceData
+from nao_testbed.experiments.server.service import (
+    NameTaken,
+    OwnerGone,
+    Service,
+    TooMany,
+)
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput, UnknownName
 
 
 @pytest.fixture
@@ -67,7 +72,7 @@ def test_waiting_requests_of_an_owner_are_limited(
 def test_old_tickets_are_forgotten_and_waiting_ones_never(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.server.service.TICKETS_KEPT", 3)
+    monkeypatch.setattr("nao_testbed.experiments.server.service.TICKETS_KEPT", 3)
     service.ask(register(service, "a"), WAIT)
     key = register(service, "b")
     waiting = service.ask(key, WAIT.model_copy(update={"mark": "w"}))

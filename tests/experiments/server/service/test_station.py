@@ -8,25 +8,30 @@ from pathlib import Path
 
 import pytest
 
-from controllers.arbitration.events import Event, Frozen, Reconfigured, Revoked
-from controllers.arbitration.invariants import check
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Frozen,
+    Reconfigured,
+    Revoked,
+)
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import (
     LossCause,
     NoticeKind,
     OutcomeKind,
     Refusal,
     Token,
 )
-from experiments.cli import main
-from experiments.server.client import Client
-from experiments.server.link import Refused, ServerLink
-from experiments.server.messages import NoticeData
-from experiments.server.server import ReservationServer
-from experiments.server.service.station import Station
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.link import Refused, ServerLink
+from nao_testbed.experiments.server.messages import NoticeData
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.service.station import Station
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.command.helpers import Ran
 from tests.experiments.server.helpers import eventually, small_tree
 

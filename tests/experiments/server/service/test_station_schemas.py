@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.schemas.library.move import Move
-from controllers.schemas.waking import make_parameters
-from experiments.cli import main
-from experiments.scenarios.reading.load import load_scenario
-from experiments.server.link import ServerLink
-from experiments.server.messages import InstalledData
-from experiments.server.server import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.schemas.library.move import Move
+from nao_testbed.controllers.schemas.waking import make_parameters
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.scenarios.reading.load import load_scenario
+from nao_testbed.experiments.server.link import ServerLink
+from nao_testbed.experiments.server.messages import InstalledData
+from nao_testbed.experiments.server.server import (
     ReservationServer,
     ServerCfg,
     run_server,
 )
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput, Robot, load_robot
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput, Robot, load_robot
 
 SENT = """\
 motions:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
-from controllers.arbitration.tokens import Refusal
+from nao_testbed.controllers.arbitration.tokens import Refusal
 
 LEAVES = ("ball", "HeadPitch", "HeadYaw")
 

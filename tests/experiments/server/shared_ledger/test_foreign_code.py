@@ -7,19 +7,24 @@ from typing import ClassVar
 
 import pytest
 
-from controllers.arbitration.events import Granted, Notified
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Granted, Notified
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.tokens import NoticeKind, Outcome, OutcomeKind, Why
-from experiments.server.shared_ledger import LedgerClosed, SharedLedger
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import (
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Why,
+)
+from nao_testbed.experiments.server.shared_ledger import LedgerClosed, SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import AT_MOST_S, eventually, small_tree
 from tests.experiments.server.shared_ledger.test_shared_ledger import add, in_thread
 

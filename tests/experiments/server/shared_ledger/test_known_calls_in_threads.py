@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.naoqi import ES2535273Calls
-from controllers.arbitration.policies import PauseOnDemand
-from controllers.arbitration.requests import NotGranted, Owner, Request
-from controllers.arbitration.tokens import Why
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.naoqi import ES2535273Calls
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Why
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import AT_MOST_S, eventually
 from tests.experiments.server.shared_ledger.test_shared_ledger import wait_for_waiter
 

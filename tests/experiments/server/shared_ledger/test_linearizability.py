@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, StaleToken
-from controllers.arbitration.tokens import Token
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import small_tree
 from tests.experiments.server.shared_ledger.linearizability import (
     LEAVES,

@@ -2,7 +2,7 @@
 
 from threading import RLock
 
-from experiments.server.shared_ledger import NoticeQueues
+from nao_testbed.experiments.server.shared_ledger import NoticeQueues
 
 
 def test_a_reader_that_leaves_late_brings_no_inbox_back() -> None:

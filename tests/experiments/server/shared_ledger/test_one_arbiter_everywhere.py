@@ -6,10 +6,10 @@ from typing import Protocol
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import (
     Outcome,
     OutcomeKind,
     Preemption,
@@ -17,9 +17,9 @@ from controllers.arbitration.tokens import (
     Token,
     Why,
 )
-from experiments.server.client import Client
-from experiments.server.server import ReservationServer
-from experiments.server.shared_ledger import SharedLedger
+from nao_testbed.experiments.server.client import Client
+from nao_testbed.experiments.server.server import ReservationServer
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from tests.experiments.server.helpers import small_tree
 
 RULES = LedgerCfg(preemption=Preemption.BY_PRIORITY)

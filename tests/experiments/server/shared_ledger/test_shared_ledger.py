@@ -8,31 +8,31 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     RunningBehaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.events import Answered, Event, Notified
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Answered, Event, Notified
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import (
     NoticeKind,
     Outcome,
     OutcomeKind,
     Refusal,
     Why,
 )
-from experiments.server.shared_ledger import SharedLedger
-from models import BadInput
+from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import eventually
 
 AT_MOST_S = 60.0
@@ -304,7 +304,7 @@ def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
 def test_a_full_inbox_says_how_many_notices_were_missed(
     make_front: MakeFront, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.server.shared_ledger.KEPT", 3)
+    monkeypatch.setattr("nao_testbed.experiments.server.shared_ledger.KEPT", 3)
     front = make_front()
     add(front, "a", "b")
     front.take(Request(owner="a", resources=("ball",)))

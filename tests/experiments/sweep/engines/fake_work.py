@@ -14,8 +14,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, Value
-from models.system import ENDING, KILL
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, Value
+from nao_testbed.models.system import ENDING, KILL
 
 SLOW_S = 60.0
 

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from pandas.testing import assert_frame_equal
 
-from experiments.sweep.engines import Work, dask_cluster, dask_engine
-from experiments.sweep.engines.dask_cluster import (
+from nao_testbed.experiments.sweep.engines import Work, dask_cluster, dask_engine
+from nao_testbed.experiments.sweep.engines.dask_cluster import (
     Installation,
     differing,
     own_installation,
 )
-from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import BadInput, TestbedError
-from models.system import KILL
+from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.cluster import MOST_FAILURES, Cluster
 from tests.experiments.sweep.engines.test_engines import (  # the laws of every engine
     test_a_failed_trial_is_an_outcome,

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from experiments.sweep.engines import Task, dask_engine
-from experiments.sweep.engines.dask_cluster import quiet_logs
-from experiments.sweep.engines.dask_engine import DaskEngine, outcome_of
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import TestbedError
+from nao_testbed.experiments.sweep.engines import Task, dask_engine
+from nao_testbed.experiments.sweep.engines.dask_cluster import quiet_logs
+from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine, outcome_of
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import TestbedError
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 
 DONE = TrialOutcome(result={"number": 0})

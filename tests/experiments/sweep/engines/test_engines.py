@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from models import BadInput
-from models.system import KILL
+from nao_testbed.experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.models import BadInput
+from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 from tests.processes import send_to_all
 
@@ -179,7 +179,7 @@ def test_no_workers_are_refused(workers: int) -> None:
 
 PARENT = """
 from pathlib import Path
-from experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 folder = Path({folder!r})
 with JoblibEngine(2) as engine:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.engines import MOST_DEATHS
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.engines.trial_limit import LEAST_S, TIMES, TrialLimit
-from experiments.sweep.sweep_trial import TrialOutcome
-from models.system import KILL
+from nao_testbed.experiments.sweep.engines import MOST_DEATHS
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.sweep.engines.trial_limit import LEAST_S, TIMES, TrialLimit
+from nao_testbed.experiments.sweep.sweep_trial import TrialOutcome
+from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.fake_work import HANGS, trial
 from tests.experiments.sweep.engines.test_engines import (
     PATIENCE_S,
@@ -69,9 +69,9 @@ def test_what_a_trial_does_to_its_process_is_its_failure(
 
 PARENT = """
 from pathlib import Path
-from experiments.common.signals import heed_stop_signals
-from experiments.sweep.engines import MOST_DEATHS
-from experiments.sweep.engines.joblib_engine import JoblibEngine
+from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.sweep.engines import MOST_DEATHS
+from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 heed_stop_signals()
 folder = Path({folder!r})

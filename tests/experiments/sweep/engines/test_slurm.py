@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.sweep.engines.dask_cluster import SlurmCfg, slurm_cluster
-from models import BadInput
+from nao_testbed.experiments.sweep.engines.dask_cluster import SlurmCfg, slurm_cluster
+from nao_testbed.models import BadInput
 
 
 def test_a_job_is_one_worker_with_one_thread() -> None:

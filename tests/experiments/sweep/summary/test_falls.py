@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.summary import compared, summary_of
-from experiments.sweep.summary.falls import bootstrap, falls_of, wilson
-from experiments.sweep.summary.show import draw_figures, summary_json
-from experiments.sweep.summary.sweep_figures import survival_figure
-from experiments.sweep.summary.tables import comparisons
-from experiments.sweep.sweep_table import Sweep
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.summary import compared, summary_of
+from nao_testbed.experiments.sweep.summary.falls import bootstrap, falls_of, wilson
+from nao_testbed.experiments.sweep.summary.show import draw_figures, summary_json
+from nao_testbed.experiments.sweep.summary.sweep_figures import survival_figure
+from nao_testbed.experiments.sweep.summary.tables import comparisons
+from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import outcome
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.cli import main
-from experiments.heat.published import PUBLISHED
-from experiments.sweep.runner import run_sweep
-from experiments.sweep.summary import (
+from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.heat.published import PUBLISHED
+from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.summary import (
     MEASURES,
     band_robots,
     hotter_on,
@@ -22,11 +22,11 @@ from experiments.sweep.summary import (
     reference_of,
     summary_of,
 )
-from experiments.sweep.summary.show import show_summary, summary_json
-from experiments.sweep.summary.sweep_figures import band_figure
-from experiments.sweep.summary.tables import summary_table
-from experiments.sweep.sweep_table import Sweep
-from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from nao_testbed.experiments.sweep.summary.show import show_summary, summary_json
+from nao_testbed.experiments.sweep.summary.sweep_figures import band_figure
+from nao_testbed.experiments.sweep.summary.tables import summary_table
+from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, outcome, stand
 

@@ -9,11 +9,11 @@ import wave
 from pathlib import Path
 from typing import Any
 
-from experiments.server.naoqi.arguments import Value, number
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.service import Blocks, NotSimulated, Service
-from experiments.server.naoqi.services.audio.speech import Speech
-from models import BadInput, UnknownName
+from nao_testbed.experiments.server.naoqi.arguments import Value, number
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
+from nao_testbed.models import BadInput, UnknownName
 
 LONGEST_S = 3600.0
 

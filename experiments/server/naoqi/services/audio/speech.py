@@ -4,18 +4,18 @@ import re
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from controllers.arbitration.manager.front import users_of
-from controllers.arbitration.manager.state import LONGEST_S
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.schemas.library.common import speaker_of
-from controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from experiments.server.naoqi.arguments import Value
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from experiments.server.naoqi.service import Blocks, Service
-from models import BadInput, TestbedError
-from models.library import LONGEST_TEXT, Sound
+from nao_testbed.controllers.arbitration.manager.front import users_of
+from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.schemas.library.common import speaker_of
+from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
+from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models.library import LONGEST_TEXT, Sound
 
 SPEECH = "ALTextToSpeech"
 TAG = re.compile(r"\\[a-zA-Z]+=?[^\\]*\\")

@@ -6,10 +6,15 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from experiments.server.naoqi.arguments import Names, Value, number, whole
-from experiments.server.naoqi.motion.curves import Timed, check_times, through, together
-from experiments.server.naoqi.motion.engine import check_fraction
-from experiments.server.naoqi.motion.poses import (
+from nao_testbed.experiments.server.naoqi.arguments import Names, Value, number, whole
+from nao_testbed.experiments.server.naoqi.motion.curves import (
+    Timed,
+    check_times,
+    through,
+    together,
+)
+from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
+from nao_testbed.experiments.server.naoqi.motion.poses import (
     FloatArray,
     knots,
     of_six,
@@ -17,14 +22,19 @@ from experiments.server.naoqi.motion.poses import (
     six_of,
     way_through,
 )
-from experiments.server.naoqi.served_robot import failed, on_cancel
-from experiments.server.naoqi.service import Blocks, NotSimulated, Service, ended
-from experiments.server.naoqi.services.motion.kinematics import Kinematics
-from experiments.server.naoqi.services.motion.settings import (
+from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
+from nao_testbed.experiments.server.naoqi.service import (
+    Blocks,
+    NotSimulated,
+    Service,
+    ended,
+)
+from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
+from nao_testbed.experiments.server.naoqi.services.motion.settings import (
     MotionSettings,
     check_chain,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
 LEGS = ("Legs", "LLeg", "RLeg")

@@ -11,9 +11,9 @@ by then the hot motors are held by `hotEngine`, at a capped effort.
 
 import numpy as np
 
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.memory.device_keys import PREFIX
-from sim.thermal.protection import PROTECTIONS
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 LOOK_S = 1.0
 """Between two looks: a temperature is read once a second."""

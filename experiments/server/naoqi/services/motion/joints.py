@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.server.naoqi.arguments import Names, Numbers, Value, number
-from experiments.server.naoqi.motion.curves import (
+from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Value, number
+from nao_testbed.experiments.server.naoqi.motion.curves import (
     Handle,
     Key,
     Timed,
@@ -13,9 +13,9 @@ from experiments.server.naoqi.motion.curves import (
     check_times,
     through,
 )
-from experiments.server.naoqi.motion.engine import Plan, check_fraction
-from experiments.server.naoqi.service import Blocks, Service
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.motion.engine import Plan, check_fraction
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.models import BadInput
 
 Path = tuple[list[float], list[float]]
 """Angles and times."""

@@ -18,10 +18,15 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from controllers.stiffness.dynamics import build_model
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.motion.poses import between, matrix_of, rpy_of, yaw_of
-from models import BadInput, UnknownName
+from nao_testbed.controllers.stiffness.dynamics import build_model
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.motion.poses import (
+    between,
+    matrix_of,
+    rpy_of,
+    yaw_of,
+)
+from nao_testbed.models import BadInput, UnknownName
 
 FloatArray = NDArray[np.float64]
 TORSO, WORLD, ROBOT = 0, 1, 2

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.motion.curves import PEAK, Timed, through
-from experiments.server.naoqi.motion.engine import MotionTask
-from experiments.server.naoqi.served_robot import failed, finish, on_cancel
-from experiments.server.naoqi.service import Blocks, ended
-from models import UnknownName
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.motion.curves import PEAK, Timed, through
+from nao_testbed.experiments.server.naoqi.motion.engine import MotionTask
+from nao_testbed.experiments.server.naoqi.served_robot import failed, finish, on_cancel
+from nao_testbed.experiments.server.naoqi.service import Blocks, ended
+from nao_testbed.models import UnknownName
 
 PLANNED = 0.2
 """Of a joint's largest speed, at speed 1: so the robot keeps its balance on the way."""

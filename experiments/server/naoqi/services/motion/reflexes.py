@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.server.naoqi.arguments import Value, number, text
-from experiments.server.naoqi.service import NotSimulated, Service
-from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from experiments.server.naoqi.services.motion.settings import (
+from nao_testbed.experiments.server.naoqi.arguments import Value, number, text
+from nao_testbed.experiments.server.naoqi.service import NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from nao_testbed.experiments.server.naoqi.services.motion.settings import (
     ARMS,
     CHAINS,
     EXTERNAL,
@@ -15,7 +15,7 @@ from experiments.server.naoqi.services.motion.settings import (
     check_chain,
     check_range,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 
 class Reflexes(Service):

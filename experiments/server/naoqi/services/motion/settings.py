@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from math import pi, sin
 from typing import Any
 
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.motion.curves import Timed
-from models import BadInput, UnknownName
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.motion.curves import Timed
+from nao_testbed.models import BadInput, UnknownName
 
 CHAINS = ("Body", "Legs", "Arms", "LArm", "RArm", "Head")
 ARMS = ("Arms", "LArm", "RArm")

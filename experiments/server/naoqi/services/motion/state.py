@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from experiments.server.naoqi.arguments import Value, text
-from experiments.server.naoqi.memory.device_keys import PREFIX
-from experiments.server.naoqi.service import Service
-from experiments.server.naoqi.services.motion.settings import MotionSettings
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.arguments import Value, text
+from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
+from nao_testbed.models import BadInput
 
 CYCLE_MS = 20
 """Of the high level: the cycle of the stiffness controller."""

@@ -5,14 +5,14 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from experiments.server.naoqi.arguments import Names, Numbers, Value
-from experiments.server.naoqi.motion.curves import through
-from experiments.server.naoqi.served_robot import failed, on_cancel
-from experiments.server.naoqi.service import Blocks, Service, ended
-from experiments.server.naoqi.services.motion.heat_effect import HeatEffect
-from experiments.server.naoqi.services.motion.joints import paths_of
-from experiments.server.naoqi.services.motion.postures import Postures
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Value
+from nao_testbed.experiments.server.naoqi.motion.curves import through
+from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
+from nao_testbed.experiments.server.naoqi.service import Blocks, Service, ended
+from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
+from nao_testbed.experiments.server.naoqi.services.motion.joints import paths_of
+from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
+from nao_testbed.models import BadInput
 
 REST_SPEED = 0.5
 """Of the way to the posture of rest."""

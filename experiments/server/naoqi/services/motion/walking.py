@@ -6,16 +6,16 @@
 
 from typing import Any
 
-from experiments.server.naoqi.arguments import Names, Value, number
-from experiments.server.naoqi.motion.poses import yaw_of
-from experiments.server.naoqi.service import Blocks, NotSimulated, Service
-from experiments.server.naoqi.services.motion.kinematics import Kinematics
-from experiments.server.naoqi.services.motion.postures import Postures
-from experiments.server.naoqi.services.motion.settings import (
+from nao_testbed.experiments.server.naoqi.arguments import Names, Value, number
+from nao_testbed.experiments.server.naoqi.motion.poses import yaw_of
+from nao_testbed.experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
+from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
+from nao_testbed.experiments.server.naoqi.services.motion.settings import (
     MotionSettings,
     check_chain,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 
 STEPS = {
     "MaxStepX": (0.040, 0.001, 0.080),

@@ -8,8 +8,8 @@ ask whether it runs, are answered truly: nothing of the kind runs.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments.server.naoqi.arguments import Value
-from experiments.server.naoqi.service import NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.service import NotSimulated, Service
 
 OF_EXTRACTORS = (
     "subscribe",

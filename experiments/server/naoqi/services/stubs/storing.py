@@ -6,10 +6,10 @@ and returns it, and each call is counted as pretended in the record of its clien
 
 from typing import Any
 
-from experiments.server.naoqi.arguments import Value
-from experiments.server.naoqi.client import Parts
-from experiments.server.naoqi.service import Service
-from models import BadInput
+from nao_testbed.experiments.server.naoqi.arguments import Value
+from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.models import BadInput
 
 SWITCHES = {
     "ALBackgroundMovement": False,

@@ -10,21 +10,26 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from itertools import count
 
-from controllers.arbitration.events import Event, Failed, Granted, Settled
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.invariants.device_access import why_refused
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request, StaleToken, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import Event, Failed, Granted, Settled
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.invariants.device_access import why_refused
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import (
+    Owner,
+    Request,
+    StaleToken,
+    Ticket,
+)
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import (
     OutcomeKind,
     Preemption,
     Token,
     TokenMint,
 )
-from models import BadInput
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.manager.histories import steps
 from tests.controllers.arbitration.manager.histories.small_setup import (
     EPOCH,

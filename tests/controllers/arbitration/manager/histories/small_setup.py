@@ -6,8 +6,8 @@ calls back the ledger that asked it. Tokens have secrets that follow from their 
 
 from collections.abc import Callable
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
@@ -17,9 +17,9 @@ from controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Request
-from controllers.arbitration.tokens import Token, TokenId
-from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.controllers.arbitration.requests import Request
+from nao_testbed.controllers.arbitration.tokens import Token, TokenId
+from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
 
 EXCLUSIVE = ("A1", "A2", "H", "L")
 GROUP = "Pose"

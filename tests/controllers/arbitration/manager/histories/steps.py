@@ -8,8 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from controllers.arbitration.tokens import AskerTie, HolderTie, Loss, Preemption
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.tokens import (
+    AskerTie,
+    HolderTie,
+    Loss,
+    Preemption,
+)
+from nao_testbed.models.resources import ResourceKind
 from tests.controllers.arbitration.manager.histories.small_setup import (
     EXCLUSIVE,
     GROUP,

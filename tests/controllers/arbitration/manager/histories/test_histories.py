@@ -27,10 +27,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from controllers.arbitration.invariants import trace_hash
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.requests import Request, StaleToken
-from controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.arbitration.invariants import trace_hash
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.requests import Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import Preemption
 from tests.controllers.arbitration.manager.histories import steps
 from tests.controllers.arbitration.manager.histories.runs import Run, World
 from tests.controllers.arbitration.manager.histories.small_setup import (
@@ -321,7 +321,7 @@ def test_the_order_of_names_leaves_no_mark() -> None:
 
 _HASH_OF_MANY = """
 from tests.controllers.arbitration.manager.histories.test_histories import *
-from controllers.arbitration.invariants import trace_hash
+from nao_testbed.controllers.arbitration.invariants import trace_hash
 
 for seed in OTHER_SEEDS[:40]:
     print(trace_hash(history_of(seed, LENGTH).lead().trace))

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     StopOnDemand,
 )
-from controllers.arbitration.requests import Request
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Request
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,

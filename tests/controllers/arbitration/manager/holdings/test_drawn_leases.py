@@ -8,14 +8,18 @@ from random import Random
 
 import pytest
 
-from controllers.arbitration.invariants import Checker
-from controllers.arbitration.manager.front import Lease, LedgerFront, take_snapshot
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import Owner
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Preemption
+from nao_testbed.controllers.arbitration.invariants import Checker
+from nao_testbed.controllers.arbitration.manager.front import (
+    Lease,
+    LedgerFront,
+    take_snapshot,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Preemption
 from tests.controllers.arbitration.ledger_setup import BODY
 
 LEAVES = ("HeadYaw", "TTS")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from controllers.arbitration.events import Crashed, Expired
-from controllers.arbitration.manager.front import take_snapshot
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import StaleToken
-from controllers.arbitration.tokens import Refusal, Why
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.events import Crashed, Expired
+from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.requests import StaleToken
+from nao_testbed.controllers.arbitration.tokens import Refusal, Why
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
     CANCELLED,

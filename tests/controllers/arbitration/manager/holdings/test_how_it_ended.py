@@ -4,9 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import End
-from controllers.arbitration.tokens import LossCause, Refusal, Token, TokenMint
+from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from nao_testbed.controllers.arbitration.requests import End
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    Refusal,
+    Token,
+    TokenMint,
+)
 from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
 
 Ends = Callable[[LedgerSetup, Token], object]

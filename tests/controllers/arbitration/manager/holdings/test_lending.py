@@ -5,12 +5,21 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Lent, Requested, Revoked
-from controllers.arbitration.invariants import check
-from controllers.arbitration.manager import granting
-from controllers.arbitration.policies import Lock, PauseOnDemand, StopOnDemand
-from controllers.arbitration.tokens import LossCause, OutcomeKind, Refusal, Token
-from models import BadInput
+from nao_testbed.controllers.arbitration.events import Lent, Requested, Revoked
+from nao_testbed.controllers.arbitration.invariants import check
+from nao_testbed.controllers.arbitration.manager import granting
+from nao_testbed.controllers.arbitration.policies import (
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    OutcomeKind,
+    Refusal,
+    Token,
+)
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
 
 

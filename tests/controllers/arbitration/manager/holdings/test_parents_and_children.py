@@ -2,16 +2,16 @@
 
 import pytest
 
-from controllers.arbitration.behaviours import (
+from nao_testbed.controllers.arbitration.behaviours import (
     Behaviour,
     start_behaviour,
     stop_behaviour,
 )
-from controllers.arbitration.events import Revoked
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.policies import Lock, StopOnDemand
-from controllers.arbitration.tokens import LossCause, Refusal, Why
-from models import BadInput
+from nao_testbed.controllers.arbitration.events import Revoked
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.policies import Lock, StopOnDemand
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal, Why
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     AVAILABLE,
     GRANTED,

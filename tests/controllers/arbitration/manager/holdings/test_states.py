@@ -2,13 +2,13 @@
 
 import pytest
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.tokens import LossCause, Refusal
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,

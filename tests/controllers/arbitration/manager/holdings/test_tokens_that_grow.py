@@ -2,10 +2,10 @@
 
 import pytest
 
-from controllers.arbitration.policies import StopOnDemand
-from controllers.arbitration.requests import StaleToken
-from controllers.arbitration.tokens import Refusal
-from models import BadInput
+from nao_testbed.controllers.arbitration.policies import StopOnDemand
+from nao_testbed.controllers.arbitration.requests import StaleToken
+from nao_testbed.controllers.arbitration.tokens import Refusal
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     CANCELLED,
     GRANTED,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.arbitration.events import Event, Granted
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Event, Granted
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
@@ -11,8 +11,8 @@ from controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Request, StaleToken
-from controllers.arbitration.tokens import AskerTie, HolderTie
+from nao_testbed.controllers.arbitration.requests import Request, StaleToken
+from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     CANCELLED,

@@ -5,13 +5,22 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.policies import PauseOnDemand, StopOnDemand, make_policy
-from controllers.arbitration.requests import NotGranted, Owner, Request, Ticket
-from controllers.arbitration.tokens import Token, TokenId, TokenMint
-from models import BadInput, TestbedError, UnknownName
-from models.resources import ResourceKind
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.policies import (
+    PauseOnDemand,
+    StopOnDemand,
+    make_policy,
+)
+from nao_testbed.controllers.arbitration.requests import (
+    NotGranted,
+    Owner,
+    Request,
+    Ticket,
+)
+from nao_testbed.controllers.arbitration.tokens import Token, TokenId, TokenMint
+from nao_testbed.models import BadInput, TestbedError, UnknownName
+from nao_testbed.models.resources import ResourceKind
 from tests.controllers.arbitration.ledger_setup import (
     HEAD,
     LedgerSetup,

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.events import Answered, Settled, Ticked
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Answered, Settled, Ticked
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
     StopOnDemand,
 )
-from controllers.arbitration.requests import Owner, Request
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     TIMED_OUT,

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.arbitration.events import Event, Granted, Notified, Settled
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.events import Event, Granted, Notified, Settled
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
 )
-from controllers.arbitration.requests import Request, Ticket
-from controllers.arbitration.tokens import NoticeKind
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Request, Ticket
+from nao_testbed.controllers.arbitration.tokens import NoticeKind
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     LOST,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.naoqi import ALResourceManager
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.naoqi import ALResourceManager
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
@@ -19,9 +19,9 @@ from controllers.arbitration.policies import (
     StopOnDemand,
     make_policy,
 )
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.resource_tree import check_name, is_name
-from models import BadInput
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import check_name, is_name
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
 HUGE = 10**400

@@ -2,9 +2,9 @@
 
 import pytest
 
-from controllers.arbitration.events import Reconfigured
-from controllers.arbitration.tokens import Preemption
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.events import Reconfigured
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import HEAD, LedgerSetup, end_of
 
 GRANTED = "granted"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Lock,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.tokens import AskerTie, NoticeKind, OutcomeKind
+from nao_testbed.controllers.arbitration.tokens import AskerTie, NoticeKind, OutcomeKind
 from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
 
 POLICIES = {

@@ -2,12 +2,12 @@
 
 import pytest
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.arbitration.tokens import LossCause, Refusal, Why
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal, Why
 from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,

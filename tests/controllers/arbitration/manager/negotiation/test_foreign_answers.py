@@ -7,23 +7,34 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.behaviours import Behaviour
-from controllers.arbitration.events import Answered, Event, Granted, Settled, Ticked
-from controllers.arbitration.invariants import trace_hash
-from controllers.arbitration.manager.front import LedgerFront
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.behaviours import Behaviour
+from nao_testbed.controllers.arbitration.events import (
+    Answered,
+    Event,
+    Granted,
+    Settled,
+    Ticked,
+)
+from nao_testbed.controllers.arbitration.invariants import trace_hash
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
     Lock,
 )
-from controllers.arbitration.requests import Owner, Request, StaleToken, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import NoticeKind, OutcomeKind
-from models import BadInput, TestbedError, UnknownName
-from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.controllers.arbitration.requests import (
+    Owner,
+    Request,
+    StaleToken,
+    Ticket,
+)
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, OutcomeKind
+from nao_testbed.models import BadInput, TestbedError, UnknownName
+from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
 from tests.controllers.arbitration.ledger_setup import (
     BODY,
     TICKS_PER_S,

@@ -2,9 +2,18 @@
 
 import pytest
 
-from controllers.arbitration.events import Requested
-from controllers.arbitration.policies import ConflictPolicy, PauseOnDemand, StopOnDemand
-from controllers.arbitration.tokens import Loss, LossCause, NoticeKind, Refusal
+from nao_testbed.controllers.arbitration.events import Requested
+from nao_testbed.controllers.arbitration.policies import (
+    ConflictPolicy,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    NoticeKind,
+    Refusal,
+)
 from tests.controllers.arbitration.ledger_setup import (
     CANCELLED,
     GRANTED,

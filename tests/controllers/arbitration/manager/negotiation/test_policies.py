@@ -4,9 +4,9 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from controllers.arbitration import policies
-from controllers.arbitration.events import Answered
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration import policies
+from nao_testbed.controllers.arbitration.events import Answered
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
@@ -18,8 +18,13 @@ from controllers.arbitration.policies import (
     make_policy,
     policy_classes,
 )
-from controllers.arbitration.tokens import LossCause, NoticeKind, Refusal, Why
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.tokens import (
+    LossCause,
+    NoticeKind,
+    Refusal,
+    Why,
+)
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     DENIED,
     GRANTED,

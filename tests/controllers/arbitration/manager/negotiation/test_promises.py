@@ -2,14 +2,14 @@
 
 import pytest
 
-from controllers.arbitration.policies import (
+from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
     StopOnDemand,
 )
-from controllers.arbitration.tokens import NoticeKind
+from nao_testbed.controllers.arbitration.tokens import NoticeKind
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import Why
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import Why
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     TICKS_PER_S,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from controllers.arbitration.events import Event, Notified
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.manager.state import LedgerCfg
-from controllers.arbitration.requests import Owner, Request, Ticket
-from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import Event, Notified
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,

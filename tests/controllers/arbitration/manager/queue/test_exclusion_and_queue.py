@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Granted, ResourceRemoved
-from controllers.arbitration.manager import granting
-from controllers.arbitration.manager.records import Waiting
-from controllers.arbitration.manager.state import ReservationState
-from controllers.arbitration.requests import Owner, Request
-from controllers.arbitration.tokens import NoticeKind, Why
-from models import BadInput, UnknownName
+from nao_testbed.controllers.arbitration.events import Granted, ResourceRemoved
+from nao_testbed.controllers.arbitration.manager import granting
+from nao_testbed.controllers.arbitration.manager.records import Waiting
+from nao_testbed.controllers.arbitration.manager.state import ReservationState
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import NoticeKind, Why
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     CANCELLED,
     DENIED,

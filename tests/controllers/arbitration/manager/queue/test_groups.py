@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.resources import ResourceNode
+from nao_testbed.models.resources import ResourceNode
 from tests.controllers.arbitration.ledger_setup import (
     ARMS,
     GRANTED,

@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 
-from controllers.arbitration.events import Revoked
-from controllers.arbitration.policies import Lock, PauseOnDemand, StopOnDemand
-from controllers.arbitration.requests import NotGranted, Owner
-from controllers.arbitration.tokens import (
+from nao_testbed.controllers.arbitration.events import Revoked
+from nao_testbed.controllers.arbitration.policies import (
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
+from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,
     HolderTie,
     Loss,
@@ -16,7 +20,7 @@ from controllers.arbitration.tokens import (
     Refusal,
     Why,
 )
-from models import BadInput, UnknownName
+from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
     BY_PRIORITY,
     DENIED,

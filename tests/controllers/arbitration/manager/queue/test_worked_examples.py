@@ -2,9 +2,9 @@
 
 import pytest
 
-from controllers.arbitration.policies import StopOnDemand
-from controllers.arbitration.requests import Ticket
-from models import BadInput
+from nao_testbed.controllers.arbitration.policies import StopOnDemand
+from nao_testbed.controllers.arbitration.requests import Ticket
+from nao_testbed.models import BadInput
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     HEAD,

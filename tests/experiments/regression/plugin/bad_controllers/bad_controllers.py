@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from controllers import Limits, Observation
-from models import Robot
+from nao_testbed.controllers import Limits, Observation
+from nao_testbed.models import Robot
 
 
 class Bad:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from experiments.regression import RunStanding, StandingTrial
+from nao_testbed.experiments.regression import RunStanding, StandingTrial
 
 SHORT: dict[str, Any] = {"seconds": 2.0, "fast_forward": False}
 

@@ -1,0 +1,24 @@
+"""A humanoid in physics, its joints' heat, and controllers that keep it cool.
+
+    import nao_testbed as nt
+
+    robot = nt.load_robot()
+    sim = nt.SimulatedRobot(robot, nt.SimulationCfg(), "PoseInit")
+    sim.step(1000)  # one second
+    sim.read().temperature  # degC, one value a joint
+
+The names here are what most programs need; each is imported when it is first used, from
+where `__init__.pyi` says. The rest stands in four packages, each of which imports only
+from those before it: `models` (robots as data), `controllers`, `sim` and `experiments`.
+In the repository these are the folders at its top level; here are links to them.
+"""
+
+from pathlib import Path
+
+import lazy_loader
+
+_HERE = Path(__file__).resolve().parent
+if not (_HERE / "models").is_dir():  # a checkout without symbolic links
+    __path__.append(str(_HERE.parents[1]))
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,32 @@
+# The public names, and where each comes from; `docs/` shows most of them at work.
+
+from .controllers.arbitration import Ledger as Ledger
+from .controllers.arbitration import Owner as Owner
+from .controllers.arbitration import Request as Request
+from .controllers.interface.controller import Controller as Controller
+from .controllers.interface.controller import Limits as Limits
+from .controllers.interface.robot_interface import Command as Command
+from .controllers.interface.robot_interface import Observation as Observation
+from .controllers.interface.robot_interface import RobotInterface as RobotInterface
+from .controllers.registry import controller_names as controller_names
+from .controllers.registry import make_controller as make_controller
+from .experiments.closed_loop.loop import Loop as Loop
+from .experiments.closed_loop.loop import run_for as run_for
+from .experiments.closed_loop.trial import TrialCfg as TrialCfg
+from .experiments.closed_loop.trial import run_trial as run_trial
+from .experiments.closed_loop.trial_result import TrialResult as TrialResult
+from .experiments.heat.experiment import HeatCfg as HeatCfg
+from .experiments.heat.experiment import run_heat as run_heat
+from .experiments.report.write import write_report as write_report
+from .experiments.scenarios.playing.runner import run_scenario as run_scenario
+from .experiments.scenarios.reading.load import load_scenario as load_scenario
+from .experiments.sweep.runner import run_sweep as run_sweep
+from .experiments.sweep.spec_file.read_spec import read_spec as read_spec
+from .experiments.sweep.sweep_table import read_sweep as read_sweep
+from .models.errors import BadInput as BadInput
+from .models.load import load_robot as load_robot
+from .models.robot import Robot as Robot
+from .sim.recording.run_folder import Run as Run
+from .sim.recording.run_folder import read_run as read_run
+from .sim.robot import SimulatedRobot as SimulatedRobot
+from .sim.robot import SimulationCfg as SimulationCfg
