@@ -127,7 +127,7 @@ def ask_holders(
         return False
     paused = [
         granting.give_way(state, holder, [left], answers[holder], asker, None)
-        for holder in still
+        for holder in innermost_first({holder: [left] for holder in still})
         if left in holder.shares
     ]
     for resume in paused:
@@ -354,9 +354,10 @@ def set_state(
     if left is following:
         return
     by = following.name if following else group.name
-    for holder in left.seated() if left else ():
-        if left in holder.shares:
-            holdings.take_away(state, holder, [left], LossCause.STATE_LEFT, by)
+    seated: Yielding = {h: [left] for h in left.seated()} if left else {}
+    for holder, leaves in innermost_first(seated).items():
+        if leaves[0] in holder.shares:
+            holdings.take_away(state, holder, leaves, LossCause.STATE_LEFT, by)
     group.active = following
     for leaf in group.leaves.values():
         state.touch(leaf)

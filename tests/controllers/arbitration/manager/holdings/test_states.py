@@ -6,9 +6,10 @@ from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
+    PauseOnDemand,
     StopOnDemand,
 )
-from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
+from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal, Token
 from tests.controllers.arbitration.ledger_setup import (
     GRANTED,
     LOST,
@@ -188,3 +189,33 @@ def test_who_holds_a_state_may_wait_for_another_one(stage: LedgerSetup) -> None:
     stage.ledger.set_state("State", "Sit", stage.tick)
     assert end_of(waiting) == (GRANTED, 2.0)
     assert stage.held_by("walk") == ("Sit",)
+
+
+@pytest.fixture
+def inside(stage: LedgerSetup) -> Token:
+    """Parent and part need the state; the part's arm is out of the parent's."""
+    stage.owner("wave")
+    stage.owner("hand", parent="wave", policy=PauseOnDemand())
+    stage.take("wave", "Stand", "Arms", policy=StopOnDemand())
+    return stage.take("hand", "Stand", "LHand")
+
+
+@pytest.mark.requirement("RM-30", "RM-52", "AR-18")
+def test_a_part_learns_that_the_state_was_left(
+    stage: LedgerSetup, inside: Token
+) -> None:
+    stage.ledger.set_state("State", "Sit", stage.tick)
+    (notice,) = stage.told("hand", LOST)
+    assert (notice.why, notice.leaves) == (LossCause.STATE_LEFT, ("Stand",))
+    assert notice.freed == ("LHand",)
+
+
+@pytest.mark.requirement("RM-30", "RM-37", "RM-53")
+def test_a_part_that_pauses_for_another_state_resumes(
+    stage: LedgerSetup, inside: Token
+) -> None:
+    assert stage.ledger.ask_state("State", "Sit", stage.tick)
+    (notice,) = stage.told("hand", LOST)
+    assert notice.why is LossCause.PAUSED
+    stage.ledger.set_state("State", "Stand", stage.tick)
+    assert stage.held_by("hand") == ("LHand", "Stand")
