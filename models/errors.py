@@ -18,6 +18,22 @@ FOREIGN = (Exception, SystemExit, GeneratorExit)
 """What code of others may raise of itself; a KeyboardInterrupt may be the user's."""
 
 
+LONGEST_ERROR = 1000
+"""Characters of an error that `error_text` returns at most."""
+
+
+def error_text(error: BaseException) -> str:
+    """Return what an error says; its own words are foreign code too.
+
+    What is half a character is spelt out, so that it can be written into a file.
+    """
+    try:
+        said = repr(error)[:LONGEST_ERROR]
+    except BaseException:  # noqa: BLE001  as foreign as what raised it
+        said = type(error).__name__
+    return said.encode(errors="backslashreplace").decode()
+
+
 class TestbedError(Exception):
     """Base class of every error that this project raises on purpose."""
 

@@ -34,7 +34,6 @@ from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
 from nao_testbed.experiments.bench.figures import Figure, figure, median_us, ratio
 from nao_testbed.experiments.closed_loop.loop import (
     Loop,
-    SoleOwner,
     TimedController,
     blamed_on,
     run_for,
@@ -266,8 +265,8 @@ def _step_sim(sim: SimulatedRobot, cycles: int) -> float:
 def _standing_robot(robot: Robot, kind: str, settle_s: float) -> SimulatedRobot:
     cfg = SimulationCfg(servo=ServoCfg(kind=kind))
     sim = SimulatedRobot(robot, cfg, POSTURE)
-    SoleOwner(sim).command(target=robot.posture(POSTURE).angles)
-    sim.step(max(1, round(settle_s / sim.dt)))
+    goal = robot.posture(POSTURE).angles
+    run_for(Loop(sim, make_controller("fixed"), goal), settle_s)
     return sim
 
 

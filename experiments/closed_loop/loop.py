@@ -1,11 +1,11 @@
 """The closed loop: every 20 ms read, decide, write, then let the physics run.
 
-    observation -> controller -> limits -> gate -> robot
+    observation -> controller -> limits -> robot
 
 The loop owns nothing but the order of these steps and the set-points of the posture,
 which are approached from wherever the robot is, with the controller's shift on top. It
-commands the robot as its sole owner: through a gate like everybody else, whose ledger
-knows no other owner, so that nothing is ever refused.
+has the robot to itself (`SoleWriter`); where several owners share one, reservations and
+their gate stand in between.
 
 A controller is foreign code. If it raises, one sentence says whose it is, in which
 step, at which line; the traceback stands in the run folder (`ControllerFailed`).
@@ -22,13 +22,6 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.controllers.arbitration.events import Rejected
-from nao_testbed.controllers.arbitration.gate import Gate
-from nao_testbed.controllers.arbitration.gate.device_map import map_devices
-from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.negotiation import words_of
-from nao_testbed.controllers.arbitration.requests import Owner, Request
-from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.interface.controller import (
     Controller,
     ControllerWrapper,
@@ -36,13 +29,16 @@ from nao_testbed.controllers.interface.controller import (
     check_answer,
 )
 from nao_testbed.controllers.interface.robot_interface import (
+    Command,
     Observation,
     RobotInterface,
     check_shift,
 )
+from nao_testbed.controllers.interface.sole_writer import SoleWriter
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.common.signals import is_order
 from nao_testbed.models import TestbedError
+from nao_testbed.models.errors import error_text
 from nao_testbed.models.files import write_text
 from nao_testbed.sim.engine.world import ticks_of
 
@@ -116,14 +112,14 @@ def traceback_of(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
     except BaseException:  # noqa: BLE001  as foreign as what raised it
-        return words_of(error)
+        return error_text(error)
 
 
 def _said(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}".rstrip(": .")
     except BaseException:  # noqa: BLE001  as above
-        return words_of(error)
+        return error_text(error)
 
 
 def _line(error: BaseException) -> str:
@@ -161,71 +157,6 @@ class TimedController(ControllerWrapper):
 
 
 FloatArray = NDArray[np.float64]
-
-SOLE_OWNER = "posture"
-
-
-class SoleOwner:
-    """Holds every motor and every stiffness of a robot by one token.
-
-    Call `command` once a cycle; the ticks of its ledger count these calls.
-    """
-
-    def __init__(self, robot: RobotInterface) -> None:
-        """Take the whole robot.
-
-        Raises:
-            BadInput: the robot's resources are at odds with its devices, or it is
-                somebody else's.
-        """
-        root = robot.robot.resources
-        devices = map_devices(root, robot.robot)
-        ledger = Ledger(ResourceTree(root))
-        ledger.add_owner(Owner(name=SOLE_OWNER), 0)
-        leaves = tuple(leaf.name for leaf in devices.joint_leaves)
-        ticket = ledger.request(Request(owner=SOLE_OWNER, resources=leaves), 0)
-        token = ticket.outcome.token if ticket.outcome else None
-        if token is None:
-            raise AssertionError(f"{leaves} are free, but were not granted")
-        self._token = token
-        self._ledger = ledger
-        self._gate = Gate(ledger, robot, devices)
-        self._tick = 0
-
-    def command(
-        self,
-        target: FloatArray | None = None,
-        stiffness: FloatArray | None = None,
-        current_limit: FloatArray | None = None,
-    ) -> None:
-        """Put set-points and stiffness in force; None leaves what is.
-
-        Args:
-            target: (n_joints,) in rad.
-            stiffness: (n_joints,) in [0, 1].
-            current_limit: (n_joints,) in A, that goes with the stiffness; None: none.
-
-        Raises:
-            BadInput: a value is not finite or out of range; nothing is written.
-        """
-        gate, token = self._gate, self._token
-        if stiffness is not None:
-            _expect_none(gate.submit_stiffness(token, stiffness, current_limit))
-        if target is not None:
-            _expect_none(gate.submit_set_points(token, target))
-        self._tick += 1
-        self._ledger.advance(self._tick)
-        _expect_none(*gate.flush(self._tick))
-
-    def close(self) -> None:
-        """Give the robot back, so that somebody else may take it."""
-        self._gate.close()
-
-
-def _expect_none(*refused: Rejected | None) -> None:
-    if any(refused):
-        raise AssertionError(f"the only owner is refused: {refused}")
-
 
 APPROACH_TIME = 2.0
 """Time to take a posture, in s: the speed of a slow `goToPosture`."""
@@ -303,14 +234,18 @@ class Loop(Generic[AnyRobot]):
         )
         self.disturb: Callable[[AnyRobot], None] | None = None
         """Called before every tick: somebody who pushes the robot."""
-        self._owner = SoleOwner(sim)
+        self._writer = SoleWriter(sim)
+        self._in_force = self._start
+        self._limits_current = False
+        motor = sim.robot.motor_of_joint
+        self._motors = [np.flatnonzero(motor == i) for i in range(max(motor) + 1)]
         self._n = 0
         with blamed_on(controller, "reset"):
             controller.reset(sim.robot)
 
     def close(self) -> None:
         """Give the robot back as it is, so that another loop may take it."""
-        self._owner.close()
+        self._writer.close()
 
     @property
     def limits(self) -> FloatArray:
@@ -338,14 +273,40 @@ class Loop(Generic[AnyRobot]):
         check_answer(self.controller, decided)
         if decided.shift is not None:
             check_shift(decided.shift, self.sim.robot)
-        self._owner.command(
-            self._target(decided.shift), decided.stiffness, decided.current_limit
-        )
+        self._write(decided, observation)
         if self._take_shift is not None:
             self._take_shift(decided.shift)
         self.decided = decided
         self._run()
         return observation
+
+    def _write(self, decided: Limits, observation: Observation) -> None:
+        """Put a decision in force, all of it or nothing."""
+        target = self._target(decided.shift)
+        if target is None and (decided.stiffness == 0.0).any():
+            target = self._follow_limp(decided.stiffness, observation.q)
+        current = decided.current_limit
+        if current is None and self._limits_current:  # which it lifts
+            current = np.full(len(self._start), np.inf)
+        command = Command(
+            target=target, stiffness=decided.stiffness, current_limit=current
+        )
+        self._writer.write(command)
+        self._limits_current = decided.current_limit is not None
+        if target is not None:
+            self._in_force = target
+
+    def _follow_limp(self, stiffness: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the set-points in force, those of limp motors where their joints are.
+
+        So an arm that hung down does not snap back when it is stiff again.
+        """
+        target, robot = self._in_force.copy(), self.sim.robot
+        for joints in self._motors:
+            if (stiffness[joints] == 0.0).any():
+                lower, upper = robot.lower[joints].max(), robot.upper[joints].min()
+                target[joints] = min(max(q[joints].mean(), lower), upper)
+        return target
 
     def _run(self) -> None:
         """Let the physics run for a period."""

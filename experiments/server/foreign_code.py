@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from nao_testbed.controllers.arbitration.manager.negotiation import words_of
 from nao_testbed.controllers.arbitration.policies import (
     KEEP,
     Answer,
@@ -28,6 +27,7 @@ from nao_testbed.controllers.arbitration.policies import (
     StopOnDemand,
 )
 from nao_testbed.controllers.arbitration.tokens import TokenId
+from nao_testbed.models.errors import error_text
 
 Function = Callable[..., object]
 Failed = Callable[[Function, tuple[object, ...], BaseException], None]
@@ -212,7 +212,7 @@ class PolicyCalls:
             call.error = error
         except BaseException as error:  # noqa: BLE001  it ends nothing but itself
             call.error = RuntimeError(
-                f"the callback ended its thread: {words_of(error)}"
+                f"the callback ended its thread: {error_text(error)}"
             )
         if watch is not None:
             watch.cancel()

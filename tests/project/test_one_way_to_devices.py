@@ -1,7 +1,7 @@
-"""There is one way to the robot's devices: the gate (AR-10, I-14).
+"""A robot has one writer: the loop that has it alone, or the gate (AR-10, I-14).
 
-Read from the source of the floors: only the gate makes commands, and of the modules
-that know a robot only the gate uses its `write`.
+Read from the source of the floors: only these make commands and use a robot's `write`,
+by way of `SoleWriter`; and where several owners share a robot nobody makes a loop.
 """
 
 import ast
@@ -12,9 +12,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("controllers", "sim", "experiments")
+SOLE_WRITER = "controllers/interface/sole_writer.py"
 GATE = "controllers/arbitration/gate/gate.py"
-MAKERS = {"controllers/arbitration/gate/outputs.py"}
+LOOP = "experiments/closed_loop/loop.py"
+MAKERS = {"controllers/arbitration/gate/outputs.py", LOOP}
 """The gate's outputs make those that are written."""
+SHARED = (
+    *("controllers/", "experiments/scenarios/"),
+    *("experiments/server/", "experiments/live/"),
+)
+"""Where several owners share a robot."""
+WHOLE = "experiments/live/real_robot/run_robot.py"
+"""Of the live room, the command that has a robot to itself."""
 ROBOTS = {"Command", "RobotInterface", "SimulatedRobot"}
 
 
@@ -40,12 +49,12 @@ def writes(tree: ast.Module) -> Iterator[int]:
             yield node.lineno
 
 
-def made_commands(tree: ast.Module) -> Iterator[int]:
-    """Yield the lines on which a `Command` is made."""
+def calls(tree: ast.Module, name: str) -> Iterator[int]:
+    """Yield the lines on which a class of this name is made."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        if ast.unparse(node.func).rpartition(".")[2] == "Command":
+        if ast.unparse(node.func).rpartition(".")[2] == name:
             yield node.lineno
 
 
@@ -59,19 +68,39 @@ def trees_that_name(*names: str) -> Iterator[tuple[str, ast.Module]]:
 
 
 @pytest.mark.requirement("AR-10", "RM-65")
-def test_only_the_gate_writes_to_a_robot() -> None:
+def test_only_loop_and_gate_write_to_a_robot() -> None:
     writers = {
         module
         for module, tree in trees_that_name(*ROBOTS)
         if knows_robots(tree) and any(writes(tree))
     }
-    assert writers == {GATE}
+    assert writers == {SOLE_WRITER, GATE, LOOP}
 
 
 @pytest.mark.requirement("AR-10")
-def test_only_the_gate_makes_commands() -> None:
+def test_only_loop_and_gate_take_a_robot() -> None:
+    takers = {
+        module
+        for module, tree in trees_that_name("SoleWriter")
+        if any(calls(tree, "SoleWriter"))
+    }
+    assert takers == {GATE, LOOP}
+
+
+@pytest.mark.requirement("AR-10")
+def test_where_several_share_a_robot_nobody_makes_a_loop() -> None:
+    makers = {
+        module
+        for module, tree in trees_that_name("Loop")
+        if module.startswith(SHARED) and any(calls(tree, "Loop"))
+    }
+    assert makers == {WHOLE}
+
+
+@pytest.mark.requirement("AR-10")
+def test_only_loop_and_gate_make_commands() -> None:
     named = trees_that_name("Command")
-    makers = {module for module, tree in named if any(made_commands(tree))}
+    makers = {module for module, tree in named if any(calls(tree, "Command"))}
     assert makers == MAKERS
 
 
@@ -91,4 +120,4 @@ def test_a_way_around_the_gate_is_noticed(source: str) -> None:
 
 def test_a_command_made_elsewhere_is_noticed() -> None:
     source = "import controllers\ncontrollers.Command(target=q)"
-    assert list(made_commands(ast.parse(source))) == [2]
+    assert list(calls(ast.parse(source), "Command")) == [2]

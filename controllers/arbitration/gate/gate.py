@@ -14,7 +14,6 @@ between actuates nothing.
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +48,12 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_stiffness,
     check_target,
 )
+from nao_testbed.controllers.interface.sole_writer import SoleWriter
 from nao_testbed.models import BadInput
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import short
 
 FloatArray = NDArray[np.float64]
-
-
-_GATES: "WeakValueDictionary[int, Gate]" = WeakValueDictionary()
-"""Id of a robot to its open gate, which keeps the robot, and so its id."""
 
 
 class Gate:
@@ -70,9 +66,8 @@ class Gate:
     gate writes on its own: a safe set-point where authority was lost, the encoder's
     angle where a motor is limp, and a stiffness where an effort cap came or went.
 
-    A robot has one gate at a time, whatever the ledger; a wrapper counts as a robot of
-    its own. Single-threaded, as the ledger is: with real threads hold the ledger's lock
-    around every call.
+    A robot has one gate at a time, whatever the ledger (`SoleWriter`). Single-threaded,
+    as the ledger is: with real threads hold the ledger's lock around every call.
     """
 
     def __init__(
@@ -86,12 +81,11 @@ class Gate:
             devices: what the leaves command; None takes it from the robot's data.
 
         Raises:
-            BadInput: the robot's data are at odds with themselves, or it has a gate
-                already.
+            BadInput: the robot's data are at odds with themselves, or it has a writer
+                already, a gate or a loop.
             UnknownName: a leaf with a device is not in the ledger.
         """
         self._ledger = ledger
-        self._robot = robot
         self._authorise = ledger.authorise
         self._quiet = ledger.quiet()
         self._listeners = ledger.listeners
@@ -119,16 +113,11 @@ class Gate:
         self._safety = Safety(
             ledger, robot, self._outputs, self._slot, self._shifts, with_joints
         )
-        if _GATES.setdefault(id(robot), self) is not self:
-            raise BadInput(
-                "this robot has a gate already; use that one, or close it first "
-                "(Gate.close, Loop.close), since two would undo each other's commands."
-            )
+        self._writer = SoleWriter(robot)
 
     def close(self) -> None:
         """Write nothing any more, so that another gate may; may be called twice."""
-        if _GATES.get(id(self._robot)) is self:
-            del _GATES[id(self._robot)]
+        self._writer.close()
 
     @property
     def shift(self) -> FloatArray:
@@ -321,8 +310,7 @@ class Gate:
                 which tokens have expired; or the gate is closed.
         """
         check_tick(tick)
-        if _GATES.get(id(self._robot)) is not self:
-            raise BadInput("this gate is closed; make another one for its robot.")
+        self._writer.check_open()
         if tick != self._ledger.tick:
             raise BadInput(
                 f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
@@ -338,7 +326,7 @@ class Gate:
             self._safety.follow(written)
             command = self._outputs.command()
             if command is not None:
-                self._robot.write(command)
+                self._writer.write(command)
                 self._outputs.keep()
             self._safety.keep(lost)
             self._shifts.keep()

@@ -31,7 +31,6 @@ from nao_testbed.controllers.arbitration.manager import (
     queue,
 )
 from nao_testbed.controllers.arbitration.manager.granting import Calls
-from nao_testbed.controllers.arbitration.manager.negotiation import words_of
 from nao_testbed.controllers.arbitration.manager.records import (
     Freeze,
     Leaf,
@@ -65,6 +64,7 @@ from nao_testbed.controllers.arbitration.tokens import (
     Why,
 )
 from nao_testbed.models import BadInput
+from nao_testbed.models.errors import error_text
 from nao_testbed.models.resources import ResourceKind
 from nao_testbed.models.values import short
 
@@ -852,7 +852,7 @@ class Ledger:
                 kind=NoticeKind.RAISED,
                 token=token,
                 request=request,
-                error=words_of(fault),
+                error=error_text(fault),
             )
         )
 

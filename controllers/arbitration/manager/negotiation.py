@@ -40,10 +40,8 @@ from nao_testbed.controllers.arbitration.policies import (
 )
 from nao_testbed.controllers.arbitration.tokens import LossCause, NoticeKind
 from nao_testbed.models import BadInput
+from nao_testbed.models.errors import error_text
 from nao_testbed.models.values import is_fraction, short
-
-LONGEST_ERROR = 1000
-"""Characters of an error that are told."""
 
 
 def repeat(state: ReservationState, waiting: Waiting) -> None:
@@ -186,9 +184,9 @@ def _ask(
                 raise TypeError(f"{said!r} is no Answer; see ConflictPolicy")
             answer = said if said is KEEP else checked(said)
         except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
-            error = words_of(fault)
+            error = error_text(fault)
         except BaseException as ends:  # noqa: BLE001  raised when it is told
-            error, end = words_of(ends), ends
+            error, end = error_text(ends), ends
         finally:
             holder.is_being_asked = False
     if is_due and not _gives_way_now(answer):
@@ -257,18 +255,6 @@ def _again(state: ReservationState, waiting: Waiting) -> None:
     finally:  # whatever a policy ends, time goes on
         if waiting.is_waiting:
             repeat(state, waiting)
-
-
-def words_of(fault: BaseException) -> str:
-    """Return what an error says; its own words are foreign code too.
-
-    What is half a character is spelt out, so that a trace can be written.
-    """
-    try:
-        said = repr(fault)[:LONGEST_ERROR]
-    except BaseException:  # noqa: BLE001  as foreign as what raised it
-        said = type(fault).__name__
-    return said.encode(errors="backslashreplace").decode()
 
 
 def _held_instead(leaf: Leaf) -> Leaf:
