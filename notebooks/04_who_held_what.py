@@ -23,13 +23,13 @@ from IPython.display import Markdown
 from nao_testbed.controllers.arbitration.events import Granted, Notified
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.experiments.common.drawing.style import FigureView
-from nao_testbed.experiments.report.notebook_parameters import HoldingStory
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from nao_testbed.experiments.scenarios.timeline.figure import (
     run_temperatures,
     timeline_figure,
 )
+from nao_testbed.experiments.scenarios.timeline.holding_story import HoldingStory
 from nao_testbed.experiments.scenarios.timeline.rows import cover
 from nao_testbed.experiments.scenarios.timeline.waits import (
     find_waits,

@@ -1,12 +1,12 @@
-"""Where a robot comes from, as configuration: simulator, recording, or a real robot.
+"""Where a robot comes from, as configuration: a simulator or a recording.
 
-    source = robot_source("simulator")  # or "my_robot", "runs/heat/smart",
-                                        # "naoqi://192.168.1.12:9559"
+    source = robot_source("simulator")  # or "my_robot", "runs/heat/smart"
     with closing(source.open()) as robot:
         loop = Loop(robot, controller, source.goal(robot.robot))
 
 The program in between is the same: moving over is configuration, not source
-[jdec-urjc] (3.1, 5).
+[jdec-urjc] (3.1, 5). A real robot is one more source:
+`experiments.live.real_robot.naoqi_source`.
 """
 
 from dataclasses import dataclass, field
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from nao_testbed.experiments.closed_loop.loop import PacedRobot
 from nao_testbed.models import Robot, default_robot_folder, load_robot
 from nao_testbed.models.load import ROBOT_FILE
-from nao_testbed.sim.naoqi.connection import connect, is_naoqi
-from nao_testbed.sim.naoqi.robot import ANSWER_S, NaoqiRobot
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.replay import ReplayRobot, read_observations
@@ -87,40 +85,11 @@ class RecordingSource:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NaoqiSource:
-    """A robot that speaks NAOqi, simulated or real."""
-
-    url: str
-    """`naoqi://HOST:PORT`."""
-    robot_folder: Path = field(default_factory=default_robot_folder)
-    """What it is."""
-    answer_s: float = ANSWER_S
-    """What a call may take, in s."""
-
-    def open(self) -> NaoqiRobot:
-        """Return the robot, connected; nothing is commanded yet.
-
-        Raises:
-            BadInput: there is none, it is another, or `qi` is not installed.
-            ConnectionLate: it does not answer.
-            ConnectionLost: the connection has ended.
-        """
-        robot = load_robot(self.robot_folder)
-        return NaoqiRobot(robot, connect(self.url), answer_s=self.answer_s)
-
-    def goal(self, robot: Robot) -> FloatArray | None:  # noqa: ARG002 - as its twin
-        """Return None: it holds the set-points that it has."""
-        return None
-
-
-RobotSource = SimulatorSource | RecordingSource | NaoqiSource
+RobotSource = SimulatorSource | RecordingSource
 
 
 def robot_source(text: str) -> RobotSource:
-    """Return what a text names: `simulator`, an address, a robot's or a run folder."""
-    if is_naoqi(text):
-        return NaoqiSource(url=text)
+    """Return what a text names: `simulator`, a robot's folder or a run folder."""
     if text == SIMULATOR:
         return SimulatorSource()
     if (Path(text) / ROBOT_FILE).is_file():

@@ -1,11 +1,10 @@
-"""The pytest plug-in: a mark, five fixtures, an option; `*.scenario.yaml` are tests.
+"""The pytest plug-in of the regression kit: a mark, five fixtures, an option.
 
 Every pytest of the environment loads this module, so it imports nothing of weight; what
 a fixture needs is imported when the fixture is first used.
 """
 
-from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _MARK = "standing"
 _OPTION = "--nao-testbed-regenerate"
-_SCENARIO = ".scenario.yaml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,70 +55,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         names = ", ".join(str(path) for path in written)
         pytest.skip(f"golden run written: {names}; review its diff")
     return outcome
-
-
-def pytest_collect_file(
-    file_path: Path, parent: pytest.Collector
-) -> "CollectedScenario | None":
-    """Collect a scenario file as a test."""
-    if file_path.name.endswith(_SCENARIO):
-        return CollectedScenario.from_parent(parent, path=file_path)
-    return None
-
-
-class CollectedScenario(pytest.File):
-    """A scenario file: one test, since it is one run."""
-
-    def collect(self) -> Iterator["ScenarioItem"]:
-        """Yield its test, named after the file."""
-        name = self.path.name.removesuffix(_SCENARIO)
-        yield ScenarioItem.from_parent(self, name=name)
-
-
-class ScenarioItem(pytest.Item):
-    """Runs a scenario; passes if all that it expects, and the invariants, hold."""
-
-    def runtest(self) -> None:
-        """Load the file, run it, and note the run's properties.
-
-        Raises:
-            ScenarioBroken: with a sentence for each thing that is wrong.
-        """
-        from nao_testbed.experiments.scenarios.playing.runner import (  # noqa: PLC0415
-            RunStopped,
-            run_scenario,
-        )
-        from nao_testbed.experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415
-        from nao_testbed.models import BadInput  # noqa: PLC0415
-
-        try:
-            result = run_scenario(load_scenario(self.path)).result
-        except BadInput as error:
-            raise ScenarioBroken(str(error)) from None
-        except RunStopped as stop:
-            raise (stop.__cause__ or stop) from None
-        self.user_properties += list(result.properties.items())
-        if not result.all_hold:
-            raise ScenarioBroken("\n".join(result.complaints))
-
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: Any = None,
-    ) -> Any:
-        """Return the sentences, without a traceback that ends in our own code."""
-        if not isinstance(excinfo.value, ScenarioBroken):
-            return super().repr_failure(excinfo, style)
-        here = self.config.invocation_params.dir
-        return str(excinfo.value).replace(f"{here}/", "")
-
-    def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where it is, and what the report calls it."""
-        return self.path, None, f"scenario {self.name}"
-
-
-class ScenarioBroken(Exception):
-    """A scenario is wrong, or what it expects did not come true."""
 
 
 class RunStanding:

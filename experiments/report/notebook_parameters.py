@@ -96,26 +96,6 @@ class IdentificationStory(Checked):
         check_controllers([self.controller])
 
 
-@dataclass(frozen=True, kw_only=True)
-class HoldingStory(Checked):
-    """Of `04_who_held_what`."""
-
-    scenario: str
-    """The name of a scenario that ships."""
-    controller: str | None
-    """Of stiffness, in the place of the scenario's; None: that."""
-    seed: Seed
-
-    def __post_init__(self) -> None:
-        """Refuse what the notebook cannot use."""
-        from nao_testbed.experiments.scenarios.reading.load import SCENARIOS  # noqa: PLC0415  # heavy
-
-        super().__post_init__()
-        check_names("scenario", [self.scenario], SCENARIOS.names())
-        if self.controller is not None:
-            check_controllers([self.controller])
-
-
 def check_controllers(names: Sequence[str]) -> None:
     """Refuse what are no controllers, each named once.
 

@@ -69,25 +69,25 @@ SHOWN = frozenset(
 
 
 def event_tables(
-    arms: Sequence[RecordedTrial], mishaps: Sequence[Mapping[str, Any]] = ()
+    arms: Sequence[RecordedTrial], happened: Sequence[tuple[float, str]] = ()
 ) -> tuple[DataTable, ...]:
     """Return the table of events, and that of counts; those without rows left out.
 
     Args:
         arms: the robots of the run.
-        mishaps: what went wrong in a scenario, as its result has it.
+        happened: time in s and words of what else happened, as `RunPage` has it.
     """
     found: list[tuple[float, str, str]] = []
     counts: list[Row] = []
     for arm in arms:
         found += [(time_s, arm.name, what) for time_s, what in events_of(arm)]
         counts += _counts(arm)
-    scenario = arms[0].name if arms else ""
-    found += [(float(m["time_s"]), scenario, str(m["what"])) for m in mishaps]
+    first = arms[0].name if arms else ""
+    found += [(time_s, first, what) for time_s, what in happened]
     found.sort(key=lambda event: event[0])
     rows = tuple(Row(cells=(number(t, 2), *rest)) for t, *rest in found[:MOST_EVENTS])
     more = len(found) - len(rows)
-    happened = DataTable(
+    one_by_one = DataTable(
         caption="What happened",
         columns=(Column(label="time, s"), *text_columns("robot", "event")),
         rows=rows,
@@ -98,7 +98,7 @@ def event_tables(
         columns=(*text_columns("robot", "event"), Column(label="times")),
         rows=tuple(counts),
     )
-    return tuple(table for table in (happened, counted) if table.rows)
+    return tuple(table for table in (one_by_one, counted) if table.rows)
 
 
 def events_of(arm: RecordedTrial) -> list[tuple[float, str]]:

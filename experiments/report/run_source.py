@@ -1,4 +1,4 @@
-"""Reads a run folder for a page: a heat experiment, one robot, or a scenario.
+"""Reads a run folder for a page: a heat experiment, one robot, or another run.
 
 A run that was killed, or lost files later, is read as far as it goes: rows part by
 part, without those that are damaged. What is missing is told in `warnings`, in words
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from nao_testbed.experiments.common.drawing.page import duration
 from nao_testbed.experiments.heat.figures.section import read_heat_result
 from nao_testbed.experiments.heat.published import HeatResult
-from nao_testbed.experiments.scenarios.playing.tracking import Tracking
+from nao_testbed.experiments.report.run_kind import RunPage, page_reader
 from nao_testbed.experiments.sweep.sweep_table import is_sweep_folder
 from nao_testbed.experiments.sweep.trial_store import RecordedPush
 from nao_testbed.models import BadInput
@@ -90,35 +90,8 @@ def _undamaged(run: Run, problems: list[str]) -> "pd.DataFrame":
     return frame[~frame.index.duplicated()]
 
 
-HEAT_FILE, SCENARIO_FILE = "heat.json", "scenario.json"
-Kind = Literal["heat", "scenario", "other"]
-
-
-class _Verdict(BaseModel):
-    line: int | None
-    expectation: str
-    holds: bool
-    seen: str
-
-
-class _Mishap(BaseModel):
-    time_s: float
-    what: str
-
-
-class _Scenario(BaseModel):
-    """What a page takes of `ScenarioResult.as_json`."""
-
-    name: str = ""
-    verdicts: list[_Verdict] = []
-    mishaps: list[_Mishap] = []
-    fell: bool = False
-    failure: str | None = None
-    sim_s: float = 0.0
-    wall_s: float = 0.0
-    max_degc: dict[str, float] = {}
-    never_acted: dict[str, str] = {}
-    tracking: Tracking = Tracking()
+HEAT_FILE = "heat.json"
+Kind = Literal["heat", "other"]
 
 
 class _World(BaseModel):
@@ -135,7 +108,6 @@ class _Config(BaseModel):
     """What a page takes of a run's configuration, where it has that."""
 
     controller: str = ""
-    scenario: str = ""
     posture: str = ""
     preset: str | None = None
     duration_s: float = 0.0
@@ -163,8 +135,8 @@ class RunSource:
     arms: tuple[RecordedTrial, ...]
     heat: HeatResult | None = None
     """What `heat.json` says, where there is one."""
-    scenario: Mapping[str, Any] | None = None
-    """What `scenario.json` says, likewise."""
+    page: RunPage | None = None
+    """What this kind of run has of its own; see `run_kind`."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -259,16 +231,14 @@ def _read_single(folder: Path) -> RunSource:
     warnings: list[str] = []
     arm = _read_trial(folder, warnings)
     run = arm.run
-    kinds: dict[str, Kind] = {"heat": "heat", "robot": "heat", "scenario": "scenario"}
-    kind = kinds.get(run.meta.experiment, "other")
-    scenario = None
-    if kind == "scenario":
-        scenario = _read_scenario(folder / SCENARIO_FILE, warnings)
+    is_heat = run.meta.experiment in {"heat", "robot"}
+    reader = None if is_heat else page_reader(run.meta.experiment)
+    page = None if reader is None else reader(run, warnings)
     return RunSource(
         folder=folder,
-        kind=kind,
+        kind="heat" if is_heat else "other",
         arms=(arm,),
-        scenario=scenario,
+        page=page,
         warnings=tuple(warnings),
     )
 
@@ -292,7 +262,7 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     ]
     data = None
     if (folder / HEAT_FILE).exists():
-        data = _read_json(folder / HEAT_FILE, warnings)
+        data = read_json(folder / HEAT_FILE, warnings)
     heat = None
     if data is not None:
         try:
@@ -339,19 +309,7 @@ def _read_trial(folder: Path, warnings: list[str]) -> RecordedTrial:
     return RecordedTrial(name=name, run=run, frame=frame)
 
 
-def _read_scenario(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
-    """Read a scenario's result; None, and a warning, where there is none."""
-    data = _read_json(path, warnings)
-    try:
-        if data is not None:
-            json_as(path, json.dumps(data), _Scenario)
-    except BadInput as error:
-        warnings.append(str(error))
-        return None
-    return data
-
-
-def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
+def read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
     """Read a mapping; None, and a warning, where there is none."""
     try:
         data = json.loads(read_text(path))

@@ -12,21 +12,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from nao_testbed.experiments.common.drawing.page import (
     DataTable,
     PageFigure,
     Replay,
     Section,
-    TextBlock,
     duration,
 )
 from nao_testbed.experiments.common.drawing.style import without_home
 from nao_testbed.experiments.common.output_files import check_replaceable
 from nao_testbed.experiments.heat.figures.section import (
     ROBOT_PICTURE,
-    TIMELINE,
     heat_figures,
     outcome_rows,
     overview_table,
@@ -41,8 +39,8 @@ from nao_testbed.experiments.report.run_contents import (
     sound_of,
     trial_from_rows,
 )
+from nao_testbed.experiments.report.run_kind import RunPage
 from nao_testbed.experiments.report.run_source import RunSource, read_source, runs_in
-from nao_testbed.experiments.scenarios.tables import scenario_tables, words_of
 from nao_testbed.experiments.sweep.summary.section import sweep_section
 from nao_testbed.experiments.sweep.sweep_table import (
     SweepFolder,
@@ -52,7 +50,6 @@ from nao_testbed.experiments.sweep.sweep_table import (
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.errors import TestbedError
 from nao_testbed.models.files import check_writable
-from nao_testbed.models.files.yaml_tree import tree_of
 from nao_testbed.sim.recording.run_meta import META_FILE, recorded_robot
 
 if TYPE_CHECKING:
@@ -82,25 +79,23 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
             frames = {arm.name: arm.frame for arm in source.arms if len(arm.frame)}
             robot = next(iter(robots.values()), None)
             figures = heat_figures(heat, frames, robot, prefix, problems)
-    elif source.scenario is not None:
-        results = scenario_tables(source.scenario)
-    figures = [*_pictures(source), *figures]
+    page = source.page or RunPage(title=_title(source))
+    figures = [*_pictures(source), *page.figures, *figures]
     replay = _replay(source, robots, problems) if with_replay else None
-    sound = sound_of(source.arms[0], problems) if source.kind == "scenario" else None
-    mishaps = (source.scenario or {}).get("mishaps") or ()
+    sound = sound_of(source.arms[0], problems) if source.page is not None else None
     return Section(
         name=source.name,
-        title=_title(source),
-        lead=_lead(source, heat),
+        title=page.title,
+        lead=_lead(source, page, heat),
         warnings=tuple(problems),
         outcome=() if heat is None else outcome_rows(source.name, heat),
-        results=results,
+        results=results or page.results,
         figures=figures,
         replay=replay,
         sound=sound,
-        events=event_tables(source.arms, mishaps),
+        events=event_tables(source.arms, page.happened),
         settings=settings_tables(source.arms),
-        texts=_texts(source),
+        texts=page.texts,
     )
 
 
@@ -131,9 +126,6 @@ def _pictures(source: RunSource) -> list[PageFigure]:
         return picture_of(
             source.folder / ROBOT_PICTURE, "Joint temperatures at the end.", alt
         )
-    if source.kind == "scenario":
-        alt = "Timeline: who held which part of the body, and what the behaviours did."
-        return picture_of(source.folder / TIMELINE, "Who did what, and when.", alt)
     return []
 
 
@@ -163,13 +155,10 @@ def _title(source: RunSource) -> str:
     if source.kind == "heat":
         is_robot = (source.folder / META_FILE).exists()
         return "One robot of a heat run" if is_robot else "Heat experiment"
-    if source.kind == "scenario":
-        name = (source.scenario or {}).get("name")
-        return f"Scenario {name}" if name else "Scenario"
     return f"Run of {source.arms[0].run.meta.experiment}" if source.arms else "Run"
 
 
-def _lead(source: RunSource, heat: HeatResult | None) -> str:
+def _lead(source: RunSource, page: RunPage, heat: HeatResult | None) -> str:
     if heat is not None:
         names = ", ".join(heat.arms)
         preset = heat.settings.get("preset")
@@ -182,32 +171,9 @@ def _lead(source: RunSource, heat: HeatResult | None) -> str:
         return ""
     meta = source.arms[0].run.meta
     words = f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}"
-    verdicts = (source.scenario or {}).get("verdicts")
-    if verdicts:
-        words += f": {words_of(verdicts)}"
-    return f"{_about(source)} {words}.".strip()
-
-
-def _about(source: RunSource) -> str:
-    """Return what a scenario's file says that it is for."""
-    try:
-        form = tree_of(_scenario_text(source), source.folder)
-    except BadInput:  # a recording of another version
-        return ""
-    about = form.get("about") if isinstance(form, dict) else None
-    return " ".join(str(about).split()) if about else ""
-
-
-def _scenario_text(source: RunSource) -> str:
-    config = cast("Mapping[str, Any]", source.arms[0].run.meta.config)
-    return str(config.get("scenario", ""))
-
-
-def _texts(source: RunSource) -> tuple[TextBlock, ...]:
-    if source.kind != "scenario":
-        return ()
-    text = _scenario_text(source)
-    return (TextBlock(caption="The scenario's file", text=text),) if text else ()
+    if page.outcome:
+        words += f": {page.outcome}"
+    return f"{page.lead} {words}.".strip()
 
 
 TEMPLATE = "page.html.j2"

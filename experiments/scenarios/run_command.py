@@ -15,7 +15,11 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for, simulated_time
 from nao_testbed.experiments.common.signals import exit_status
-from nao_testbed.experiments.scenarios.playing.result import ScenarioResult, junit_xml
+from nao_testbed.experiments.scenarios.playing.result import (
+    SCENARIO_FILE,
+    ScenarioResult,
+    junit_xml,
+)
 from nao_testbed.experiments.scenarios.playing.runner import (
     RunStopped,
     ScenarioRun,
@@ -153,7 +157,7 @@ def _keep(
 ) -> None:
     """Write what came of a run, and show it."""
     text = json_text(run.result.as_json())
-    write_text(folder / "scenario.json", text + "\n")
+    write_text(folder / SCENARIO_FILE, text + "\n")
     _show(scenario, run, folder, asked.json_file)
 
 

@@ -91,7 +91,7 @@ def _joint(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "steady_degc": math.inf if steady is None else steady}
 
 
-ROBOT_PICTURE, TIMELINE = "robot.png", "timeline.svg"
+ROBOT_PICTURE = "robot.png"
 MOST_ABREAST = 3
 """Controllers beside each other: with more, nobody could read the temperatures."""
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}

@@ -1,5 +1,6 @@
 """`nao-testbed run`: one of our controllers on a robot, real or simulated.
 
 `supervisor` ends a run when the robot or the connection is not as it should be;
-`recording` keeps what the sensors said; `run_command` runs and ends it.
+`naoqi_source` is where the robot comes from; `recording` keeps what the sensors said;
+`run_robot` runs and ends it.
 """

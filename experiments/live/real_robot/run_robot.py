@@ -22,10 +22,7 @@ from nao_testbed.controllers.interface.controller import (
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.registry import check_controller, make_controller
 from nao_testbed.experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
-from nao_testbed.experiments.closed_loop.robot_source import (
-    NaoqiSource,
-    SimulatorSource,
-)
+from nao_testbed.experiments.closed_loop.robot_source import SimulatorSource
 from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
 from nao_testbed.experiments.common.options import (
     check_json_file,
@@ -40,6 +37,7 @@ from nao_testbed.experiments.common.signals import (
     noted_signals,
     why_stopped,
 )
+from nao_testbed.experiments.live.real_robot.naoqi_source import NaoqiSource
 from nao_testbed.experiments.live.real_robot.recording import SensorRecording
 from nao_testbed.experiments.live.real_robot.supervisor import (
     RunStopped,

@@ -15,6 +15,7 @@ from rich.console import Console
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.experiments.common.options import json_text
 from nao_testbed.experiments.live.robot.operator import OPERATOR
+from nao_testbed.experiments.scenarios.playing.result import SCENARIO_FILE
 from nao_testbed.experiments.scenarios.playing.runner import (
     ScenarioRunner,
     open_recording,
@@ -138,4 +139,4 @@ class ScenarioPlay:
         )
         if self._folder is not None:
             text = json_text(result.as_json())
-            write_text(self._folder / "scenario.json", text + "\n")
+            write_text(self._folder / SCENARIO_FILE, text + "\n")

@@ -16,6 +16,9 @@ from xml.etree import ElementTree as ET
 from nao_testbed.experiments.scenarios.playing.tracking import Tracking
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
+SCENARIO_FILE, TIMELINE = "scenario.json", "timeline.svg"
+"""In the run folder: the result as JSON, and who did what when, as a figure."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailure:

@@ -34,6 +34,7 @@ from nao_testbed.experiments.common.drawing.style import (
     spread_labels,
 )
 from nao_testbed.experiments.heat.figures.temperatures import MOST_POINTS
+from nao_testbed.experiments.scenarios.playing.result import TIMELINE
 from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.timeline.rows import (
     BROKEN,
@@ -429,7 +430,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         "controller": scenario.controller,
         "trace": run.result.trace_hash,
     }
-    paths = [folder / "timeline.png", folder / "timeline.svg"]
+    paths = [folder / "timeline.png", folder / TIMELINE]
     with warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

@@ -8,9 +8,9 @@ import pytest
 from nao_testbed.experiments.report.notebook_parameters import (
     ForceStory,
     HeatStory,
-    HoldingStory,
     IdentificationStory,
 )
+from nao_testbed.experiments.scenarios.timeline.holding_story import HoldingStory
 from nao_testbed.models import BadInput, UnknownName
 
 GOOD: dict[type, dict[str, Any]] = {

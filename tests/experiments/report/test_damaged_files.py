@@ -165,7 +165,8 @@ def test_what_is_wrong_in_a_scenarios_result_is_told(
         damage(folder / "meta.json", "experiment", "scenario")
         (folder / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
         source = read_source(folder)
-        assert source.scenario is None
+        assert source.page is not None
+        assert not source.page.results
         said[str(scenario)] = told(source.warnings, folder)
         section_of(source, "run1", with_replay=False)
     data_regression.check(said)

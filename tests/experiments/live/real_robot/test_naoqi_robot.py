@@ -11,8 +11,8 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.interface.robot_interface import Command, LedSetting
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot, run_for
-from nao_testbed.experiments.closed_loop.robot_source import NaoqiSource, robot_source
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.real_robot.naoqi_source import NaoqiSource
 from nao_testbed.experiments.live.real_robot.supervisor import RunStopped, Supervisor
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.sim.naoqi import NaoqiRobot
@@ -222,8 +222,7 @@ def test_nothing_passes_the_gate_without_a_token_on_this_door_either(
 
 
 def test_a_robot_at_an_address_is_a_source_like_others() -> None:
-    found = robot_source("naoqi://10.0.0.2:9559")
-    assert found == NaoqiSource(url="naoqi://10.0.0.2:9559")
+    found = NaoqiSource(url="naoqi://10.0.0.2:9559")
     assert found.goal(load_robot()) is None
 
 

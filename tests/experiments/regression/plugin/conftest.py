@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from _pytest.pytester import SysModulesSnapshot
 
-PLUGIN = "nao_testbed.experiments.regression.plugin"
-"""Each pytest loads it by itself, to rewrite its assertions."""
+PLUGINS = (
+    "nao_testbed.experiments.regression.plugin",
+    "nao_testbed.experiments.scenarios.pytest_plugin",
+)
+"""Each pytest loads them by itself, to rewrite their assertions."""
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +26,7 @@ def keeps_what_it_imports(
     def forget(_snapshot: object) -> None:
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
-            if name == PLUGIN or (file and Path(file).is_relative_to(own)):
+            if name in PLUGINS or (file and Path(file).is_relative_to(own)):
                 del sys.modules[name]
 
     monkeypatch.setattr(SysModulesSnapshot, "restore", forget)

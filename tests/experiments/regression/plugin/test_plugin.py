@@ -11,7 +11,14 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[4]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
-HEAVY = ("numpy", "pandas", "pybullet", "pinocchio", "numba", "models", "sim")
+PLUGINS = (
+    "nao_testbed.experiments.regression.plugin",
+    "nao_testbed.experiments.scenarios.pytest_plugin",
+)
+HEAVY = (
+    *("numpy", "pandas", "pybullet", "pinocchio", "numba"),
+    *("nao_testbed.models", "nao_testbed.sim"),
+)
 BEGIN = f"""
 import pytest
 from nao_testbed.experiments.regression import StandingCfg
@@ -29,12 +36,10 @@ def run(pytester: pytest.Pytester, text: str, *arguments: str) -> pytest.RunResu
     )
 
 
-def test_the_plugin_loads_nothing_of_weight() -> None:
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_plugin_loads_nothing_of_weight(plugin: str) -> None:
     """Every pytest of the environment loads it."""
-    code = (
-        "import nao_testbed.experiments.regression.plugin, sys\n"
-        f"print(*(set({HEAVY}) & sys.modules.keys()))"
-    )
+    code = f"import {plugin}, sys\nprint(*(set({HEAVY}) & sys.modules.keys()))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,

@@ -1,0 +1,107 @@
+"""What the report shows of a recorded scenario: verdicts, timeline, the file."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from nao_testbed.experiments.common.drawing.page import TextBlock
+from nao_testbed.experiments.heat.figures.section import picture_of
+from nao_testbed.experiments.report.run_kind import RunPage
+from nao_testbed.experiments.report.run_source import read_json
+from nao_testbed.experiments.scenarios.playing.result import SCENARIO_FILE, TIMELINE
+from nao_testbed.experiments.scenarios.playing.tracking import Tracking
+from nao_testbed.experiments.scenarios.tables import scenario_tables, words_of
+from nao_testbed.models import BadInput
+from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.yaml_tree import tree_of
+from nao_testbed.sim.recording.run_folder import Run
+from nao_testbed.sim.recording.run_meta import META_FILE
+
+
+class _Verdict(BaseModel):
+    line: int | None
+    expectation: str
+    holds: bool
+    seen: str
+
+
+class _Mishap(BaseModel):
+    time_s: float
+    what: str
+
+
+class _Scenario(BaseModel):
+    """What a page takes of `ScenarioResult.as_json`."""
+
+    name: str = ""
+    verdicts: list[_Verdict] = []
+    mishaps: list[_Mishap] = []
+    fell: bool = False
+    failure: str | None = None
+    sim_s: float = 0.0
+    wall_s: float = 0.0
+    max_degc: dict[str, float] = {}
+    never_acted: dict[str, str] = {}
+    tracking: Tracking = Tracking()
+
+
+class _Config(BaseModel):
+    """What it takes of the run's configuration."""
+
+    scenario: str = ""
+
+
+def page_of(run: Run, problems: list[str]) -> RunPage:
+    """Return what a page shows of a scenario, as far as its files can be read.
+
+    Args:
+        run: as recorded.
+        problems: gets a line for what is missing.
+
+    Raises:
+        BadInput: the configuration of the run is not one of ours.
+    """
+    config = json.dumps(run.meta.config)
+    text = json_as(run.folder / META_FILE, config, _Config, "config").scenario
+    result = _read_scenario(run, problems) or {}
+    verdicts = result.get("verdicts")
+    alt = "Timeline: who held which part of the body, and what the behaviours did."
+    return RunPage(
+        title=f"Scenario {result.get('name') or ''}".strip(),
+        lead=_about(run, text),
+        outcome=words_of(verdicts) if verdicts else "",
+        results=scenario_tables(result) if result else (),
+        figures=tuple(
+            picture_of(run.folder / TIMELINE, "Who did what, and when.", alt)
+        ),
+        happened=tuple(
+            (float(one["time_s"]), str(one["what"]))
+            for one in result.get("mishaps") or ()
+        ),
+        texts=(TextBlock(caption="The scenario's file", text=text),) if text else (),
+    )
+
+
+def _read_scenario(run: Run, problems: list[str]) -> Mapping[str, Any] | None:
+    """Read a scenario's result; None, and a line, where there is none."""
+    path = run.folder / SCENARIO_FILE
+    data = read_json(path, problems)
+    try:
+        if data is not None:
+            json_as(path, json.dumps(data), _Scenario)
+    except BadInput as error:
+        problems.append(str(error))
+        return None
+    return data
+
+
+def _about(run: Run, text: str) -> str:
+    """Return what a scenario's file says that it is for."""
+    try:
+        form = tree_of(text, run.folder)
+    except BadInput:  # a recording of another version
+        return ""
+    about = form.get("about") if isinstance(form, dict) else None
+    return " ".join(str(about).split()) if about else ""
