@@ -17,7 +17,7 @@ DEV := $(VENV)/.dev
 # All that a user may want; `reference` and `dev` are for tests, few have `rerun`.
 RUN_EXTRAS := cluster export live mujoco naoqi report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
-BESIDE := tests docs examples benchmarks
+BESIDE := tests docs examples benchmarks studies
 CHECKED := models controllers sim experiments src/nao_testbed/__init__.py $(BESIDE)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)

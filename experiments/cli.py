@@ -1,15 +1,17 @@
 """The command `nao-testbed`: which commands there are, and what becomes of errors.
 
 The commands of a room stand in its `commands.py`; here are those without a room of
-their own: `robot`, `bench`, `replay`. Data goes to stdout or files, messages and
-progress to stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad
+their own: `robot`, `bench`, `replay`, `study`. Data goes to stdout or files, messages
+and progress to stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad
 input. Heavy imports wait until a command needs them.
 """
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -33,12 +35,9 @@ from nao_testbed.experiments.common.signals import (
 )
 from nao_testbed.experiments.common.streams import prepare_standard_streams
 from nao_testbed.experiments.heat.commands import (
-    hand_guiding_command,
     heat_command,
     identify_command,
     posture_search_command,
-    predict_published_command,
-    preset_search_command,
     xray_command,
 )
 from nao_testbed.experiments.live.commands import live_command
@@ -105,9 +104,21 @@ def replay_command(
     raise typer.Exit(run_replay_command(cfg, out, json_file))
 
 
+def study_command(context: typer.Context) -> None:
+    """Run one of the studies of a checkout; without a name, list them."""
+    checkout = Path(__file__).resolve().parents[1]
+    if not (checkout / "studies").is_dir():
+        raise BadInput(
+            "studies run from a checkout of nao-testbed, and this is an installed "
+            "package without the folder studies/; call it from a checkout's .venv."
+        )
+    sys.path.insert(0, str(checkout))
+    studies: typer.Typer = import_module("studies.commands").app
+    studies(context.args, prog_name=context.command_path)
+
+
 ORDER = (
     "heat",
-    "hand-guiding",
     "live",
     "report",
     "replay",
@@ -123,8 +134,7 @@ ORDER = (
     "naoqi",
     "run",
     "bench",
-    "preset-search",
-    "predict-published",
+    "study",
 )
 """In which `--help` lists the commands: as a user meets them."""
 
@@ -168,10 +178,15 @@ def _testbed(
 
 def main() -> None:
     """Run the command line; every error of ours becomes one message."""
+    run(app)
+
+
+def run(commands: Callable[[], Any]) -> None:
+    """Call commands of a program; every error of ours becomes one message."""
     prepare_standard_streams()
     heed_interrupts()
     try:
-        app()
+        commands()
     except SystemExit as end:
         end_despite_threads(
             end.code if isinstance(end.code, int) else int(bool(end.code))
@@ -241,7 +256,6 @@ def robot_command(
 
 
 app.command(name="heat")(heat_command)
-app.command(name="hand-guiding")(hand_guiding_command)
 app.command(name="live")(live_command)
 app.command(name="report")(report)
 app.command(name="replay")(replay_command)
@@ -257,8 +271,16 @@ app.add_typer(resources_app, name="resources")
 app.add_typer(naoqi_app, name="naoqi")
 app.command(name="run")(run_command)
 app.command(name="bench")(bench_command)
-app.command(name="preset-search")(preset_search_command)
-app.command(name="predict-published")(predict_published_command)
+# All behind the name, `--help` too, is the study's.
+app.command(
+    name="study",
+    add_help_option=False,
+    context_settings={
+        "allow_extra_args": True,
+        "allow_interspersed_args": False,
+        "ignore_unknown_options": True,
+    },
+)(study_command)
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ comparison
 # %% [markdown]
 # ## 3. A file of temperatures
 #
-# `data/knee_log.csv` looks like the log of a real knee. **It is made, not measured** (`experiments/heat/identification/example_log.py`): no
+# `data/knee_log.csv` looks like the log of a real knee. **It is made, not measured** (`studies/example_log.py`): no
 # open record of a NAO's motor temperatures with currents is known to us. It comes from *another* model than the one we fit, with a winding inside a
 # housing, so that here the fit cannot be exact; with noise, steps of 1 °C, and the faults of real logs. What can be repaired is, and
 # is told; what could mean two things (degrees Fahrenheit, currents in mA) is refused.

@@ -54,8 +54,12 @@ class PlainNumbers(TyperCommand):
             value = ctx.params[param.name]
             if value is not None:
                 option = param.opts[0]
-                check_value(option, value, range_of(command, option))
+                check_value(option, value, self.range_of(command, option))
         return rest
+
+    def range_of(self, command: str, option: str) -> Any:
+        """Return the range of an option."""
+        return range_of(command, option)
 
 
 class WholeHelp(TyperGroup):

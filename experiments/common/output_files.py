@@ -31,7 +31,7 @@ _OURS = (
     (b"<!doctype html", b'<meta name="generator" content="nao-testbed'),
     (b"\x89MCAP", b"nao-testbed"),
     (b"\0\0\0", b"nao-testbed"),  # MP4
-    (b"about: ", b"nao-testbed preset-search"),
+    (b"about: ", b"preset-search --"),
     (b"time_s,q.", b""),
     (b"time_s,kind,data\n", b""),
 )

@@ -25,13 +25,6 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 Robots = Annotated[int, Field(ge=1, le=100_000)]
-Rounds = Annotated[int, Field(ge=1, le=1000)]
-
-PullDistance = Annotated[float, Field(gt=0.0, le=0.3)]
-PullRate = Annotated[float, Field(gt=0.0, le=50.0)]
-PullForce = Annotated[float, Field(gt=0.0, le=200.0)]
-PulledRobots = Annotated[int, Field(ge=1, le=200)]
-PullSpread = Annotated[float, Field(ge=0.0, le=5.0)]
 VideoSpeed = Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")]
 
 RANGES: Mapping[str, Any] = {
@@ -53,11 +46,6 @@ RANGES: Mapping[str, Any] = {
     "--jobs": Annotated[int, Field(ge=1, le=1024)],
     "--priority": Priority,
     "--max-priority": Priority,
-    "hand-guiding --distance": PullDistance,
-    "hand-guiding --rate": PullRate,
-    "hand-guiding --most": PullForce,
-    "hand-guiding --robots": PulledRobots,
-    "hand-guiding --spread": PullSpread,
     "posture-search --within": Annotated[float, Field(gt=0.0, le=90.0)],
     "posture-search --margin": Annotated[float, Field(ge=0.0, le=1.0)],
     "posture-search --joint-margin": Annotated[float, Field(ge=0.0, le=90.0)],
@@ -74,10 +62,6 @@ RANGES: Mapping[str, Any] = {
     "run --hottest": Annotated[float, Field(ge=20.0, le=120.0)],
     "run --late": Annotated[float, Field(gt=0.0, le=60.0)],
     "bench --seconds": Annotated[float, Field(gt=0.0, le=3600.0)],
-    "preset-search --generations": Annotated[int, Field(ge=0, le=10_000)],
-    "predict-published --rounds": Rounds,
-    "predict-published --repeats": Rounds,
-    "predict-published --training": Robots,
     "resources take --timeout": Annotated[float, Field(ge=0.0, le=86_400.0)],
     "resources take --for": Annotated[float, Field(ge=0.0, le=LONGEST_LIVE_S)],
     "resources take --ttl": Annotated[float, Field(gt=0.0, le=86_400.0)],

@@ -1,20 +1,15 @@
 import json
 import signal
-from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 from nao_testbed.experiments import cli
 from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
 from nao_testbed.experiments.cli import ORDER, app
-from nao_testbed.experiments.heat.presets.search import JOINTS, PresetCandidate
 from nao_testbed.models import BadInput
+from tests.experiments.command.helpers import all_commands
 
 
 def test_help_lists_every_command_in_the_order_a_user_meets_them() -> None:
@@ -45,23 +40,14 @@ def test_a_robot_is_told_as_json() -> None:
     assert sum(link["mass"] for link in data["links"]) == pytest.approx(data["mass_kg"])
 
 
-WITHOUT_JSON = {"live", "resources serve", "scenario schema"}
-"""Two never end by themselves, the other prints JSON and nothing else."""
-
-
-def commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
-    """Yield the words that call each command, and the command."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, *above, name)
-        else:
-            yield " ".join((*above, name)), command
+WITHOUT_JSON = {"live", "resources serve", "scenario schema", "study example-log"}
+"""Two never end by themselves, the others write one thing and nothing else."""
 
 
 def test_every_command_writes_json_where_it_is_asked_to() -> None:
     without = {
         words
-        for words, command in commands(typer.main.get_command(app))
+        for words, command in all_commands()
         if not any("--json" in param.opts for param in command.params)
     }
     assert without == WITHOUT_JSON
@@ -75,7 +61,7 @@ TAKE_CONTROLLERS = {
     "posture-search",
     "scenario run",
     "bench",
-    "hand-guiding",
+    "study hand-guiding",
 }
 """What lets a robot stand; `preset-search` fits what is published without a method."""
 
@@ -83,7 +69,7 @@ TAKE_CONTROLLERS = {
 def test_every_command_with_controllers_takes_them_by_one_option() -> None:
     having = {
         words
-        for words, command in commands(typer.main.get_command(app))
+        for words, command in all_commands()
         if any("--controllers" in param.opts for param in command.params)
     }
     assert having == TAKE_CONTROLLERS
@@ -117,25 +103,16 @@ def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [("smart", "smart-full", "minheat"), ("nudge", "constant:0.5")]
 
 
-def test_a_preset_search_tells_what_it_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_a_checkout_studies_say_where_they_run(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    best = PresetCandidate(
-        misalignment_deg={"LHipRoll": 1.5},
-        start_degc=dict.fromkeys(JOINTS, 30.0),
-        reached=np.array([108.0, 51.0, 80.0, 60.5]),
-        cost=2.5,
-    )
     monkeypatch.setattr(
-        "nao_testbed.experiments.heat.presets.search.find_preset", lambda *_: best
+        cli, "__file__", "/site-packages/nao_testbed/experiments/cli.py"
     )
-    words = ["preset-search", "--out", str(tmp_path / "new.yaml"), "--json", "-"]
-    ran = CliRunner().invoke(app, words)
-    told = json.loads(ran.stdout)
-    assert (told["cost"], told["misalignment_deg"]) == (2.5, {"LHipRoll": 1.5})
-    assert told["reached"]["left_rise_k"] == {"value": 108.0, "target": 109.0}
-    assert told["file"] == str(tmp_path / "new.yaml")
-    assert (tmp_path / "new.yaml").exists()
+    for words in (["study"], ["study", "hand-guiding", "--help"]):
+        ran = CliRunner().invoke(app, words)
+        assert isinstance(ran.exception, BadInput)
+        assert "studies run from a checkout" in str(ran.exception)
 
 
 def test_the_version_is_said_and_a_shell_can_complete() -> None:

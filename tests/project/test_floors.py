@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
+BESIDE = ("tests", "docs", "examples", "benchmarks", "studies", "notebooks")
 NAME = "nao_testbed"
 ENGINE_ROOM = Path("sim/engine")
 ENGINE = ENGINE_ROOM / "bullet.py"
@@ -84,12 +85,9 @@ def impurities(tree: ast.Module) -> Iterator[str]:
 @pytest.mark.parametrize("package", FLOORS)
 @pytest.mark.requirement("JD-15")
 def test_a_floor_imports_only_from_below(package: str) -> None:
-    above = set(FLOORS[FLOORS.index(package) + 1 :]) | {"tests", "docs", "examples"}
+    above = set(FLOORS[FLOORS.index(package) + 1 :]) | set(BESIDE)
     wrong = {str(path): imported(tree_of(path)) & above for path in modules(package)}
     assert not {path: names for path, names in wrong.items() if names}
-
-
-BESIDE = ("tests", "docs", "examples", "benchmarks", "notebooks")
 
 
 @pytest.mark.parametrize("folder", [*FLOORS, *BESIDE])

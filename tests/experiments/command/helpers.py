@@ -9,9 +9,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
+from typer.main import get_command
+
+from nao_testbed.experiments.cli import app
+from studies.commands import app as studies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,20 @@ Launch: TypeAlias = Callable[[str], "subprocess.Popen[str]"]
 
 OnTerminal: TypeAlias = Callable[[str, int], Ran]
 """Runs a command line in this process on a terminal of so many columns."""
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Yield the words that call each command, and the command; studies too."""
+    yield from _commands_in(get_command(app))
+    yield from _commands_in(get_command(studies), "study")
+
+
+def _commands_in(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands_in(command, *above, name)
+        elif name != "study":
+            yield " ".join((*above, name)), command
 
 
 @contextlib.contextmanager

@@ -6,15 +6,12 @@ what a user gets. `pytest --regen-all` writes them anew; the diff is reviewed.
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pytest_regressions.data_regression import DataRegressionFixture
-from typer.main import get_command
 
-from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.common.options import PlainNumbers
-from tests.experiments.command.helpers import Launch, Run
+from tests.experiments.command.helpers import Launch, Run, all_commands
 from tests.experiments.common.known_names import known_names, without_lists
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
@@ -105,7 +102,7 @@ PULLS = """\
 --posture Stan
 --json file/pulls.json
 """
-"""Options of `nao-testbed hand-guiding`."""
+"""Options of `nao-testbed study hand-guiding`."""
 
 
 @pytest.fixture
@@ -121,7 +118,7 @@ def tree(folder: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize(
-    ("command", "cases"), [("heat", CASES), ("hand-guiding", PULLS)]
+    ("command", "cases"), [("heat", CASES), ("study hand-guiding", PULLS)]
 )
 def test_bad_input_ends_with_one_message_and_leaves_nothing(
     files: Path,
@@ -137,7 +134,7 @@ def test_bad_input_ends_with_one_message_and_leaves_nothing(
         assert ran.err.startswith("error: "), options
         assert tree(files) == before, options
         said[options] = without_lists(ran.err)
-    data_regression.check(said, basename=command)
+    data_regression.check(said, basename=command.rsplit(maxsplit=1)[-1])
 
 
 def test_unknown_names_are_answered_with_all_that_are_known(
@@ -190,7 +187,7 @@ def test_a_search_that_cannot_end_well_does_not_begin(
     files: Path, nao_testbed: Run, options: str, message: str
 ) -> None:
     before = tree(files)
-    ran = nao_testbed(f"preset-search {options}")
+    ran = nao_testbed(f"study preset-search {options}")
     assert ran.err == f"error: {message}\n"
     assert (ran.status, ran.out) == (2, "")
     assert tree(files) == before
@@ -239,7 +236,7 @@ def test_a_spoilt_urdf_is_refused_at_its_line(
     assert tree(here) == before
 
 
-@pytest.mark.parametrize("command", ["heat", "hand-guiding", "robot", "bench"])
+@pytest.mark.parametrize("command", ["heat", "study hand-guiding", "robot", "bench"])
 def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
     ran = nao_testbed(f"{command} --help")
     assert ran.status == 0
@@ -271,8 +268,8 @@ NUMBER_OPTIONS = [
     "resources serve --port 80_80",
     "resources take Head --timeout 1_0",
     "bench --seconds 1_0",
-    "preset-search --generations 1_0",
-    "predict-published --robots 1_0",
+    "study preset-search --generations 1_0",
+    "study predict-published --robots 1_0",
 ]
 
 
@@ -298,15 +295,6 @@ def test_what_the_naoqi_endpoint_needs_is_said(
 
 def test_every_number_option_is_a_plain_one() -> None:
     """No command is registered past `experiments.common.options.Commands`."""
-
-    def leaves(command: Any) -> list[Any]:
-        below = getattr(command, "commands", None)
-        return (
-            [command]
-            if below is None
-            else [leaf for inner in below.values() for leaf in leaves(inner)]
-        )
-
-    commands = leaves(get_command(app))
+    commands = [command for _, command in all_commands()]
     assert len(commands) > 15
     assert all(isinstance(command, PlainNumbers) for command in commands)

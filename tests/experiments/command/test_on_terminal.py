@@ -8,7 +8,7 @@ import pytest
 
 from nao_testbed.experiments.bench.figures import figure
 from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
-from nao_testbed.experiments.heat.presets.search import PresetCandidate as PresetTrial
+from studies.preset_search import PresetCandidate as PresetTrial
 from tests.experiments.command.helpers import OnTerminal, Ran, Run, plain
 from tests.experiments.sweep.files import SHORT
 
@@ -148,8 +148,6 @@ def test_a_preset_search_shows_its_cost(
         on_trials(80, 12.5)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        "nao_testbed.experiments.heat.presets.search.find_preset", found
-    )
-    ran = on_terminal("preset-search --out new.yaml", columns)
+    monkeypatch.setattr("studies.preset_search.find_preset", found)
+    ran = on_terminal("study preset-search --out new.yaml", columns)
     assert fits(shown(ran, r"^ *cost 12\.50 .* 80 of 1160"), columns), ran.out

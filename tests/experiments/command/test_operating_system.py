@@ -57,9 +57,9 @@ OUTPUTS = (
     "identify log.csv --joint LKneePitch --json {}",
     f"posture-search Stand --robot {TWO_LEG} --json {{}}",
     f"posture-search Stand --robot {TWO_LEG} --out {{}}",
-    "preset-search --out {}",
-    "predict-published --figure {}",
-    "predict-published --json {}",
+    "study preset-search --out {}",
+    "study predict-published --figure {}",
+    "study predict-published --json {}",
     "bench --json {}",
     "resources serve --port 0 --state {}",
 )

@@ -1,18 +1,15 @@
 """No command writes over a file that nao-testbed did not make, unless it is told to."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from nao_testbed.experiments.cli import app
-from tests.experiments.command.helpers import Run
+from tests.experiments.command.helpers import Run, all_commands
 
 PRECIOUS = "my thesis: heat of humanoid robots, with nao-testbed\n"
 JSON_COMMANDS = {
     "heat": "heat",
-    "hand-guiding": "hand-guiding",
+    "study hand-guiding": "study hand-guiding",
     "report": "report run",
     "replay": "replay run",
     "export": "export run",
@@ -24,8 +21,8 @@ JSON_COMMANDS = {
     "identify": "identify run --joint LKneePitch",
     "run": "run --robot simulator",
     "bench": "bench",
-    "preset-search": "preset-search --out new.yaml",
-    "predict-published": "predict-published",
+    "study preset-search": "study preset-search --out new.yaml",
+    "study predict-published": "study predict-published",
     "scenario run": "scenario run table_edge",
     "scenario check": "scenario check table_edge",
     "scenario schemas": "scenario schemas",
@@ -48,25 +45,19 @@ OTHER_FILES = (
     "export run --out {}",
     "export run --to csv --out {}",
     "xray run --figure {}",
-    "predict-published --figure {}",
-    "preset-search --out {}",
+    "study predict-published --figure {}",
+    "study preset-search --out {}",
+    "study example-log --out {}",
     "scenario run table_edge --junit {}",
 )
 
 
-def commands_with_json(group: Any = None, before: str = "") -> set[str]:
-    group = get_command(app) if group is None else group
-    found = set()
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            found |= commands_with_json(command, f"{before}{name} ")
-        elif any(param.name == "json_file" for param in command.params):
-            found.add(f"{before}{name}")
-    return found
-
-
 def test_all_commands_with_json_are_tried() -> None:
-    assert commands_with_json() == set(JSON_COMMANDS)
+    assert set(JSON_COMMANDS) == {
+        words
+        for words, command in all_commands()
+        if any(param.name == "json_file" for param in command.params)
+    }
 
 
 @pytest.mark.parametrize(

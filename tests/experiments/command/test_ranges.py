@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from nao_testbed.experiments.cli import app
-from nao_testbed.experiments.common.ranges import RANGES, range_of
-from tests.experiments.command.helpers import Run
+from nao_testbed.experiments.common.ranges import RANGES
+from studies.commands import RANGES as RANGES_OF_STUDIES
+from tests.experiments.command.helpers import Run, all_commands
 
 ARGUMENTS = {
     "live": "",
@@ -22,34 +21,31 @@ ARGUMENTS = {
     "scenario run": "table_edge",
     "resources take": "Head",
     "resources revoke": "Head",
-    "preset-search": "--out new.yaml",
+    "study preset-search": "--out new.yaml",
+    "study example-log": "--out new.csv",
 }
 """What a command cannot do without."""
 
 
-def numbers(group: Any = None, before: str = "") -> Iterator[tuple[str, str, type]]:
+def numbers() -> Iterator[tuple[str, str, type]]:
     """Yield command, option and kind of all numbers."""
-    group = get_command(app) if group is None else group
-    for name, command in group.commands.items():
-        path = f"{before}{name}"
-        if hasattr(command, "commands"):
-            yield from numbers(command, f"{path} ")
-            continue
+    for words, command in all_commands():
         for param in command.params:
             if param.type_descriptor.annotation in {int, float}:
-                yield path, param.opts[0], param.type_descriptor.annotation
+                yield words, param.opts[0], param.type_descriptor.annotation
 
 
 ALL = list(numbers())
 
 
 def test_each_number_has_a_range_and_each_range_its_number() -> None:
-    used = set()
-    for command, option, kind in ALL:
-        accepted = range_of(command, option)
-        assert accepted.__origin__ is kind, (command, option)
+    used, known = set(), dict(all_commands())
+    for words, option, kind in ALL:
+        accepted = known[words].range_of(words.removeprefix("study "), option)
+        assert accepted.__origin__ is kind, (words, option)
         used.add(id(accepted))
-    assert {id(accepted) for accepted in RANGES.values()} <= used
+    ranges = (*RANGES.values(), *RANGES_OF_STUDIES.values())
+    assert {id(accepted) for accepted in ranges} <= used
 
 
 @pytest.mark.parametrize(("command", "option", "kind"), ALL)

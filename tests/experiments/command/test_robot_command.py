@@ -86,7 +86,7 @@ def make_other(folder: Path) -> None:
 
 LINES = {
     "heat": "heat --minutes 0.005 --controllers fixed",
-    "hand-guiding": "hand-guiding --controllers fixed",
+    "study hand-guiding": "study hand-guiding --controllers fixed",
     "live": "live --no-browser",
     "run": "run --robot simulator --minutes 0.0005",
 }
@@ -103,9 +103,7 @@ def test_another_robot_needs_no_option_that_the_nao_does_not(
 ) -> None:
     """Nothing that a command takes by itself is for the NAO alone."""
     make_other(here / "other")
-    monkeypatch.setattr(
-        "nao_testbed.experiments.heat.hand_guiding.pulls", lambda *_: ()
-    )
+    monkeypatch.setattr("studies.hand_guiding.pulls", lambda *_: ())
     monkeypatch.setattr(
         "nao_testbed.experiments.live.run_live.run_live_command", lambda *_, **__: 0
     )

@@ -15,7 +15,6 @@ from nao_testbed.experiments.heat.experiment import (
     plan_trials,
     with_preset,
 )
-from nao_testbed.experiments.heat.presets.search import JOINTS, START_RANGE, opposed
 from nao_testbed.experiments.heat.published import load_preset, preset_names
 from nao_testbed.models import (
     Robot,
@@ -25,6 +24,7 @@ from nao_testbed.models import (
     load_robot,
 )
 from nao_testbed.models.values import EngineName
+from studies.preset_search import JOINTS, START_RANGE, opposed
 
 LARGEST_MISALIGNMENT_DEG = 4.0
 ATOL_LEGS = 0.05  # K, 0.001 N·m of LAnklePitch: 0.6 counts of its encoder
@@ -81,7 +81,7 @@ def test_a_preset_stays_within_its_stated_assumptions(name: str) -> None:
     assert all(low <= start <= high for start in starts)
     assert (low, high) == (25.0, 45.0)
     assert set(preset.start_degc) == set(JOINTS)
-    assert "nao-testbed preset-search" in preset.found_by
+    assert "nao-testbed study preset-search" in preset.found_by
     assert "smart" not in preset.fitted_to
 
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from nao_testbed.experiments.heat.identification.csv_log import CsvCfg, read_heat_log
-from nao_testbed.experiments.heat.identification.example_log import (
+from nao_testbed.experiments.heat.identification.heat_log import HeatLog
+from nao_testbed.models import BadInput, load_robot
+from studies.example_log import (
     LOST_ROWS,
     PAUSE_S,
     STEP_S,
     example_log,
 )
-from nao_testbed.experiments.heat.identification.heat_log import HeatLog
-from nao_testbed.models import BadInput, load_robot
 
 ROOT = Path(__file__).resolve().parents[4]
 SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"

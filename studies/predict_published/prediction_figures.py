@@ -24,7 +24,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for, counted
 from nao_testbed.experiments.common.signals import exit_status, why_stopped
-from nao_testbed.experiments.heat.presets.prediction import (
+from studies.predict_published.prediction import (
     GIVEN,
     HELD_FIXED,
     OUTCOMES,
@@ -35,7 +35,7 @@ from nao_testbed.experiments.heat.presets.prediction import (
     PredictionCfg,
     as_json,
 )
-from nao_testbed.experiments.heat.presets.sampling import predict
+from studies.predict_published.sampling import predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ import pytest
 
 from nao_testbed.controllers.stiffness.dynamics import build_model
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.heat.hand_guiding import (
+from nao_testbed.models import Joint, Robot, default_robot_folder, load_robot
+from studies.hand_guiding import (
     DIRECTIONS,
     GuidingCfg,
     Pull,
@@ -18,7 +19,8 @@ from nao_testbed.experiments.heat.hand_guiding import (
     run_pull,
     usual_links,
 )
-from nao_testbed.models import Joint, Robot, default_robot_folder, load_robot
+
+pytestmark = pytest.mark.slow
 
 
 def guiding(**fields: Any) -> GuidingCfg:
@@ -68,7 +70,6 @@ def weakest_joint_n(robot: Robot, direction: str) -> float:
     return float(min(bears))
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("ST-28")
 @pytest.mark.parametrize("direction", ["ahead", "back", "inward", "up"])
 def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
@@ -85,7 +86,6 @@ def test_a_wrist_bears_what_its_weakest_joint_does(direction: str) -> None:
     assert 0.98 * expected <= found.force_n <= 1.1 * expected
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("ST-28")
 def test_a_limited_arm_gives_way_and_comes_back() -> None:
     pull = Pull(controller="smart", link="r_wrist", direction="inward", robot=0)

@@ -1,7 +1,7 @@
 """Predict the published column *with* from robots that fit the column *without*.
 
 The preset is one robot that fits; many do. With the prior and the tolerances that
-`search` minimises (its cost is -2 log of this posterior, without the bounds),
+`preset_search` minimises (its cost is -2 log of this posterior, without the bounds),
 
     x ~ N(0, 1°)  five opposed misalignments,    s ~ N(35 °C, 10 K)  ten starts,
     y = c(x) + H s + e,   e ~ N(0, tolerance)    the four targets without the method
@@ -51,8 +51,14 @@ from scipy.special import logsumexp
 
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
-from nao_testbed.experiments.heat.presets.kept_robots import KeptRobots
-from nao_testbed.experiments.heat.presets.prediction import (
+from nao_testbed.experiments.heat.published import POSTURE
+from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.models.values import EngineName
+from nao_testbed.sim.engine import engine_version
+from nao_testbed.sim.engine.world import WorldCfg
+from nao_testbed.sim.robot import SimulationCfg
+from studies.predict_published.kept_robots import KeptRobots
+from studies.predict_published.prediction import (
     FEWEST_TRAINING,
     WITH,
     Assumption,
@@ -61,7 +67,8 @@ from nao_testbed.experiments.heat.presets.prediction import (
     PredictionCfg,
     pooled,
 )
-from nao_testbed.experiments.heat.presets.search import (
+from studies.predict_published.surrogate import Surrogate, log_normal
+from studies.preset_search import (
     EFFORT_LIMIT,
     LEGS,
     START_SPREAD,
@@ -72,13 +79,6 @@ from nao_testbed.experiments.heat.presets.search import (
     reached_of,
     settled_mean_square,
 )
-from nao_testbed.experiments.heat.presets.surrogate import Surrogate, log_normal
-from nao_testbed.experiments.heat.published import POSTURE
-from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import EngineName
-from nao_testbed.sim.engine import engine_version
-from nao_testbed.sim.engine.world import WorldCfg
-from nao_testbed.sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 OnRobot = Callable[[int, int, str], None]

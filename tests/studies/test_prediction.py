@@ -11,37 +11,39 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from nao_testbed.experiments.heat.presets import kept_robots, sampling
-from nao_testbed.experiments.heat.presets.prediction import (
+from nao_testbed.experiments.heat.published import load_preset
+from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import EngineName, FloatArray
+from nao_testbed.sim.robot import SimulationCfg
+from studies.predict_published import kept_robots, sampling
+from studies.predict_published.prediction import (
     GIVEN,
     HELD_FIXED,
     Band,
     PredictionCfg,
     as_json,
 )
-from nao_testbed.experiments.heat.presets.prediction_figures import (
+from studies.predict_published.prediction_figures import (
     prediction_figure,
     prediction_table,
     run_prediction,
 )
-from nao_testbed.experiments.heat.presets.sampling import (
+from studies.predict_published.sampling import (
     ENGINE_SPREAD,
     StartModel,
     constants,
     document_robot,
     predict,
 )
-from nao_testbed.experiments.heat.presets.search import (
+from studies.predict_published.surrogate import Surrogate, log_normal
+from studies.preset_search import (
     JOINTS,
     TARGETS,
     TOLERANCE,
     reached_of,
 )
-from nao_testbed.experiments.heat.presets.surrogate import Surrogate, log_normal
-from nao_testbed.experiments.heat.published import load_preset
-from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.values import EngineName, FloatArray
-from nao_testbed.sim.robot import SimulationCfg
+
+pytestmark = pytest.mark.slow
 
 ROBOT = document_robot()
 SMALL = PredictionCfg(robots=60, rounds=2, training=80)
@@ -292,7 +294,7 @@ def test_no_band_stands_without_what_it_is_given() -> None:
 )
 def test_no_band_of_the_documents_does_either(file: str, begin: str, end: str) -> None:
     """Each paragraph, and each head of a table, that has a band says so."""
-    text = (Path(__file__).parents[3] / file).read_text("utf-8")
+    text = (Path(__file__).parents[2] / file).read_text("utf-8")
     part = text[text.index(begin) :].partition(end)[0]
     heads = (rows.partition("\n| ---")[0] for rows in part.split("\n\n"))
     banded = [head for head in heads if re.search(r"\d %|band", head)]

@@ -15,6 +15,8 @@ Against a rigid torso the force that a chain of joints bears is that of its weak
 
 with stiffness k, torque limit τ, gear friction φ, weight g and lever J. Before that the
 servos give by (q* - q) τ_max / k_p, a centimetre or two at the wrist of a NAO.
+
+    python -m studies.hand_guiding --controllers fixed,smart
 """
 
 import dataclasses
@@ -51,19 +53,20 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, counted
-from nao_testbed.experiments.common.ranges import (
-    PullDistance,
-    PulledRobots,
-    PullForce,
-    PullRate,
-    PullSpread,
-)
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import exit_status, why_stopped
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from nao_testbed.models.system import processors
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.robot import SimulatedRobot
+from studies.commands import (
+    PullDistance,
+    PulledRobots,
+    PullForce,
+    PullRate,
+    PullSpread,
+    run_study,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -392,3 +395,7 @@ def _as_json(
         "spread_deg": cfg.spread_deg,
         "pulls": [vars(one) | {"pull": vars(one.pull)} for one in found],
     }
+
+
+if __name__ == "__main__":
+    run_study("hand-guiding")

@@ -1,6 +1,6 @@
 """The CSV that ships in `notebooks/data`: made, not measured; this is how.
 
-    python -m nao_testbed.experiments.heat.identification.example_log FILE
+    python -m studies.example_log --out FILE
 
 A knee that is loaded, rests, and is loaded again for an hour, by the two-node model of
 winding and housing, which the one-node model cannot follow exactly. The sensor has
@@ -8,13 +8,11 @@ noise and counts in degrees; the logger pauses once, loses readings, swaps two r
 writes one twice, as loggers do.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 
-from nao_testbed.models import Robot, load_robot
+from nao_testbed.models import Robot
 from nao_testbed.sim.thermal import HeatingCfg, make_heating
+from studies.commands import run_study
 
 JOINT = "LKneePitch"
 STEP_S = 5.0
@@ -71,7 +69,7 @@ def _as_loggers_write(rows: list[tuple[float, float, float]]) -> str:
     lines[k], lines[k + 1] = lines[k + 1], lines[k]
     lines.insert(DOUBLED_ROW, lines[DOUBLED_ROW])
     head = (
-        "# Made by experiments.heat.identification.example_log, not measured:",
+        "# Made by studies.example_log, not measured:",
         f"# the two-node model of {JOINT} in air of 25 °C, noise and steps of 1 °C.",
         "time_s,temperature_degc,current_a",
     )
@@ -79,4 +77,4 @@ def _as_loggers_write(rows: list[tuple[float, float, float]]) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(example_log(load_robot()), encoding="utf-8")
+    run_study("example-log")

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nao_testbed.experiments.heat.presets import sampling
-from nao_testbed.experiments.heat.presets.kept_robots import KeptRobots
-from nao_testbed.experiments.heat.presets.prediction import PredictionCfg
-from nao_testbed.experiments.heat.presets.prediction_figures import run_prediction
-from nao_testbed.experiments.heat.presets.sampling import document_robot, predict
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import default_engine
+from studies.predict_published import sampling
+from studies.predict_published.kept_robots import KeptRobots
+from studies.predict_published.prediction import PredictionCfg
+from studies.predict_published.prediction_figures import run_prediction
+from studies.predict_published.sampling import document_robot, predict
+
+pytestmark = pytest.mark.slow
 
 ROBOT = document_robot()
 ENGINE = default_engine()

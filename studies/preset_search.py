@@ -19,7 +19,7 @@ Nelder-Mead, minimise
 
     Σ ((reached - published) / tolerance)² + Σ ((start - 35 °C) / 10 K)² + (|x| / 1°)²
 
-    nao-testbed preset-search --out experiments/heat/presets/document.yaml
+    python -m studies.preset_search --out experiments/heat/presets/document.yaml
 """
 
 import multiprocessing as mp
@@ -58,6 +58,7 @@ from nao_testbed.models.files import check_writable
 from nao_testbed.models.system import processors
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.thermal import make_heating
+from studies.commands import run_study
 
 FloatArray = NDArray[np.float64]
 
@@ -327,7 +328,7 @@ def run_preset_search(
             lambda tried, cost: tell(tried, most, f"cost {cost:.2f}"),
         )
     command = (
-        f"nao-testbed preset-search --generations {generations} --seed {seed} "
+        f"nao-testbed study preset-search --generations {generations} --seed {seed} "
         f"--out {out}"
     )
     with out.open("w", encoding="utf-8") as file:
@@ -381,3 +382,7 @@ def _as_preset(
         "start_degc": {name: best.start_degc[name] for name in JOINTS},
         "other_start_degc": OTHER_START_DEGC,
     }
+
+
+if __name__ == "__main__":
+    run_study("preset-search")

@@ -1,0 +1,212 @@
+"""The command lines of the studies: `nao-testbed study NAME`, `python -m studies.NAME`.
+
+Heavy imports wait until a study runs.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import Field
+
+from nao_testbed.experiments.cli import run
+from nao_testbed.experiments.common.options import (
+    Commands,
+    JsonOption,
+    PlainNumbers,
+    RobotOption,
+    WholeHelp,
+    controllers_option,
+    names_in,
+    setting_options,
+)
+from nao_testbed.experiments.common.ranges import Robots
+from nao_testbed.experiments.common.signals import heed_stop_signals
+
+PullDistance = Annotated[float, Field(gt=0.0, le=0.3)]
+PullRate = Annotated[float, Field(gt=0.0, le=50.0)]
+PullForce = Annotated[float, Field(gt=0.0, le=200.0)]
+PulledRobots = Annotated[int, Field(ge=1, le=200)]
+PullSpread = Annotated[float, Field(ge=0.0, le=5.0)]
+Rounds = Annotated[int, Field(ge=1, le=1000)]
+
+RANGES: Mapping[str, Any] = {
+    "hand-guiding --distance": PullDistance,
+    "hand-guiding --rate": PullRate,
+    "hand-guiding --most": PullForce,
+    "hand-guiding --robots": PulledRobots,
+    "hand-guiding --spread": PullSpread,
+    "preset-search --generations": Annotated[int, Field(ge=0, le=10_000)],
+    "predict-published --rounds": Rounds,
+    "predict-published --repeats": Rounds,
+    "predict-published --training": Robots,
+}
+"""As `experiments.common.ranges.RANGES` has those of the product."""
+
+
+class _Study(PlainNumbers):
+    """A study's command; its numbers have ranges here before those of the product."""
+
+    def range_of(self, command: str, option: str) -> Any:
+        """Return the range of an option."""
+        own = RANGES.get(f"{command} {option}")
+        return super().range_of(command, option) if own is None else own
+
+
+app = Commands(
+    cls=WholeHelp,
+    help="Studies on top of the testbed; they run from a checkout.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+def run_study(name: str) -> None:
+    """Run one of them as a program; never returns."""
+    run(lambda: app([name, *sys.argv[1:]], prog_name="python -m studies"))
+
+
+@app.command(name="preset-search", cls=_Study)
+def preset_search(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="To write, such as document.yaml.")
+    ],
+    generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json_file: JsonOption = None,
+) -> None:
+    """Find the preset 'document' from the published column 'without' alone."""
+    from studies.preset_search import run_preset_search  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_preset_search(out, generations, seed, json_file))
+
+
+@app.command(name="predict-published", cls=_Study)
+def predict_published(
+    robots: Annotated[
+        int, typer.Option(help="Of each round, simulated under fixed.")
+    ] = 160,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds; the surrogate is renewed in each.")
+    ] = 5,
+    training: Annotated[
+        int, typer.Option(help="Robots of the prior, simulated first.")
+    ] = 240,
+    repeats: Annotated[
+        int,
+        typer.Option(help="All of it as often, with the next seed each time; pooled."),
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    engine: Annotated[str, typer.Option(help="pybullet or mujoco.")] = "pybullet",
+    screen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENGINE",
+            help="Simulate the proposed robots on this other engine first, and only "
+            "those that nearly fit there on --engine.",
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep each simulated robot there, and simulate none that it has: the "
+            "same command goes on after a stop.",
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the densities, as .png or .svg."),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Predict the published column 'with' from robots that fit 'without' alone."""
+    from studies.predict_published.prediction import PredictionCfg  # noqa: PLC0415  # heavy
+    from studies.predict_published.prediction_figures import run_prediction  # noqa: PLC0415  # heavy
+
+    cfg = PredictionCfg(
+        robots=robots,
+        rounds=rounds,
+        training=training,
+        repeats=repeats,
+        seed=seed,
+        engine=engine,  # type: ignore[arg-type]  # checked
+        screen=screen,  # type: ignore[arg-type]  # likewise
+    )
+    heed_stop_signals()
+    raise typer.Exit(run_prediction(cfg, figure, json_file, keep))
+
+
+@app.command(name="hand-guiding", cls=_Study)
+@setting_options
+def hand_guiding(
+    controllers: Annotated[
+        str | None, controllers_option("fixed, smart, minheat, longest")
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Pulled; repeatable; default: a NAO's wrists, the ends of another "
+            "robot's arms, or its base.",
+        ),
+    ] = None,
+    distance: Annotated[
+        float, typer.Option(help="How far it shall move, in m.")
+    ] = 0.05,
+    rate: Annotated[
+        float, typer.Option(help="How fast the force grows, in N/s.")
+    ] = 2.0,
+    most: Annotated[float, typer.Option(help="Largest force, in N.")] = 30.0,
+    robots: Annotated[
+        int, typer.Option(help="The one that is set, and others with joints off.")
+    ] = 1,
+    spread: Annotated[
+        float, typer.Option(help="By up to how many degrees theirs are.")
+    ] = 1.0,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
+    **setting: Any,
+) -> None:
+    """Measure the force at a wrist that moves it by 5 cm, for each controller."""
+    from nao_testbed.experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
+    from studies.hand_guiding import (  # noqa: PLC0415  # heavy
+        CONTROLLERS,
+        GuidingCfg,
+        run_hand_guiding_command,
+    )
+
+    if robot is not None:
+        setting["robot"] = robot
+    cfg = GuidingCfg(
+        controllers=names_in(controllers) or CONTROLLERS,
+        setting=RobotSetting(**setting),
+        links=tuple(link or ()),
+        distance_m=distance,
+        rate=rate,
+        most_n=most,
+        robots=robots,
+        spread_deg=spread,
+    )
+    heed_stop_signals()
+    raise typer.Exit(run_hand_guiding_command(cfg, json_file))
+
+
+@app.command(name="example-log", cls=_Study)
+def example_log(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="To write, such as knee_log.csv.")
+    ],
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 5,
+) -> None:
+    """Write the log of a knee that ships in notebooks/data: made, not measured."""
+    from nao_testbed.models import load_robot  # noqa: PLC0415  # heavy
+    from nao_testbed.models.files import check_writable, write_text  # noqa: PLC0415  # beside it
+    from studies import example_log as study  # noqa: PLC0415  # heavy
+
+    check_writable("--out", out)
+    write_text(out, study.example_log(load_robot(), seed))
