@@ -95,7 +95,7 @@ run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the f
 	@echo "== $$($(BIN)/python --version): two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
-bench: $(READY)  ## what reservations and the transmitter cost, beside references
+bench: $(READY)  ## what the loop, reservations and the transmitter cost, beside references
 	@$(BIN)/python -m benchmarks
 
 # Types are checked beside the tests, and what is wrong with them is said at the end.

@@ -1,37 +1,48 @@
-"""What reservations, gated commands and device slots cost: `python -m benchmarks`.
+"""What everything costs, beside references: `python -m benchmarks`, of a checkout.
 
-They run from a checkout; `nao-testbed bench` measures the loop, controllers and a
-scenario.
+The loop, controllers, fast-forward, a scenario, a live robot, reservations, gated
+commands and device slots, both engines.
 """
 
-import argparse
+from typing import Annotated
 
-from benchmarks.reservations import ReservationBenchCfg, measure_reservations
-from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
-from nao_testbed.experiments.bench.figures import Figure
-from nao_testbed.experiments.bench.run_bench import BenchResult, Machine, show
-from nao_testbed.experiments.common.options import check_json_file
-from nao_testbed.models import load_robot
+import typer
 
-PARTS = {
-    "reservations": lambda robot: measure_reservations(robot, ReservationBenchCfg()),
-    "transmitter": lambda robot: measure_transmitter(robot, TransmitterBenchCfg()),
-}
-"""Each alone: its subjects run in turn."""
+from benchmarks.run_bench import Part, run_bench_command
+from nao_testbed.experiments.cli import run
+from nao_testbed.experiments.common.options import (
+    Commands,
+    JsonOption,
+    controllers_option,
+    names_in,
+)
+
+app = Commands(
+    pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False
+)
+
+
+@app.command()
+def bench(
+    seconds: Annotated[
+        float, typer.Option(help="Simulated seconds of each measured loop.")
+    ] = 5.0,
+    json_file: JsonOption = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help=f"Only one of {', '.join(Part)}."),
+    ] = None,
+    controllers: Annotated[
+        str | None, controllers_option("smart, smart-full, minheat; their steps")
+    ] = None,
+) -> None:
+    """Measure what everything costs, beside references; as ratios where they last."""
+    raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
 
 
 def main() -> None:
     """Measure and show."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--json", metavar="FILE", help="- is stdout")
-    asked = parser.parse_args()
-    check_json_file(asked.json)
-    machine, robot = Machine.here(), load_robot()
-    figures: list[Figure] = []
-    for name in [asked.only] if asked.only else PARTS:
-        figures += PARTS[name](robot)
-    show(BenchResult(seconds=None, machine=machine, figures=tuple(figures)), asked.json)
+    run(lambda: app(prog_name="python -m benchmarks"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.figures import Figure, figure, ratio
 from benchmarks.references import Run, bare_pairs, bare_tests, rates_of, spot_leases
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
@@ -23,7 +24,6 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.interface.robot_interface import Command, Observation
-from nao_testbed.experiments.bench.figures import Figure, figure, ratio
 from nao_testbed.models import Robot, TestbedError
 from nao_testbed.models.resources import DeviceKind, ResourceNode
 

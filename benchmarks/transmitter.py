@@ -16,6 +16,7 @@ from itertools import cycle, islice, permutations
 
 import numpy as np
 
+from benchmarks.figures import Figure, figure, ratio
 from benchmarks.references import Run, rates_of
 from benchmarks.reservations import Sink, take_all
 from nao_testbed.controllers.arbitration.events import Event
@@ -31,7 +32,6 @@ from nao_testbed.controllers.transmitter.events import Sent
 from nao_testbed.controllers.transmitter.receipt import SyncTag
 from nao_testbed.controllers.transmitter.streams import NO_PARTS, Item, Present
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
-from nao_testbed.experiments.bench.figures import Figure, figure, ratio
 from nao_testbed.models import Robot, TestbedError
 from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import DeviceKind

@@ -1,7 +1,7 @@
 """The command `nao-testbed`: which commands there are, and what becomes of errors.
 
 The commands of a room stand in its `commands.py`; here are those without a room of
-their own: `robot`, `bench`, `replay`, `study`. Data goes to stdout or files, messages
+their own: `robot`, `replay`, `study`. Data goes to stdout or files, messages
 and progress to stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad
 input. Heavy imports wait until a command needs them.
 """
@@ -49,25 +49,6 @@ from nao_testbed.experiments.server.commands import resources_app
 from nao_testbed.experiments.sweep.commands import sweep_command, sweep_show_command
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.files import as_ours
-
-
-def bench_command(
-    seconds: Annotated[
-        float, typer.Option(help="Simulated seconds of each measured loop.")
-    ] = 5.0,
-    json_file: JsonOption = None,
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="PART", help="Only heat, scenario, live or engines."),
-    ] = None,
-    controllers: Annotated[
-        str | None, controllers_option("smart, smart-full, minheat; their steps")
-    ] = None,
-) -> None:
-    """Measure loop, controllers, fast-forward and a scenario beside references."""
-    from nao_testbed.experiments.bench.run_bench import run_bench_command  # noqa: PLC0415  # heavy
-
-    raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
 
 
 def replay_command(
@@ -133,7 +114,6 @@ ORDER = (
     "resources",
     "naoqi",
     "run",
-    "bench",
     "study",
 )
 """In which `--help` lists the commands: as a user meets them."""
@@ -270,7 +250,6 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(resources_app, name="resources")
 app.add_typer(naoqi_app, name="naoqi")
 app.command(name="run")(run_command)
-app.command(name="bench")(bench_command)
 # All behind the name, `--help` too, is the study's.
 app.command(
     name="study",

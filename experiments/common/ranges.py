@@ -61,7 +61,6 @@ RANGES: Mapping[str, Any] = {
     "identify --gap": Annotated[float, Field(gt=0.0, le=86_400.0)],
     "run --hottest": Annotated[float, Field(ge=20.0, le=120.0)],
     "run --late": Annotated[float, Field(gt=0.0, le=60.0)],
-    "bench --seconds": Annotated[float, Field(gt=0.0, le=3600.0)],
     "resources take --timeout": Annotated[float, Field(ge=0.0, le=86_400.0)],
     "resources take --for": Annotated[float, Field(ge=0.0, le=LONGEST_LIVE_S)],
     "resources take --ttl": Annotated[float, Field(gt=0.0, le=86_400.0)],

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from benchmarks import __main__ as benchmarks
+from benchmarks import run_bench
+from benchmarks.figures import Figure
 from benchmarks.references import BareMutex
 from benchmarks.reservations import (
     RequestCostCfg,
@@ -14,7 +16,6 @@ from benchmarks.reservations import (
 )
 from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
 from nao_testbed.controllers.arbitration.gate import Gate
-from nao_testbed.experiments.bench.figures import Figure
 from nao_testbed.models import Robot, TestbedError
 
 RESERVATIONS = ReservationBenchCfg(
@@ -88,10 +89,12 @@ def test_the_command_shows_a_part_alone(
     figures: dict[str, Figure],
 ) -> None:
     monkeypatch.setattr(
-        benchmarks, "measure_transmitter", lambda *_: [figures["transmitter_slots"]]
+        run_bench, "measure_transmitter", lambda *_: [figures["transmitter_slots"]]
     )
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "transmitter"])
-    benchmarks.main()
+    with pytest.raises(SystemExit) as end:
+        benchmarks.main()
+    assert end.value.code == 0
     shown = capsys.readouterr().out
     assert "≥ 0.1 k/s" in shown
     assert "take + release" not in shown

@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from nao_testbed.experiments import cli
-from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
 from nao_testbed.experiments.cli import ORDER, app
 from nao_testbed.models import BadInput
 from tests.experiments.command.helpers import all_commands
@@ -60,7 +59,6 @@ TAKE_CONTROLLERS = {
     "sweep",
     "posture-search",
     "scenario run",
-    "bench",
     "study hand-guiding",
 }
 """What lets a robot stand; `preset-search` fits what is published without a method."""
@@ -78,8 +76,6 @@ def test_every_command_with_controllers_takes_them_by_one_option() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("bench --only scenario --controllers smart", "by the part heat"),
-        ("bench --controllers smrt", "Did you mean 'smart'"),
         ("posture-search Stand --controllers smart", "those of --check"),
         ("posture-search Stand --check --controllers smrt", "Did you mean 'smart'"),
     ],
@@ -88,19 +84,6 @@ def test_controllers_that_would_do_nothing_are_refused(line: str, said: str) -> 
     ran = CliRunner().invoke(app, line.split())
     assert isinstance(ran.exception, BadInput)
     assert said in str(ran.exception)
-
-
-def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    def measured(cfg: BenchCfg, _: object) -> BenchResult:
-        seen.append(cfg.controllers)
-        return BenchResult(seconds=1.0, machine=Machine.here(), figures=())
-
-    monkeypatch.setattr("nao_testbed.experiments.bench.run_bench.run_bench", measured)
-    CliRunner().invoke(app, ["bench"])
-    CliRunner().invoke(app, ["bench", "--controllers", "nudge, constant:0.5"])
-    assert seen == [("smart", "smart-full", "minheat"), ("nudge", "constant:0.5")]
 
 
 def test_without_a_checkout_studies_say_where_they_run(

@@ -43,7 +43,6 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "python -m tests.sim.motions.degree_off *": MINUTES,
         "nao-testbed heat *--exact --minutes 2 *": MINUTES,
         "nao-testbed replay runs/exact*": FOLDER,
-        "nao-testbed bench*": MINUTES,
         "python -m benchmarks*": MINUTES,
         "nao-testbed xray --trials 330 *": MINUTES,
         "nao-testbed live*": SERVER,

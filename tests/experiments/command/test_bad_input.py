@@ -236,7 +236,7 @@ def test_a_spoilt_urdf_is_refused_at_its_line(
     assert tree(here) == before
 
 
-@pytest.mark.parametrize("command", ["heat", "study hand-guiding", "robot", "bench"])
+@pytest.mark.parametrize("command", ["heat", "study hand-guiding", "robot"])
 def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
     ran = nao_testbed(f"{command} --help")
     assert ran.status == 0
@@ -267,7 +267,6 @@ NUMBER_OPTIONS = [
     "identify log.csv --ambient 2_5",
     "resources serve --port 80_80",
     "resources take Head --timeout 1_0",
-    "bench --seconds 1_0",
     "study preset-search --generations 1_0",
     "study predict-published --robots 1_0",
 ]

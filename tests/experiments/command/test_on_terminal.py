@@ -1,13 +1,10 @@
 """Commands on a terminal: what takes long shows how far it is, at every width."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from nao_testbed.experiments.bench.figures import figure
-from nao_testbed.experiments.bench.run_bench import BenchCfg, BenchResult, Machine
 from studies.preset_search import PresetCandidate as PresetTrial
 from tests.experiments.command.helpers import OnTerminal, Ran, Run, plain
 from tests.experiments.sweep.files import SHORT
@@ -113,21 +110,6 @@ def test_a_pipe_sees_no_progress(here: Path, nao_testbed: Run) -> None:
     ran = nao_testbed("identify knee.csv")
     assert ran.status == 0
     assert "fitting" not in ran.out + ran.err
-
-
-@at_every_width
-def test_the_bench_shows_what_it_measures(
-    on_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    def measured(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
-        on_stage("the loop of a robot")
-        found = figure("loop", "the loop", "µs", [90.0, 100.0], 200.0)
-        return BenchResult(seconds=1.0, machine=Machine.here(), figures=(found,))
-
-    monkeypatch.setattr("nao_testbed.experiments.bench.run_bench.run_bench", measured)
-    ran = on_terminal("bench", columns)
-    assert ran.status == 0, ran.out
-    assert fits(shown(ran, "the loop of a robot"), columns)
 
 
 @at_every_width

@@ -60,7 +60,6 @@ OUTPUTS = (
     "study preset-search --out {}",
     "study predict-published --figure {}",
     "study predict-published --json {}",
-    "bench --json {}",
     "resources serve --port 0 --state {}",
 )
 

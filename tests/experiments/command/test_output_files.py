@@ -20,7 +20,6 @@ JSON_COMMANDS = {
     "xray": "xray run",
     "identify": "identify run --joint LKneePitch",
     "run": "run --robot simulator",
-    "bench": "bench",
     "study preset-search": "study preset-search --out new.yaml",
     "study predict-published": "study predict-published",
     "scenario run": "scenario run table_edge",

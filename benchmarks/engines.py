@@ -1,21 +1,21 @@
 """Both engines: the loop and a scenario over the bare engine, and tick against tick.
 
 Two robots stand at once, one on each engine, and their blocks alternate. The bare
-engines step the same blocks again (`experiments.bench.loop`), so PyBullet and MuJoCo
+engines step the same blocks again (`benchmarks.loop`), so PyBullet and MuJoCo
 are compared where each holds the same robot in the same posture with the same servo.
 """
 
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from nao_testbed.experiments.bench.figures import Figure, figure, ratio
-from nao_testbed.experiments.bench.loop import (
+from benchmarks.figures import Figure, figure, ratio
+from benchmarks.loop import (
     MOST_OVER_BARE,
     MeasuredLoop,
     blocks_in,
     cycles_in,
 )
-from nao_testbed.experiments.bench.trials import scenario_blocks
+from benchmarks.trials import scenario_blocks
 from nao_testbed.models import Robot
 from nao_testbed.models.values import EngineName
 

@@ -1,4 +1,4 @@
-"""`nao-testbed bench`: runs all measurements in order, shows a table, writes JSON."""
+"""All measurements in order, a table of them, JSON."""
 
 import platform
 import sys
@@ -15,22 +15,24 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from nao_testbed.controllers.registry import check_controllers
-from nao_testbed.experiments.bench.engines import ENGINES, measure_engines
-from nao_testbed.experiments.bench.figures import Figure
-from nao_testbed.experiments.bench.live import measure_live
-from nao_testbed.experiments.bench.loop import (
+from benchmarks.engines import ENGINES, measure_engines
+from benchmarks.figures import Figure
+from benchmarks.live import measure_live
+from benchmarks.loop import (
     CONTROLLERS,
     POSTURE,
     measure_controllers,
     measure_loop,
     measure_servos,
 )
-from nao_testbed.experiments.bench.trials import (
+from benchmarks.reservations import ReservationBenchCfg, measure_reservations
+from benchmarks.transmitter import TransmitterBenchCfg, measure_transmitter
+from benchmarks.trials import (
     measure_fast_forward,
     measure_real_time,
     measure_scenario,
 )
+from nao_testbed.controllers.registry import check_controllers
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.experiments.common.options import (
     STDOUT,
@@ -60,6 +62,10 @@ class Part(StrEnum):
     """Ten behaviours on one robot."""
     LIVE = "live"
     """A robot on a page."""
+    RESERVATIONS = "reservations"
+    """Requests, grants, tokens."""
+    TRANSMITTER = "transmitter"
+    """Device slots."""
     ENGINES = "engines"
     """The loop and the scenario on PyBullet and on MuJoCo; without a name it is
     measured where both are installed."""
@@ -172,6 +178,12 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
             controller="smart",
             posture=POSTURE,
         )
+    if cfg.only in {None, Part.RESERVATIONS}:
+        on_stage("reservations")
+        figures += measure_reservations(robot, ReservationBenchCfg())
+    if cfg.only in {None, Part.TRANSMITTER}:
+        on_stage("transmitter")
+        figures += measure_transmitter(robot, TransmitterBenchCfg())
     if cfg.only is Part.ENGINES or (cfg.only is None and _has_both_engines()):
         on_stage("engines")
         with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
@@ -182,7 +194,12 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
                 settle_s=cfg.settle_s,
                 scenario_seconds=cfg.engines_scenario_seconds or 2.0 * cfg.seconds,
             )
-    return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
+    has_loop = cfg.only not in {Part.RESERVATIONS, Part.TRANSMITTER}
+    return BenchResult(
+        seconds=cfg.seconds if has_loop else None,
+        machine=machine,
+        figures=tuple(figures),
+    )
 
 
 def _has_both_engines() -> bool:

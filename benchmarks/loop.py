@@ -23,6 +23,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from benchmarks.figures import Figure, figure, median_us, ratio
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.controllers.stiffness.contact_forces import (
@@ -31,7 +32,6 @@ from nao_testbed.controllers.stiffness.contact_forces import (
     build_contact_problem,
 )
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
-from nao_testbed.experiments.bench.figures import Figure, figure, median_us, ratio
 from nao_testbed.experiments.closed_loop.loop import (
     Loop,
     TimedController,

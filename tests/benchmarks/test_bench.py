@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nao_testbed.experiments.bench.figures import Figure, figure, ratio
-from nao_testbed.experiments.bench.loop import PinocchioAlone, measure_loop
-from nao_testbed.experiments.bench.run_bench import (
+from benchmarks.figures import Figure, figure, ratio
+from benchmarks.loop import PinocchioAlone, measure_loop
+from benchmarks.run_bench import (
     BenchCfg,
     BenchResult,
     Part,
@@ -20,7 +20,7 @@ from nao_testbed.experiments.bench.run_bench import (
     run_bench,
     run_bench_command,
 )
-from nao_testbed.experiments.bench.trials import measure_real_time
+from benchmarks.trials import measure_real_time
 from nao_testbed.experiments.live.commands import NEEDED
 from nao_testbed.models import (
     BadInput,
@@ -95,9 +95,13 @@ NOTHING = {"fast_forward_difference_k"}
 def result() -> BenchResult:
     pytest.importorskip("mujoco", reason="the extra mujoco is not installed")
     stages: list[str] = []
-    found = run_bench(TINY, stages.append)
+    parts = Part.HEAT, Part.SCENARIO, Part.LIVE, Part.ENGINES
+    found = [
+        run_bench(dataclasses.replace(TINY, only=part), stages.append) for part in parts
+    ]
     assert len(stages) == 8
-    return found
+    figures = tuple(one for part in found for one in part.figures)
+    return dataclasses.replace(found[0], figures=figures)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +113,7 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
     return {one.name: one for one in result.figures}
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 @pytest.mark.requirement("ST-21")
 def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
     """Blocks alternate; ratios have no unit; the share of a cycle is % of 20 ms."""
@@ -144,7 +148,7 @@ def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> 
         assert figures[f"{name}_share"].value == pytest.approx(share, rel=1e-12)
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
     data = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert data.keys() == {"experiment", "seconds", "machine", "figures"}
@@ -180,7 +184,7 @@ def test_another_world_is_not_compared_with_the_loop(
             engine.step()
         return 1.0
 
-    monkeypatch.setattr("nao_testbed.experiments.bench.loop._step_bare", disturbed)
+    monkeypatch.setattr("benchmarks.loop._step_bare", disturbed)
     with pytest.raises(TestbedError, match="did not come to the angles"):
         measure_loop(nao, tmp_path, seconds=0.1, settle_s=0.1)
 
@@ -207,7 +211,7 @@ def test_an_arm_that_fell_is_no_measurement(
 
         return [Result() for _ in arms]
 
-    monkeypatch.setattr("nao_testbed.experiments.bench.trials.run_side_by_side", fallen)
+    monkeypatch.setattr("benchmarks.trials.run_side_by_side", fallen)
     with pytest.raises(TestbedError, match="smart: fell at"):
         measure_real_time(default_robot_folder(), tmp_path, seconds=1.0, rounds=1)
 
@@ -218,7 +222,7 @@ def test_a_time_that_cannot_be_measured_is_refused(seconds: float) -> None:
         BenchCfg(seconds=seconds)
 
 
-@pytest.mark.slow(covers=True)
+@pytest.mark.slow
 def test_the_command_prints_a_plain_table_and_writes_json(
     result: BenchResult,
     tmp_path: Path,
@@ -226,9 +230,7 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In a pipe; with JSON on stdout the table goes to stderr."""
-    monkeypatch.setattr(
-        "nao_testbed.experiments.bench.run_bench.run_bench", lambda *_: result
-    )
+    monkeypatch.setattr("benchmarks.run_bench.run_bench", lambda *_: result)
     path = tmp_path / "bench.json"
     assert run_bench_command(5.0, str(path)) == 0
     out, err = capsys.readouterr()
@@ -251,9 +253,7 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
     def measured_anyway(*_: object) -> None:
         raise AssertionError("measured before the file was tried")
 
-    monkeypatch.setattr(
-        "nao_testbed.experiments.bench.run_bench.measure_loop", measured_anyway
-    )
+    monkeypatch.setattr("benchmarks.run_bench.measure_loop", measured_anyway)
     with pytest.raises(BadInput, match="cannot be written"):
         run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
 
@@ -263,13 +263,12 @@ def test_without_one_engine_the_others_are_measured(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "nao_testbed.experiments.bench.run_bench.find_spec",
+        "benchmarks.run_bench.find_spec",
         lambda name: name != missing or None,
     )
-    for part in ("_measure_heat", "measure_live", "measure_scenario"):
-        monkeypatch.setattr(
-            f"nao_testbed.experiments.bench.run_bench.{part}", lambda *_, **__: []
-        )
+    parts = "_measure_heat", "measure_live", "measure_scenario"
+    for part in (*parts, "measure_reservations", "measure_transmitter"):
+        monkeypatch.setattr(f"benchmarks.run_bench.{part}", lambda *_, **__: [])
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
     assert "engines" not in stages
@@ -292,10 +291,11 @@ def test_an_unknown_part_is_refused_by_name() -> None:
 def test_a_part_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     one = figure("scenario", "", "1", [1.0])
     monkeypatch.setattr(
-        "nao_testbed.experiments.bench.run_bench.measure_scenario",
+        "benchmarks.run_bench.measure_scenario",
         lambda *_, **__: [one],
     )
     stages: list[str] = []
     found = run_bench(dataclasses.replace(TINY, only=Part.SCENARIO), stages.append)
     assert stages == [Part.SCENARIO]
     assert found.figures == (one,)
+    assert found.seconds == TINY.seconds

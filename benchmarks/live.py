@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import process_time
 
-from nao_testbed.experiments.bench.figures import Figure, figure, ratio
+from benchmarks.figures import Figure, figure, ratio
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot

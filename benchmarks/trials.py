@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from nao_testbed.experiments.bench.figures import Figure, figure, median_us, ratio
-from nao_testbed.experiments.bench.loop import POSTURE, repeat_bare
+from benchmarks.figures import Figure, figure, median_us, ratio
+from benchmarks.loop import POSTURE, repeat_bare
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial

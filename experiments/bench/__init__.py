@@ -1,1 +1,0 @@
-"""What loop, controllers, fast-forward and scenarios cost, beside references."""
