@@ -6,6 +6,7 @@ models < controllers < sim < experiments; a package imports itself and those bel
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def names(path: Path, name: str) -> bool:
     return name in (ROOT / path).read_text(encoding="utf-8")
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 

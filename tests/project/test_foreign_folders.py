@@ -60,6 +60,7 @@ def run_there(here: Path, path: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_ours_is_found_and_theirs_too(here: Path, path: Path) -> None:
     code = (
         "import nao_testbed, models.own, sim.own\n"
@@ -73,6 +74,7 @@ def test_ours_is_found_and_theirs_too(here: Path, path: Path) -> None:
     assert Path(theirs).is_relative_to(here)
 
 
+@pytest.mark.slow
 def test_their_tests_run_beside_our_plugin(here: Path, path: Path) -> None:
     assert "1 passed" in run_there(here, path, *PYTEST)
 
@@ -88,6 +90,7 @@ def test_our_command_runs_there(here: Path, path: Path) -> None:
     assert "fixed" in said
 
 
+@pytest.mark.slow
 def test_a_checkout_without_links_works(tmp_path: Path) -> None:
     """As on Windows, where git writes a link as a file that holds its target."""
     face = tmp_path / "src" / "nao_testbed"

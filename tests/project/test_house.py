@@ -140,7 +140,17 @@ def kernels() -> dict[str, dict[str, ast.FunctionDef]]:
     }
 
 
-@pytest.mark.parametrize("module", [name for name, own in kernels().items() if own])
+def with_kernels() -> list[str]:
+    """Return the modules that name kept kernels, by their text: quicker than trees."""
+    return sorted(
+        module_of(path)
+        for floor in FLOORS
+        for path in (ROOT / floor).rglob("*.py")
+        if "cache=True" in path.read_text("utf-8")
+    )
+
+
+@pytest.mark.parametrize("module", with_kernels())
 def test_a_kept_kernel_calls_none_of_another_module(module: str) -> None:
     foreign = {
         name

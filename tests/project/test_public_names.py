@@ -57,6 +57,7 @@ def test_an_unknown_name_is_refused_by_name(package: str) -> None:
         _ = import_module(package).Nonsens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -69,6 +70,7 @@ def test_who_needs_no_engine_does_not_wait_for_it(statement: str) -> None:
     assert heavy_after(statement) == set()
 
 
+@pytest.mark.slow
 def test_who_simulates_does_not_wait_for_pandas_or_figures() -> None:
     loaded = heavy_after("from nao_testbed import Loop, SimulatedRobot")
     assert loaded == {"numba"}
