@@ -1,11 +1,12 @@
 """What makes all tests quicker.
 
-`make test` leaves out what is marked `slow`: two seconds of a processor or more, dead
-processes, signals, browsers, examples, notebooks. What is slow runs without coverage,
-which doubles the time of a simulation: the lines of a closed loop are run by quick
-tests too, and a hundred thousand ticks of it tell coverage nothing more. Where a slow
-test is alone with its lines, it says `slow(covers=True)`. The NAO with its library, a
-second of YAML, is read once.
+`make test` leaves out what is marked `slow`: a second of a processor or more, dead
+processes, signals, browsers, films, programs of NAOqi, examples, notebooks. What is
+slow runs without coverage, which doubles the time of a simulation: the lines of a
+closed loop are run by quick tests too, and a hundred thousand ticks of it tell coverage
+nothing more. Where a slow test is alone with its lines, it says `slow(covers=True)`.
+The NAO with its library, a second of YAML, is read once; runs that many tests read are
+recorded once for all processes (`tests/experiments/common/recorded_runs.py`).
 """
 
 import contextlib
@@ -97,12 +98,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection() -> None:
-    """Read robots once; only now, as coverage runs by then."""
+    """Read robots and their meshes once; only now, as coverage runs by then."""
+    from nao_testbed.experiments.heat.figures import shapes
     from nao_testbed.models import load
-    from tests.robots_once import RobotsOnce
+    from tests.robots_once import MeshesOnce, RobotsOnce
 
-    once = RobotsOnce(load._read_robot)
-    pytest.MonkeyPatch().setattr("nao_testbed.models.load._read_robot", once)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(load, "_read_robot", RobotsOnce(load._read_robot))
+    patch.setattr(shapes, "_read_mesh", MeshesOnce(shapes._read_mesh))
 
 
 @pytest.fixture(scope="session")

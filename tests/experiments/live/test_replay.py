@@ -23,7 +23,6 @@ from nao_testbed.experiments.live.robot.operation import HeatNow, action_of
 from nao_testbed.experiments.report.run_source import read_source
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.sim.recording.run_folder import read_run
-from tests.experiments.live.robot.test_live_robot import MakeLive, live_robots, run
 
 
 def test_a_player_goes_at_its_speed_and_stays_within_the_run() -> None:
@@ -71,30 +70,14 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         read_recording(tmp_path)
 
 
-def record(make_live: MakeLive, folder: Path) -> Path:
-    """Heat a joint in a live run after 0.4 s; return its folder."""
-    live = make_live(folder=folder)
-    run(live, 40)
-    live.act(HeatNow(joint="HeadYaw", degc=70.0))
-    run(live, 40)
-    live.close("done")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of such a run, for tests that only read it."""
-    with live_robots() as make:
-        return record(make, tmp_path_factory.mktemp("live"))
-
-
 @pytest.mark.requirement("JD-23")
-def test_a_moment_is_what_was_recorded_then(recorded: Path) -> None:
-    recording = read_recording(recorded)
+def test_a_moment_is_what_was_recorded_then(
+    live_run: Path, recording: Recording
+) -> None:
     (event,) = recording.about()["events"]
     assert "HeadYaw is 70" in event["what"]
     head = recording.robot.joint_index("HeadYaw")
-    frame = read_run(recorded).frame
+    frame = read_run(live_run).frame
     (first,), (last,) = recording.moments(0.0), recording.moments(recording.end_s)
     assert first.degc[head] < 60.0 < last.degc[head]
     assert (first.said, len(last.said)) == ((), 1)
@@ -103,9 +86,9 @@ def test_a_moment_is_what_was_recorded_then(recorded: Path) -> None:
         np.testing.assert_allclose(moment.seen.q, row[names].to_numpy(float))
 
 
-def test_who_lies_has_fallen(recorded: Path) -> None:
+def test_who_lies_has_fallen(live_run: Path) -> None:
     """The base turns by 60 degrees about y in the last row of one that stood."""
-    (arm,) = read_source(recorded).arms
+    (arm,) = read_source(live_run).arms
     frame = arm.frame.copy()
     lies = np.array([0.0, np.sin(np.pi / 6.0), 0.0, np.cos(np.pi / 6.0)])
     columns = [f"{BASE_QUATERNION}.{part}" for part in "xyzw"]

@@ -10,22 +10,25 @@ import pytest
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from nao_testbed.experiments.live import replay
-from nao_testbed.experiments.live.replay import LiveFromHere, Seek, Show, read_recording
+from nao_testbed.experiments.live.replay import (
+    LiveFromHere,
+    Recording,
+    Seek,
+    Show,
+    read_recording,
+)
 from nao_testbed.experiments.live.resume import RECORDED, ResumedCfg, plan_resumed
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot, play_of
 from nao_testbed.experiments.live.robot.operation import HeatNow, Misalign
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import BadInput
 from tests.experiments.live.robot.test_live_robot import run
-from tests.experiments.live.test_replay import recorded
-
-__all__ = ["recorded"]
 
 
 @pytest.fixture
-def arm(recorded: Path) -> RecordedTrial:
+def arm(recording: Recording) -> RecordedTrial:
     """A live robot of the preset `document`; a joint is heated after 0.4 s."""
-    (arm,) = read_recording(recorded).arms
+    (arm,) = recording.arms
     return arm
 
 
@@ -107,10 +110,11 @@ def plans(show: Show) -> list[Any]:
     return [] if show.plan is None else list(show.plan.arms)
 
 
+@pytest.mark.slow(covers=True)
 def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
+    live_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show = Show(recorded)
+    show = Show(live_run)
     (upright,) = show.recording.moments(0.5)
     with monkeypatch.context() as patch:
         lying = [dataclasses.replace(upright, has_fallen=True)]
@@ -126,6 +130,7 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     assert plans(show) == [first]
 
 
+@pytest.mark.slow(covers=True)
 def test_what_is_live_is_steered_as_ever(arm: RecordedTrial, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     cfg = dataclasses.replace(resumed(arm, 0.8), folder=tmp_path / "again")

@@ -12,6 +12,7 @@ from nao_testbed.experiments.heat.xray.standing_model import Assumptions, Standi
 from nao_testbed.experiments.heat.xray.suspects import Suspects, find_suspects
 from nao_testbed.models import Robot, load_robot
 from nao_testbed.sim.recording.run_folder import read_run
+from tests.experiments.common.recorded_runs import RecordedRuns
 
 JOINT, DEGREES = "LAnklePitch", -1.0
 
@@ -22,8 +23,12 @@ def robot() -> Robot:
 
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("xray") / "run"
+def run_folder(recorded: RecordedRuns) -> Path:
+    return recorded("xray", stand) / "run"
+
+
+def stand(base: Path) -> None:
+    folder = base / "run"
     folder.mkdir()
     setting = RobotSetting(misalignment_deg={JOINT: DEGREES}, seed=7)
     cfg = TrialCfg.of(
@@ -35,7 +40,6 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder=folder,
     )
     assert run_trial(cfg).failure is None
-    return folder
 
 
 @pytest.fixture(scope="session")

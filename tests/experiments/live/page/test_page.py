@@ -19,8 +19,6 @@ import pytest
 from nao_testbed.models.system import KILL
 from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.browser import browser, listen  # noqa: F401
-from tests.experiments.live.robot.test_live_robot import MakeLive, make_live  # noqa: F401
-from tests.experiments.live.test_replay import record
 from tests.processes import send_to_all
 
 if TYPE_CHECKING:
@@ -243,12 +241,11 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
 @pytest.mark.slow(covers=False)
 @pytest.mark.requirement("JD-23")
 def test_a_recording_is_scrubbed_to_an_event(
-    make_live: MakeLive,  # noqa: F811
+    live_run: Path,
     browser: "Browser",  # noqa: F811
-    tmp_path: Path,
 ) -> None:
     """A joint was heated after 0.4 s of 0.8; the 3-D view is left out."""
-    with run_live("--replay", folder=record(make_live, tmp_path)) as shown:
+    with run_live("--replay", folder=live_run) as shown:
         page = browser.new_page(viewport={"width": 1024, "height": 900})
         page.set_default_timeout(WAIT_MS)
         page.route("**/view/*", lambda route: route.abort())
