@@ -144,6 +144,7 @@ def test_every_posture_is_placed_on_the_ground(
     assert abs(clearance) < CLEARANCE
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-13")
 @pytest.mark.parametrize("posture", load_robot(default_robot_folder()).postures)

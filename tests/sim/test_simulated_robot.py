@@ -386,6 +386,7 @@ def test_heat_alone_keeps_the_clock_and_the_body(
         sim.advance_heat(square, 0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torque", "pybullet"])
 @pytest.mark.parametrize("ticks", [400, 410])
 def test_no_heat_is_lost_or_made_by_a_jump(

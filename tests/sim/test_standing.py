@@ -124,6 +124,7 @@ def test_gravity_and_contact_forces_ask_for_the_motor_torques(
     assert_allclose(gave, asked, atol=BALANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-25")
 def test_motor_torques_differ_from_the_load_by_gear_friction_at_most(
@@ -160,6 +161,7 @@ def test_an_unreachable_set_point_keeps_the_motors_pushing(
     assert pushes[1] > 3.0 * pushes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_feet_that_press_against_each_other_do_not_creep(
     nao: Robot, simulate: Simulate
@@ -177,6 +179,7 @@ def test_feet_that_press_against_each_other_do_not_creep(
 # -- a limit at a stop ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-3", "ST-25")
 def test_a_limit_at_a_stop_heats_with_its_square(
@@ -216,6 +219,7 @@ def test_a_limit_at_a_stop_heats_with_its_square(
 # -- the engine's own servo ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_the_engines_own_servo_stands_less_evenly(
     nao: Robot, simulate: Simulate, ideal: SimulatedRobot
@@ -315,6 +319,7 @@ def test_a_robot_without_stiffness_falls(nao: Robot, simulate: Simulate) -> None
     assert sim.truth().has_fallen
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-4")
 def test_the_shut_down_at_80_degrees_lets_the_robot_fall(
@@ -341,6 +346,7 @@ def test_the_shut_down_at_80_degrees_lets_the_robot_fall(
 # -- speed ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-2")
 @pytest.mark.parametrize("battery_volt", [21.6, 10.8])

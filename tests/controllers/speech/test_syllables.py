@@ -80,6 +80,7 @@ def test_marks_alone_are_nothing_to_say(text: str) -> None:
     assert phrases_of(text) == ()
 
 
+@pytest.mark.slow(covers=True)
 @given(st.text(max_size=60))
 def test_any_text_is_read(text: str) -> None:
     for phrase in phrases_of(text):

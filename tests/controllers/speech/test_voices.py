@@ -30,6 +30,7 @@ def test_the_same_text_is_the_same_sound(voice: Voice) -> None:
     assert_array_equal(voice.render(SENTENCE), first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VOICES)
 def test_another_process_says_it_so_too(name: str) -> None:
     code = (

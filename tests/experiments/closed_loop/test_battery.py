@@ -29,6 +29,7 @@ def heat_of_motors(result: TrialResult, robot: Robot) -> float:
     return float(np.sum(list(dict(zip(motors, heats, strict=True)).values())))
 
 
+@pytest.mark.slow
 def test_a_battery_gives_what_computers_and_motors_take(nao: Robot) -> None:
     setting = RobotSetting(misalignment_deg={"LAnklePitch": 2.0})
     result = trial(setting, 4.0, "PoseInit")

@@ -121,6 +121,7 @@ def test_gears_help_by_the_friction_that_they_have() -> None:
     assert 0.005 < helps[1] < 0.05  # 0.26 W at full friction
 
 
+@pytest.mark.slow
 def test_of_each_motor_the_least_is_that_of_all_legs_together() -> None:
     """An ankle that is off by 2° heats itself and its knee; the head never counts."""
     cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 2.0})

@@ -104,6 +104,7 @@ def test_momentum_is_force_times_duration(two_leg: Robot) -> None:
     assert_allclose(momentum, 2.0 * 0.05, rtol=0.02)  # links turn about their own axes
 
 
+@pytest.mark.slow
 def test_fast_forward_waits_for_the_push(two_leg: Robot) -> None:
     cfg = TrialCfg(
         controller="fixed",

@@ -105,6 +105,7 @@ def test_json_goes_to_its_file_and_to_the_run_folder(
     assert data["not_comparable"].startswith("Not set beside the published numbers: ")
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("undrawn")
 def test_an_old_run_is_never_overwritten(here: Path, nao_testbed: Run) -> None:
     for _ in range(2):

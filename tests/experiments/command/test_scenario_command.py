@@ -182,6 +182,7 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     assert names[-1] == "the run comes to its end"
 
 
+@pytest.mark.slow(covers=True)
 def test_a_run_for_each_controller_that_is_asked_for(
     here: Path, nao_testbed: Run, undrawn: None
 ) -> None:
@@ -242,6 +243,7 @@ def test_junit_says_what_failed_and_what_had_no_turn() -> None:
     assert (late.get("tests"), late.get("skipped")) == ("1", "1")
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.scenario
 def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)

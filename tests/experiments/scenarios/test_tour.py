@@ -11,6 +11,7 @@ from nao_testbed.experiments.scenarios.reading.load import load_scenario
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-1", "SY-9")
 def test_the_tours_scenario_holds_and_says_what_is_printed(tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ def test_optional_resources_and_rates_can_be_taken(
     assert (ran.status, ran.err) == (0, "not free: HeadYaw\n")
 
 
+@pytest.mark.slow(covers=True)
 def test_a_part_of_a_token_can_be_released(
     here: Here, server: ReservationServer, terminal: Start, front: SharedLedger
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_resource_can_be_added(
 # -- for programs ----------------------------------------------------------------------
 
 
+@pytest.mark.slow(covers=True)
 def test_a_token_goes_to_a_program(
     terminal: Start, here: Here, server: ReservationServer
 ) -> None:

@@ -65,6 +65,7 @@ def push_of(size_n: float, direction_deg: float = 0.0, at_s: float = 2.5) -> Pus
     return Push.towards(direction_deg, size_n, at_s=at_s)
 
 
+@pytest.mark.slow(covers=True)
 @copied
 def test_each_push_ends_as_if_run_whole(
     two_leg: Robot, made: list[SimulationCfg]
@@ -97,6 +98,7 @@ def test_what_a_controller_remembers_goes_along() -> None:
     assert timeless(run_from_settled(cfg)) == timeless(run_trial(cfg))
 
 
+@pytest.mark.slow(covers=True)
 @copied
 @pytest.mark.parametrize(
     "other",
@@ -117,6 +119,7 @@ def test_another_robot_settles_anew(
     assert len(made) == 2
 
 
+@pytest.mark.slow(covers=True)
 @copied
 def test_a_child_that_is_killed_costs_nothing(
     two_leg: Robot, monkeypatch: pytest.MonkeyPatch
@@ -185,6 +188,7 @@ def test_no_thread_but_the_first_forks(
     assert not forks
 
 
+@pytest.mark.slow(covers=True)
 def test_a_quiet_robot_ends_its_trial_and_no_other(two_leg: Robot) -> None:
     calm = run_from_settled(cfg_of(two_leg, push_of(0.0), duration_s=4.5))
     assert 3.2 <= calm.sim_s <= 4.0  # 0.5 s after the push, at the end of a block

@@ -17,6 +17,7 @@ def stand(robot: Robot, world: WorldCfg | None = None) -> SimulatedRobot:
     return SimulatedRobot(robot, cfg, "StandInit")
 
 
+@pytest.mark.slow
 def test_a_ground_that_turns_slowly_is_the_slope_that_it_becomes(nao: Robot) -> None:
     """The centre of pressure moves as if the robot had been placed on that slope."""
     turned, placed = stand(nao), stand(nao, WorldCfg(slope_deg=2.0))

@@ -160,6 +160,7 @@ def standing(robot: Robot, world: WorldCfg) -> SimulatedRobot:
     return sim
 
 
+@pytest.mark.slow
 def test_an_aligned_stand_asks_the_same_torques_of_both_engines(nao: Robot) -> None:
     torques = []
     for world in (WorldCfg(engine="pybullet"), MUJOCO):

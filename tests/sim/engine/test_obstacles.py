@@ -201,6 +201,7 @@ def depth_in_wall(nao: Robot, x: float) -> float:
         engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ST-27")
 def test_a_sole_feels_a_block_below_it_and_no_wall_beside_it(nao: Robot) -> None:
     """The sensors bear the weight on blocks as on the ground; a wall adds none."""

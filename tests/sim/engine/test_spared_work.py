@@ -26,6 +26,7 @@ def fall(robot: Robot, posture: str) -> tuple[np.ndarray, set[str]]:
     return np.array(states), touched
 
 
+@pytest.mark.slow
 def test_a_fall_is_the_same_when_own_links_are_told_apart(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

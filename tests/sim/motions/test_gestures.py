@@ -14,6 +14,7 @@ REST_RAD_S = 1e-6
 SOLES = {"l_ankle", "r_ankle"}
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize(("friction", "seed"), [(0.5, 1), (0.9, 2)])
 @pytest.mark.parametrize("name", GESTURES)

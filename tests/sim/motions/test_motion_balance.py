@@ -25,6 +25,7 @@ def balance(nao: Robot) -> Balance:
     return Balance(nao, friction=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("SY-2")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.motion)
 def test_every_instant_of_a_change_of_posture_could_be_held(

@@ -314,6 +314,7 @@ def _run_until(
     return float(whole[-1]) if whole else time_s
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("time_s", [5.0, 61.0, 119.98])
 def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
     with _child(tmp_path) as process:
@@ -330,6 +331,7 @@ def test_kill_9_loses_at_most_30_seconds(tmp_path: Path, time_s: float) -> None:
     )
 
 
+@pytest.mark.slow(covers=True)
 @can_signal
 def test_ctrl_c_loses_nothing_and_says_so(tmp_path: Path) -> None:
     with _child(tmp_path) as process:

@@ -74,6 +74,7 @@ def test_the_work_of_a_squat_is_taken_too(engine: EngineName, kind: str) -> None
     sim.close()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("JD-23")
 def test_the_sensor_tells_what_the_motors_have_heated() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
@@ -99,6 +100,7 @@ def test_fast_forward_takes_the_same() -> None:
     sim.close()
 
 
+@pytest.mark.slow
 def test_limp_motors_take_idle_power_alone() -> None:
     sim = SimulatedRobot(NAO, SimulationCfg(), "Crouch")
     sim.write(Command(stiffness=np.zeros(len(NAO.joints))))

@@ -51,6 +51,7 @@ def test_the_lag_of_the_damping_goes_what_the_gear_takes_stays(
     assert given == pytest.approx(data.friction / data.kp, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_engines_own_motors_take_it_too(nao: Robot, simulate: Simulate) -> None:
     cfg = SimulationCfg(sensors=QUIET, servo=ServoCfg(kind="pybullet"))
     without = lag(nao, simulate(nao, cfg, "Stand"), None)

@@ -40,6 +40,7 @@ def test_exact_temperatures_give_back_the_constants(
     assert_allclose(fit.start_degc, [start], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
     """At least 90 of 100 intervals of 95 %; also where the sensor has steps only.
 

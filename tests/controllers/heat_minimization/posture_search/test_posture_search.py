@@ -111,6 +111,7 @@ def test_pinocchio_agrees_on_the_torques(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("posture", "cfg"),
     [

@@ -98,6 +98,7 @@ LIFE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("towards_deg", "newton", "shoulder"),
     [(0.0, 30.0, 0.3), (90.0, 40.0, 1.4), (180.0, 25.0, 2.0)],
@@ -144,6 +145,7 @@ def test_a_push_that_it_survives_is_no_fall(
         assert not on.body.sim.has_fallen()
 
 
+@pytest.mark.slow
 def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("breathe", parameters={"limbs": "arms and legs"})
@@ -154,6 +156,7 @@ def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
         assert not on.failures()
 
 
+@pytest.mark.slow
 def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("fall watch")
@@ -170,6 +173,7 @@ def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
         assert on.body.state == "Stand"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-49")
 def test_a_greeting_on_both_legs_starts_together_and_stands(nao: Robot) -> None:
     with scene(nao) as on:
@@ -187,6 +191,7 @@ def test_a_greeting_on_both_legs_starts_together_and_stands(nao: Robot) -> None:
         assert on.runtime.value("balance watch", "is_unstable") is False
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-36")
 def test_at_each_stop_of_the_dance_the_robot_rests_firmly(nao: Robot) -> None:
     with scene(nao) as on:

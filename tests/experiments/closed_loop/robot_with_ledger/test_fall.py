@@ -67,12 +67,14 @@ def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> Non
     assert list(check(story[1].events)) == []
 
 
+@pytest.mark.slow
 def test_the_same_seed_falls_with_the_same_trace(nao: Robot) -> None:
     cfg = FallStoryCfg(watched_s=1.0)
     hashes = {trace_hash(run_fall_story(nao, cfg).events) for _ in range(2)}
     assert len(hashes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-53")
 def test_a_robot_that_only_sways_keeps_its_state(nao: Robot) -> None:
     told = run_fall_story(nao, FallStoryCfg(force_newton=(15.0, 0.0, 0.0)))

@@ -8,6 +8,7 @@ GENTLE_RAD_S = 0.2
 """As an arm settles; a servo that jumps to an old set-point takes 6 rad/s."""
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-43")
 def test_a_repaired_arm_does_not_snap_back(couple: Couple) -> None:
     body = couple()

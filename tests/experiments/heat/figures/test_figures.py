@@ -153,6 +153,7 @@ def test_no_line_runs_through_the_name_of_a_curve(
                 assert not any(box.contains(*point) for point in points)
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("part", [0.001, 0.02, 0.2, 0.35, 0.6, 1.0])
 @pytest.mark.parametrize("degc", [30.0, 80.0])
 def test_no_words_lie_over_others_whenever_a_run_ends(
@@ -373,6 +374,7 @@ def test_labels_keep_their_distance_and_their_order(
         np.testing.assert_allclose(heights, values, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_importing_the_figures_does_not_import_matplotlib() -> None:
     code = (
         "import sys; import nao_testbed.experiments.heat.figures.temperatures; "

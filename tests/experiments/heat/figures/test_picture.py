@@ -146,6 +146,7 @@ def test_each_arm_is_named_with_its_hottest_joint(
     assert "°C" in figure.axes[3].get_ylabel()
 
 
+@pytest.mark.slow(covers=True)
 def test_a_robot_that_pybullet_refuses_is_drawn_too(
     two_leg: Robot, tmp_path: Path
 ) -> None:
@@ -276,6 +277,7 @@ def test_a_fallen_robot_is_drawn_where_it_lies(
     assert head[2] - foot[2] < 0.3, "it stands"
 
 
+@pytest.mark.slow(covers=True)
 def test_a_slope_is_seen_in_profile(fallen: RobotView) -> None:
     """Its lines are drawn, and rise towards +x as steeply as the ground does."""
     image = fallen.painted({}).astype(float).mean(axis=2)
@@ -323,6 +325,7 @@ def test_the_last_row_tells_the_pose(fall: tuple[Robot, Pose]) -> None:
     assert last_pose(frame.iloc[:0], robot, {}) is None
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("shape", [(760, 418), (760, 610), (760, 1300)])
 @pytest.mark.parametrize("place", [(5.0, 5.0), (400.0, 5.0), (200.0, 750.0)])
 def test_all_words_are_in_the_picture_and_none_on_the_head(

@@ -51,6 +51,7 @@ def test_a_right_file_needs_no_repair(file: Path) -> None:
     assert_allclose(record.mean_square_current, (square[1:] + square[:-1]) / 2.0)
 
 
+@pytest.mark.slow
 @given(order=st.permutations(range(20)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_in_any_order_are_the_same_record(file: Path, order: list[int]) -> None:

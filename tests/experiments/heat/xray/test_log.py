@@ -34,6 +34,7 @@ def write(tmp_path: Path) -> Callable[[pd.DataFrame], Path]:
     return written
 
 
+@pytest.mark.slow(covers=True)
 def test_folder_csv_and_parquet_give_the_same_answer(
     frame: pd.DataFrame, run_folder: Path, robot: Robot, tmp_path: Path
 ) -> None:
@@ -184,6 +185,7 @@ def test_missing_values_are_left_out_of_the_means(
     refused(write(holes), robot, r"q\.LKneePitch has no value in the last 2 s")
 
 
+@pytest.mark.slow(covers=True)
 def test_what_a_log_lacks_is_said(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
 ) -> None:

@@ -156,6 +156,7 @@ def found_in(standing: Standing, robot: Robot) -> Xray:
     )
 
 
+@pytest.mark.slow
 def test_both_ankles_off_alike_are_one_with_a_floor_that_slopes(
     standing: Standing, robot: Robot
 ) -> None:
@@ -192,6 +193,7 @@ def test_three_joints_off_are_three(standing: Standing, robot: Robot) -> None:
         assert error.low_deg <= degrees <= error.high_deg
 
 
+@pytest.mark.slow(covers=True)
 def test_gear_friction_is_found_with_the_rest(standing: Standing, robot: Robot) -> None:
     """Gears that bear up to three times what the model's do."""
     rng = np.random.default_rng(4)

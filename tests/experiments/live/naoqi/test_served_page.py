@@ -33,6 +33,8 @@ from nao_testbed.models import BadInput
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.recording.run_folder import read_run
 
+pytestmark = pytest.mark.slow(covers=True)  # a page, and programs with threads
+
 
 class World:
     """A served robot whose slots the test runs, a program's client, and the page."""

@@ -213,6 +213,7 @@ def test_a_motor_gets_the_temperature_and_another_controller_decides(
     assert live.stiffness.limits.min() < 0.9
 
 
+@pytest.mark.slow
 def test_the_error_of_an_encoder_changes_slowly_while_it_stands(
     make_live: MakeLive,
 ) -> None:

@@ -57,6 +57,7 @@ def test_the_mark_and_the_option_are_known(pytester: pytest.Pytester) -> None:
     options.stdout.fnmatch_lines(["*--nao-testbed-regenerate*"])
 
 
+@pytest.mark.slow(covers=True)
 def test_the_mark_nearest_to_the_test_goes_first(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
@@ -80,6 +81,7 @@ class TestIt:
     ran.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow(covers=True)
 def test_an_equal_trial_is_run_once(pytester: pytest.Pytester) -> None:
     ran = run(
         pytester,
@@ -154,6 +156,7 @@ def test_call(run_standing):
     ran.stdout.no_fnmatch_line("*experiments/regression/*")
 
 
+@pytest.mark.slow(covers=True)
 def test_a_golden_run_is_made_on_purpose_only(pytester: pytest.Pytester) -> None:
     text = """
 @standing(controller="fixed", robot=ROBOT, seconds=1.0)

@@ -166,6 +166,7 @@ def test_shifts_on_a_rounded_recording_do_not_drift_away(
     assert not result.run.is_exact
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("JD-18")
 def test_a_controller_finds_the_recorded_request_whoever_was_recorded(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
@@ -298,6 +299,7 @@ def test_those_that_ship_take_no_replay_for_a_motion(
 # -- compared -------------------------------------------------------------------------
 
 
+@pytest.mark.slow(covers=True)
 def test_a_difference_in_the_shift_alone_is_seen(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:

@@ -144,6 +144,7 @@ def test_the_base_is_where_the_simulator_had_it(
     assert "the truth" in note
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.scenario
 def test_an_older_recording_gives_a_replay_near_the_truth(
     on_a_slope: tuple[RecordedTrial, Body, list[Truth]],
@@ -174,6 +175,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
     assert "estimated" in note
 
 
+@pytest.mark.slow
 def test_a_box_on_a_slope_is_where_the_engine_has_it() -> None:
     import pybullet
 

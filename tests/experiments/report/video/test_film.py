@@ -95,6 +95,7 @@ def pictures(path: Path) -> list[NDArray[np.uint8]]:
         return [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
 
 
+@pytest.mark.slow(covers=True)
 def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
     arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
     assert list(tmp_path.glob(".*")) == []
 
 
+@pytest.mark.slow(covers=True)
 def test_a_film_says_what_the_robot_says(
     arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
@@ -137,6 +139,7 @@ def test_a_film_says_what_the_robot_says(
     np.testing.assert_array_equal(again, silent)
 
 
+@pytest.mark.slow(covers=True)
 def test_a_faster_film_is_silent_and_shorter(
     arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
@@ -160,6 +163,7 @@ def test_a_silent_film_lasts_a_minute_at_most(end_s: float, speed: float) -> Non
     assert film_module._speed(end_s, has_sound=True) == 1.0
 
 
+@pytest.mark.slow(covers=True)
 def test_a_damaged_sound_leaves_a_silent_film(
     arms: tuple[RecordedTrial, ...], tmp_path: Path
 ) -> None:
@@ -176,6 +180,7 @@ def test_too_many_robots_have_no_film(arms: tuple[RecordedTrial, ...]) -> None:
         Film([], {}, FilmCfg())
 
 
+@pytest.mark.slow(covers=True)
 def test_what_stops_leaves_no_half_film(
     arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
@@ -218,6 +223,7 @@ def stage(motion: Motion) -> Any:
     stage.close()
 
 
+@pytest.mark.slow(covers=True)
 def test_a_warm_joint_takes_the_colour_of_the_scale(stage: Stage) -> None:
     cold, warm = (np.asarray(stage.picture(i)).astype(int) for i in (0, 1))
     changed = np.abs(warm - cold).max(axis=2) > 60
@@ -227,6 +233,7 @@ def test_a_warm_joint_takes_the_colour_of_the_scale(stage: Stage) -> None:
     np.testing.assert_allclose(np.median(hue, axis=0), wanted / wanted.max(), atol=0.06)
 
 
+@pytest.mark.slow(covers=True)
 def test_a_robot_that_rests_is_not_drawn_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +253,7 @@ def test_a_robot_that_rests_is_not_drawn_again(
     assert drawn
 
 
+@pytest.mark.slow(covers=True)
 def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> None:
     for i in (0, 3):
         stage.picture(i)
@@ -255,6 +263,7 @@ def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> N
         assert not border.any()
 
 
+@pytest.mark.slow(covers=True)
 def test_what_is_to_come_is_faint(motion: Motion) -> None:
     chart = Chart([motion], np.array([0.0, 1.0, 2.0, 3.0]), 400, 300)
     first, later, last = (np.asarray(chart.picture(i)).astype(int) for i in (0, 2, 3))

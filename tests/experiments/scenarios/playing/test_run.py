@@ -279,6 +279,7 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
     assert run.result.sim_s == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
     text = HELLO + "expect:\n  - {owner: head, granted: 1, executed: [10, 1000]}\n"
     scenario = load_scenario(write(tmp_path, text))
@@ -341,6 +342,7 @@ def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
     assert run.result.as_json()["mishaps"][0]["time_s"] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-18")
 def test_a_group_is_deleted_during_its_initial_motion(tmp_path: Path) -> None:

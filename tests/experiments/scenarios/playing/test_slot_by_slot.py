@@ -175,6 +175,7 @@ behaviours:
         setup.close()
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-16", "SY-23", "SY-27", "I-27")
 def test_during_an_initial_motion_others_speak_and_shine(tmp_path: Path) -> None:
@@ -240,6 +241,7 @@ def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
     assert result.all_hold, result.verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-28", "I-23", "I-26")
 def test_a_command_to_a_posture_moves_shines_and_speaks_from_where_it_is(

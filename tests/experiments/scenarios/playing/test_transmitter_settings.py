@@ -25,6 +25,7 @@ expect:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-21", "SY-22")
 @pytest.mark.parametrize(

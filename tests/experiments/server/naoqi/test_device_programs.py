@@ -13,6 +13,8 @@ import pytest
 
 from nao_testbed.experiments.server.naoqi.doors import EVENT, HEADER, _exactly
 
+pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
+
 
 def test_an_event_reaches_a_program_that_subscribed(nao: Any) -> None:
     got, kept, kind, history = nao.run("""

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fraction", [0.1, 0.5])

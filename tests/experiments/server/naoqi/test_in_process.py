@@ -95,6 +95,7 @@ def test_a_command_of_the_dcm_reaches_the_servo_within_two_slots(
         assert slots <= 2
 
 
+@pytest.mark.slow
 def test_heat_takes_a_joint_away_and_says_so(world: InProcess) -> None:
     motion, heat = world.ask("ALMotion"), world.ask("ALBodyTemperature")
     memory = world.ask("ALMemory")

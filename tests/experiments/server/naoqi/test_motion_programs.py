@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
+
 ANGLE = 0.02
 """In rad: friction and the encoder's step leave less of an error in a free joint."""
 SLOT_S = 0.01

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
+
 
 def test_a_change_of_angles_adds_to_the_command(nao: Any) -> None:
     before, after = nao.run("""

@@ -53,6 +53,7 @@ def nao(shared: Nao) -> Nao:
     return shared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [1, 2])
 def test_the_torso_goes_as_far_in_the_world_as_in_the_robots_frame(
     nao: Nao, frame: int
@@ -69,6 +70,7 @@ def test_the_torso_goes_as_far_in_the_world_as_in_the_robots_frame(
     )
 
 
+@pytest.mark.slow
 def test_a_robot_whose_torso_is_led_down_stays_on_its_feet(nao: Nao) -> None:
     """Its joints arrive together; one after another they would topple it."""
     low = [1, 0, 0, 0.0, 0, 1, 0, 0.0, 0, 0, 1, 0.25]
@@ -80,6 +82,7 @@ def test_a_robot_whose_torso_is_led_down_stays_on_its_feet(nao: Nao) -> None:
     assert abs(tilt[8]) < np.deg2rad(5.0)  # and the torso is upright in the world
 
 
+@pytest.mark.slow
 def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
     before = nao.motion("getPosition", "Torso", 2, False)
     goal = [*before[:2], before[2] + 0.2, *before[3:]]
@@ -90,6 +93,7 @@ def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
     assert nao.begin("ALRobotPosture", "getPostureFamily") == "Standing"
 
 
+@pytest.mark.slow(covers=True)
 def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
     before = nao.motion("getPosition", "LArm", 0, True)[:3]
     goal = [before[0] + 0.25, *before[1:]]  # the arm is 0.22 m long
@@ -105,6 +109,7 @@ def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
     assert "a place was reached only nearly" in nao.motion("getSummary")
 
 
+@pytest.mark.slow
 def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
     torso = nao.motion("getPosition", "Torso", 2, False)
     hand = nao.motion("getPosition", "LArm", 2, False)
@@ -123,6 +128,7 @@ def test_an_arm_keeps_its_place_while_the_torso_sways(nao: Nao) -> None:
     assert future.done()
 
 
+@pytest.mark.slow
 def test_a_robot_at_rest_is_in_crouch_though_its_arms_hang(nao: Nao) -> None:
     nao.do("ALMotion", "rest")
     nao.run(2.0)

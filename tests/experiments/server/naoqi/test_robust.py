@@ -9,6 +9,8 @@ import pytest
 from nao_testbed.experiments.server.naoqi.arguments import MOST_ITEMS
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S
 
+pytestmark = pytest.mark.slow(covers=True)  # a server and programs: processes
+
 PATIENCE_S = 20.0
 
 

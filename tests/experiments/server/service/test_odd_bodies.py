@@ -91,6 +91,7 @@ def bodies() -> Iterator[tuple[str, bytes, dict[str, str]]]:
         yield "/rules", json.dumps({"name": "w.yaml", "text": text}).encode(), JSON
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-65")
 def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
     events: list[Event] = []

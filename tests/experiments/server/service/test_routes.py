@@ -303,6 +303,7 @@ def test_an_owner_that_is_gone_leaves_nothing_behind(http: httpx.Client) -> None
 # -- readers that do not read ----------------------------------------------------------
 
 
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("by_socket", [True, False])
 def test_a_client_that_never_reads_is_dropped_and_the_server_goes_on(
     make_server: MakeServer,

@@ -160,6 +160,7 @@ def test_json_has_the_rows_and_null_where_nothing_is(pushed: Sweep) -> None:
     ]
 
 
+@pytest.mark.slow(covers=True)
 def test_the_figure_has_a_panel_a_ground_and_a_line_a_controller(
     pushed: Sweep, tmp_path: Path
 ) -> None:
@@ -172,6 +173,7 @@ def test_the_figure_has_a_panel_a_ground_and_a_line_a_controller(
     assert [path.name for path in draw_figures(pushed, tmp_path)] == ["survival.png"]
 
 
+@pytest.mark.slow(covers=True)
 def test_many_points_are_the_rows_of_one_panel(tmp_path: Path) -> None:
     """None is left out, as those beyond the last panel were."""
     cases = "".join(f"  case {k}: {{push.at_s: {3 + k}}}\n" for k in range(8))

@@ -212,6 +212,7 @@ def test_robots_that_stood_otherwise_are_set_beside_nothing(
     assert "Robots near the published one" not in printed.getvalue()
 
 
+@pytest.mark.slow(covers=True)
 def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) -> None:
     frame = near.frame.assign(
         legs_power_w=2.0, least_power_w=1.0, least_with_gears_w=0.5
