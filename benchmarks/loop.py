@@ -20,7 +20,6 @@ from time import perf_counter
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from benchmarks.figures import Figure, figure, median_us, ratio
@@ -41,14 +40,12 @@ from nao_testbed.experiments.closed_loop.loop import (
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import Robot, TestbedError
-from nao_testbed.models.values import EngineName
+from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import WorldCfg, default_engine, ticks_of
 from nao_testbed.sim.recording.run_folder import plain_name
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Snapshot
 from nao_testbed.sim.servo import SERVOS, ServoCfg
-
-FloatArray = NDArray[np.float64]
 
 POSTURE = "PoseInit"
 MOST_OVER_BARE = 1.25

@@ -19,9 +19,9 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models.errors import UnknownName
+from nao_testbed.models.values import FloatArray
 
 
 class Unit(StrEnum):
@@ -240,9 +240,6 @@ class LibraryOnDemand(Library):
         for its_name in names:
             object.__setattr__(self, its_name, getattr(library, its_name))
         return getattr(library, name)
-
-
-FloatArray = NDArray[np.float64]
 
 
 def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:

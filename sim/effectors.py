@@ -27,8 +27,8 @@ from nao_testbed.controllers.interface.robot_interface import (
 )
 from nao_testbed.models import BadInput, LedGroup, Robot, UnknownName
 from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 RGB = ("red", "green", "blue")
 _ROUNDING = 1e-9
 """Of a cycle: time is a sum of ticks that are no binary fractions."""

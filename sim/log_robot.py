@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import (
@@ -25,11 +24,10 @@ from nao_testbed.controllers.interface.robot_interface import (
     Observation,
     check_command,
 )
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import FALL_TILT
 from nao_testbed.sim.replay import RecordedObservations
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_shift,
 )
 from nao_testbed.models import BadInput, Robot, TestbedError
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.channels import (
     LIMITS,
     OBSERVED,
@@ -48,8 +49,6 @@ from nao_testbed.sim.recording.channels import (
     observation_channels,
 )
 from nao_testbed.sim.recording.run_folder import Run
-
-FloatArray = NDArray[np.float64]
 
 SHIFT_SINCE = 3
 """Format since which a run tells how its controller shifted set-points."""

@@ -23,6 +23,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_command,
 )
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import Body
 from nao_testbed.sim.body.stiffness import StiffnessInForce, current_limits_of
 from nao_testbed.sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
@@ -40,8 +41,6 @@ from nao_testbed.sim.servo import ServoCfg
 from nao_testbed.sim.thermal import HeatingCfg, make_heating
 from nao_testbed.sim.thermal.motor_heat import MotorHeat
 from nao_testbed.sim.thermal.protection import make_protection
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,6 @@ from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.interface.controller import SensorError
@@ -57,6 +56,7 @@ from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import exit_status, why_stopped
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from nao_testbed.models.system import processors
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.robot import SimulatedRobot
 from studies.commands import (
@@ -67,8 +67,6 @@ from studies.commands import (
     PullSpread,
     run_study,
 )
-
-FloatArray = NDArray[np.float64]
 
 DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
     "ahead": (1.0, 0.0, 0.0),

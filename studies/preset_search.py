@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from ruamel.yaml import YAML
 from scipy.optimize import (
     Bounds,
@@ -56,11 +55,10 @@ from nao_testbed.experiments.heat.published import POSTURE, PUBLISHED
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
 from nao_testbed.models.files import check_writable
 from nao_testbed.models.system import processors
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.thermal import make_heating
 from studies.commands import run_study
-
-FloatArray = NDArray[np.float64]
 
 DURATION_S = 900.0
 """About 15 minutes."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from math import pi, sin
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event, Rejected
 from nao_testbed.controllers.arbitration.policies import Lock
@@ -24,8 +23,7 @@ from nao_testbed.experiments.closed_loop.robot_with_ledger import (
     RobotWithLedgerCfg,
 )
 from nao_testbed.models import Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

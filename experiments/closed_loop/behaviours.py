@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
@@ -45,6 +44,7 @@ from nao_testbed.experiments.closed_loop.loop import blamed_on
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
 from nao_testbed.models.errors import FOREIGN
 from nao_testbed.models.resources import DeviceKind
+from nao_testbed.models.values import FloatArray
 
 MOST_KEPT = 100
 """Failures that are kept, as one a slot is 100 a second; further ones are counted."""
@@ -202,8 +202,6 @@ class BehaviourList:
         with suppress(UnknownName):  # it may have been forgotten
             self._ledger.drop(owner, tick)
 
-
-FloatArray = NDArray[np.float64]
 
 STIFFNESS_OWNER = "stiffness controller"
 STIFFNESS_PRIORITY = 5

@@ -34,10 +34,10 @@ from nao_testbed.controllers.stiffness.ground_plane import (
     fit_sole_plane,
 )
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.robot import SimulatedRobot
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 AT_STOP_RAD = 2e-3

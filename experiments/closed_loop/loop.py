@@ -20,7 +20,6 @@ from time import perf_counter
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import (
     Controller,
@@ -40,6 +39,7 @@ from nao_testbed.experiments.common.signals import is_order
 from nao_testbed.models import TestbedError
 from nao_testbed.models.errors import error_text
 from nao_testbed.models.files import write_text
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import ticks_of
 
 TRACEBACK_FILE = "traceback.txt"
@@ -155,8 +155,6 @@ class TimedController(ControllerWrapper):
         self._times_s.append(perf_counter() - begin)
         return limits
 
-
-FloatArray = NDArray[np.float64]
 
 APPROACH_TIME = 2.0
 """Time to take a posture, in s: the speed of a slow `goToPosture`."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.loop import ControllerFailed
 from nao_testbed.experiments.common.signals import why_stopped
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.recording.channels import (
     AXES,
@@ -41,7 +41,6 @@ from nao_testbed.sim.robot import SimulatedRobot
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = NDArray[np.float64]
 
 BASE_POSITION, BASE_QUATERNION = "base_position", "base_quaternion"
 """True pose of the base link's frame in the world: m, and a unit quaternion."""

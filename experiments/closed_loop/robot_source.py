@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nao_testbed.experiments.closed_loop.loop import PacedRobot
 from nao_testbed.models import Robot, default_robot_folder, load_robot
 from nao_testbed.models.load import ROBOT_FILE
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.replay import ReplayRobot, read_observations
@@ -26,7 +24,6 @@ from nao_testbed.sim.replay import ReplayRobot, read_observations
 if TYPE_CHECKING:
     from nao_testbed.sim.robot import SimulationCfg
 
-FloatArray = NDArray[np.float64]
 
 SIMULATOR, START_POSTURE = "simulator", "Stand"
 

@@ -17,9 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nao_testbed.controllers.arbitration.faults.posture_monitor import (
     PostureMonitor,
     PostureMonitorCfg,
@@ -55,6 +52,7 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Library, Unit
 from nao_testbed.models.load.motions import false_end
 from nao_testbed.models.resources import DeviceKind
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import ticks_of
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
@@ -81,9 +79,6 @@ class RobotWithLedgerCfg:
     """Period of the posture monitor in s: the controllers' cycle."""
     feel_s: float = 1.0
     """Period of `hotEngine` in s: temperatures are read anew so often."""
-
-
-FloatArray = NDArray[np.float64]
 
 
 class RobotWithLedger(Leasing):

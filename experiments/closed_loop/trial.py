@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import (
     Controller,
@@ -143,8 +142,6 @@ def pusher(
 
     return disturb
 
-
-FloatArray = NDArray[np.float64]
 
 QUIET_RAD_PER_S = 0.04
 """A robot whose gyro reads less about every axis is quiet, in rad/s: eight standard

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.controllers.interface.controller import Controller, Limits, has_signals
@@ -25,9 +24,8 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     TrialResult,
     leg_rise,
 )
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot
-
-FloatArray = NDArray[np.float64]
 
 
 class HeatMeter:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console, Group
 from rich.table import Table
 from ruamel.yaml import YAML
@@ -44,10 +43,9 @@ from nao_testbed.experiments.common.progress import console_for
 from nao_testbed.models import BadInput, Posture, Robot, load_robot
 from nao_testbed.models.files.yaml_tree import read_tree
 from nao_testbed.models.load import copy_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
-
-FloatArray = NDArray[np.float64]
 
 DIGITS = 6
 """Of angles in rad, as the shipped postures have them."""

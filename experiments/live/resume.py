@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from nao_testbed.controllers.registry import check_controllers
@@ -20,10 +19,9 @@ from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.live.run_live import LivePlan, plan_of
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_meta import read_meta, recorded_robot
 from nao_testbed.sim.robot import SimulationCfg
-
-FloatArray = NDArray[np.float64]
 
 RECORDED = "recorded"
 """Name of the posture in which it begins."""

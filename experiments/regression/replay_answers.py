@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import (
@@ -19,6 +18,7 @@ from nao_testbed.experiments.closed_loop.loop import (
     TimedController,
 )
 from nao_testbed.models import TestbedError
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.replay import RecordedObservations, ReplayRobot
 
 RECORDED = "recorded"
@@ -135,8 +135,6 @@ class ReplayResult:
         """Return the contract of `--json`."""
         return {"experiment": "replay", **asdict(self)}
 
-
-FloatArray = NDArray[np.float64]
 
 ReplayProgress = Callable[[str, float], None]
 """Told a controller and the share of the recording that it has seen, now and then."""

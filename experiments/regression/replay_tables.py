@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
@@ -27,6 +26,7 @@ from nao_testbed.experiments.regression.replay_answers import (
     ReplayResult,
     ShiftAnswers,
 )
+from nao_testbed.models.values import FloatArray
 
 MOST_JUMPS = 3
 """Jumps that are named one by one."""
@@ -192,8 +192,6 @@ def _number(value: float) -> str:
 def _time(value: float | None) -> str:
     return "" if value is None else f"{value:.0f} µs"
 
-
-FloatArray = NDArray[np.float64]
 
 PANELS = 4
 MOST_POINTS = 4000

@@ -28,6 +28,7 @@ from nao_testbed.experiments.regression.setting import StandingCfg
 from nao_testbed.experiments.regression.verdicts import TickTimes, tick_times
 from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
 from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run
 
 
@@ -41,8 +42,6 @@ def bound(name: str, value: float, most: float = np.inf) -> float:
     check_value(name, value, Annotated[float, Field(ge=0.0, le=most)])
     return float(value)
 
-
-FloatArray = NDArray[np.float64]
 
 Limit = float | Mapping[str, float]
 

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.trial import RECOVERY_S, Push
 from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 WINDOW_S = 1.0
 """Reversals are counted in windows of this length."""

@@ -21,8 +21,7 @@ from nao_testbed.controllers.interface.controller import (
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.common.signals import is_order
 from nao_testbed.models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:

@@ -6,17 +6,15 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.experiments.report.replay.body import read_tree, turns
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.thermal.protection import PROTECTIONS
-
-FloatArray = NDArray[np.float64]
 
 WORLD = "world"
 """Name of the frame in which the base is; the others are called like their links."""

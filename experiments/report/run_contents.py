@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.recording import recorded_channel
 from nao_testbed.experiments.closed_loop.trial_result import (
@@ -43,6 +42,7 @@ from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import Robot
 from nao_testbed.models.files import read_bytes, why
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import SOUND_FILE
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.world import Payload
@@ -248,8 +248,6 @@ def _text(value: object) -> str:
         return ", ".join(map(_text, value)) or "none"
     return str(value)
 
-
-FloatArray = NDArray[np.float64]
 
 MOST_BYTES = 5_000_000
 """Of a sound in the page, 156 s of what a run writes; as text it takes a third more."""

@@ -8,15 +8,14 @@ corners belong to the effectors of the posture wins, then the more upright one.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
 from nao_testbed.models import BadInput, Posture, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import WorldCfg
-
-FloatArray = NDArray[np.float64]
 
 COPLANAR = 2e-3
 """Points this close to a face (m) count as its corners."""

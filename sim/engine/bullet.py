@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import EngineMissing
 from nao_testbed.sim.engine.world import Camera, Rendering
 
@@ -77,7 +78,6 @@ ENGINE_VERSION = f"{_release()} (API {p.getAPIVersion()})"
 
 __all__ = ["ENGINE_VERSION", "p"]
 
-FloatArray = NDArray[np.float64]
 
 YAW_DEG, PITCH_DEG = 117.0, -10.0
 """From ahead, a little from the robot's left and above; yaw 90 is straight ahead."""

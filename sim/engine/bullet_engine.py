@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.bullet import (
     aim_window,
     draw,
@@ -33,7 +34,6 @@ from nao_testbed.sim.engine.loading import ROBOT, Ground, lay, load
 from nao_testbed.sim.engine.rotors import Rotors
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
-FloatArray = NDArray[np.float64]
 _Push = tuple[int, list[float], list[float]]
 """Index of the link, force in N and where it acts in m, both in the world."""
 

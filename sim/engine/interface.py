@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

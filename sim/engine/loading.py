@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.engine.bullet import p, stdout_to_stderr
@@ -13,8 +12,6 @@ from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.urdf import PrincipalInertia, write_bullet_urdf
 from nao_testbed.sim.engine.world import Payload, slope_quaternion
-
-FloatArray = NDArray[np.float64]
 
 
 class Ground:

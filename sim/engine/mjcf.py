@@ -16,10 +16,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.load.shapes import mesh_path
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.urdf import (
     inertia_in_link_axes,
@@ -28,8 +28,6 @@ from nao_testbed.sim.engine.urdf import (
     rotor_inertia,
 )
 from nao_testbed.sim.engine.world import Payload, WorldCfg, slope_quaternion
-
-FloatArray = NDArray[np.float64]
 
 CONTACT_TIME_S = 0.004
 """Time constant of a contact (`solref`), four physics steps of 1 ms."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import (
     TOUCHING,
     Contact,
@@ -40,8 +41,6 @@ except ImportError as error:
         "engine 'mujoco' needs the library MuJoCo, which is not installed; "
         "run: pip install 'nao-testbed[mujoco]'."
     ) from error
-
-FloatArray = NDArray[np.float64]
 
 
 def _pass_on(warning: str) -> None:

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.urdf import (
     name_meshes,
     rotation_from_rpy,
     rpy_from_rotation,
 )
-
-FloatArray = NDArray[np.float64]
 
 AROUND = 40
 """Corners of a circle."""

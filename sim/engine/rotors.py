@@ -50,10 +50,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.urdf import INNER_SHARE, rotor_joints
-
-FloatArray = NDArray[np.float64]
 
 
 def prediction_steps(dt: float) -> float:

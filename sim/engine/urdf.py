@@ -24,14 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot, UnknownName
 from nao_testbed.models.load.shapes import mesh_path
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Payload
-
-FloatArray = NDArray[np.float64]
-
 
 INNER_SHARE = 0.25
 """c: share of J N² on the link on which a joint hangs; the moved link carries 1."""

@@ -23,11 +23,9 @@ concerned; the set-point moves slowly enough that the joint follows.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 EVIDENCE_S = 0.1
 """t_e: readings closer in time than this do not tell more than one, in s."""

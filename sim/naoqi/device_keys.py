@@ -22,13 +22,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import AXES, Observation
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi.current_sign import CurrentSign
 
-FloatArray = NDArray[np.float64]
 PREFIX = "Device/SubDeviceList/"
 CLOCK = "DCM/Time"
 """Time of the device manager in ms, with a sign and 32 bits."""

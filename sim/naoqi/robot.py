@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import (
     Command,
@@ -27,11 +26,11 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_command,
 )
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi.connection import CONNECT_S, Connection
 from nao_testbed.sim.naoqi.device_keys import DeviceKeys
 from nao_testbed.sim.replay import RecordingOver
 
-FloatArray = NDArray[np.float64]
 ANSWER_S = 0.1
 """What a call may take, in s of our clock; later is late."""
 HOLD_S = 0.1

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import AXES as AXES  # noqa: PLC0414  # handed on
 from nao_testbed.controllers.interface.robot_interface import READINGS, Reading, joints
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 StoredType = Literal["float32", "float64"]
 
 TIME_COLUMN = "time_s"

@@ -26,7 +26,8 @@ import numpy as np
 
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import lock
-from nao_testbed.sim.recording.channels import TIME_COLUMN, Channel, FloatArray, Layout
+from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.recording.channels import TIME_COLUMN, Channel, Layout
 from nao_testbed.sim.recording.run_meta import META_FILE, RunMeta, plain, write_meta
 
 

@@ -9,17 +9,15 @@ from math import gcd
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import ticks_of
 from nao_testbed.sim.sensors.force_sensors import ForceSensors
 from nao_testbed.sim.sensors.inertial_unit import InertialUnit
 from nao_testbed.sim.sensors.sonars import Sonars
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

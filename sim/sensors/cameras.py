@@ -13,15 +13,13 @@ Assumptions: no lens distortion, noise, blur or rolling shutter; nothing nearer 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Picture
 from nao_testbed.models import BadInput, Robot, UnknownName, VideoCamera
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.engine.world import Camera
-
-FloatArray = NDArray[np.float64]
 
 NEAREST_M, FARTHEST_M = 0.03, 20.0
 

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
-
-FloatArray = NDArray[np.float64]
 
 
 class ForceSensors:

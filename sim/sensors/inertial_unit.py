@@ -10,12 +10,10 @@ by a constant error drawn at the start, noise is added, and readings end at the 
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
-
-FloatArray = NDArray[np.float64]
 
 
 class InertialUnit:

@@ -16,13 +16,11 @@ degrees) may be missed. Readings have no noise.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.urdf import rotation_from_rpy
-
-FloatArray = NDArray[np.float64]
 
 RINGS = (0, 6, 12)
 """Rays on each ring, from the beam outwards: at 0, half and all of the half angle."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nao_testbed.models import Motor, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.heating import (
     COPPER_COEFFICIENT,
     MELTING_DEGC,
-    FloatArray,
     Heating,
     HeatingCfg,
     HeatingModel,

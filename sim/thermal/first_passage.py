@@ -9,10 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 LONGEST_S = 1e12
 """What has not happened by then never does; motors settle within hours."""

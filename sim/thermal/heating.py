@@ -25,16 +25,13 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.models import BadInput
-from nao_testbed.models.values import AirCelsius
+from nao_testbed.models.values import AirCelsius, FloatArray
 from nao_testbed.sim.thermal.first_passage import first_passages
 from nao_testbed.sim.thermal.motor_nodes import Chain
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_EXPONENT = 300.0
 """Exponents are cut here, far beyond any temperature that a motor survives."""

@@ -19,7 +19,7 @@ from scipy.optimize import least_squares
 from scipy.stats import t as student
 
 from nao_testbed.models import BadInput
-from nao_testbed.sim.thermal.heating import FloatArray
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.one_node_fit import (
     CONFIDENCE,
     Estimate,

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Motor
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 class Chain(NamedTuple):

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from nao_testbed.models import BadInput
-from nao_testbed.sim.thermal.heating import FloatArray
+from nao_testbed.models.values import FloatArray
 
 CONFIDENCE = 0.95
 """Of every interval."""

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
 from nao_testbed.experiments.heat.published import PUBLISHED
 from nao_testbed.models import BadInput
-from nao_testbed.models.values import EngineName
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import EngineName, FloatArray
 
 ENGINES: tuple[str, ...] = get_args(EngineName)
 

@@ -53,7 +53,7 @@ from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
 from nao_testbed.experiments.heat.published import POSTURE
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
-from nao_testbed.models.values import EngineName
+from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.engine import engine_version
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
@@ -80,7 +80,6 @@ from studies.preset_search import (
     settled_mean_square,
 )
 
-FloatArray = NDArray[np.float64]
 OnRobot = Callable[[int, int, str], None]
 """Told how many runs are done, of how many, and which kind."""
 Simulated = Callable[[FloatArray, str, EngineName, int, int], FloatArray]

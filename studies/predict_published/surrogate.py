@@ -9,12 +9,11 @@ l and the noise by maximum likelihood, m and v then in closed form too.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import Bounds, minimize
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from nao_testbed.models.library import (
@@ -15,8 +14,8 @@ from nao_testbed.models.library import (
     sample_curve,
     slopes_at_keyframes,
 )
+from nao_testbed.models.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 Keyframes = tuple[FloatArray, FloatArray]
 CUBIC, LINEAR = Interpolation.CUBIC, Interpolation.LINEAR
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot, default_robot_folder, load_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body.placement import (
     place_at_rest,
     resting_faces,
@@ -21,8 +21,6 @@ from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
 from tests.sim.conftest import Simulate
-
-FloatArray = NDArray[np.float64]
 
 CLEARANCE = 1e-3  # m
 FLAT = 0.2  # N, below it a link only brushes the ground

@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.engine.world import WorldCfg, ticks_of
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 from nao_testbed.sim.servo import ServoCfg
 from nao_testbed.sim.thermal import HeatingCfg, make_heating
 from tests.sim.conftest import Simulate
-
-FloatArray = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.sensors import SensorCfg
 from nao_testbed.sim.servo import ServoCfg
 from tests.sim.conftest import Simulate
 from tests.sim.engine.oracle import Oracle
-
-FloatArray = NDArray[np.float64]
 
 MIRROR_TORQUE = 0.02  # N·m, issue 2
 RATE_SHARE = 0.03  # of the legs' sum of tau², issue 2

@@ -18,9 +18,6 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import cos, radians
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness.contacts import PostureCfg, PostureMatcher
@@ -29,9 +26,7 @@ from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilterCfg,
 )
 from nao_testbed.models import BadInput, Robot, UnknownName
-from nao_testbed.models.values import check_seconds
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray, check_seconds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,9 +51,7 @@ from nao_testbed.controllers.interface.robot_interface import (
 from nao_testbed.controllers.interface.sole_writer import SoleWriter
 from nao_testbed.models import BadInput
 from nao_testbed.models.resources import DeviceKind
-from nao_testbed.models.values import short
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray, short
 
 
 class Gate:

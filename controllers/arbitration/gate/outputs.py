@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.gate.device_map import JointLeaf
 from nao_testbed.controllers.interface.robot_interface import (
@@ -25,8 +24,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     SoundChunk,
 )
 from nao_testbed.models import Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 def holding_lags(robot: Robot) -> FloatArray:

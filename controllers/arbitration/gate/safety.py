@@ -8,7 +8,6 @@ begins from where it is.
 from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.gate.outputs import Outputs
 from nao_testbed.controllers.arbitration.gate.shifts import Shifts
@@ -17,8 +16,7 @@ from nao_testbed.controllers.arbitration.gate.writers import MotorWriter
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.interface.robot_interface import RobotInterface
 from nao_testbed.models import UnknownName
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 class Safety:

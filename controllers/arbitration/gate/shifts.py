@@ -19,8 +19,7 @@ from nao_testbed.controllers.arbitration.gate.outputs import Outputs
 from nao_testbed.controllers.arbitration.gate.slot import Line, Slot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 LEAVING_RATE = 1.0
 """Speed at which a shift leaves whose right has ended, in rad/s: a slow gesture. In a

@@ -13,7 +13,6 @@ loudspeaker that gets no further chunk is silent from the next slot on.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.gate.device_map import (
     DeviceMap,
@@ -34,9 +33,8 @@ from nao_testbed.controllers.interface.robot_interface import (
 )
 from nao_testbed.models import BadInput
 from nao_testbed.models.resources import DeviceKind
-from nao_testbed.models.values import as_number, as_numbers, short
+from nao_testbed.models.values import FloatArray, as_number, as_numbers, short
 
-FloatArray = NDArray[np.float64]
 Value = float | FloatArray | MotorTarget | MotorLimit | LedSetting | SoundChunk
 """What a leaf takes: an angle, or one with a velocity, a stiffness, or one with a limit
 of current, a colour of LEDs or a slot of sound."""

@@ -27,7 +27,6 @@ from math import acos, atan2, degrees, sqrt
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.schemas.declaration import (
@@ -51,8 +50,7 @@ from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilterCfg,
 )
 from nao_testbed.models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 REACH_M = 0.04
 """Height over the lowest point of the soles up to which a point can carry soon: the

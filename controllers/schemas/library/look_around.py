@@ -36,8 +36,7 @@ from nao_testbed.controllers.schemas.library.common import (
 )
 from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from nao_testbed.models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 class Grid:

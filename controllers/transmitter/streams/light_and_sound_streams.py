@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.gate.writers import Value
 from nao_testbed.controllers.arbitration.tokens import Token
@@ -22,8 +21,8 @@ from nao_testbed.controllers.transmitter.streams import (
 )
 from nao_testbed.controllers.transmitter.streams.motion_stream import item_count
 from nao_testbed.models.library import LightPattern, Unit
+from nao_testbed.models.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 Colour = tuple[float, float, float]
 
 _NOTHING: Item = MappingProxyType({})

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.transmitter.streams import (
@@ -30,8 +29,7 @@ from nao_testbed.models.library import (
     largest_speeds,
     sample_curve,
 )
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 REL_SPEED = 1e-6
 """By how much a speed may pass the limit: rounding of angles and set-points."""

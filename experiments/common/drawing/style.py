@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,9 +116,6 @@ class FigureView:
         file = BytesIO()
         self.figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
         return file.getvalue()
-
-
-FloatArray = NDArray[np.float64]
 
 
 def free_height(

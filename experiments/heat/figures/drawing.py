@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nao_testbed.experiments.heat.figures.shapes import Shape
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
 from nao_testbed.sim.engine.interface import (
     Engine,
@@ -28,8 +29,6 @@ from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.picture_urdf import box, drum_of
 from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
-
-FloatArray = NDArray[np.float64]
 
 CREASE = np.deg2rad(35.0)
 """Faces that meet at more have an edge between them."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.experiments.closed_loop.leg_forces import InternalForces
@@ -30,14 +29,13 @@ from nao_testbed.experiments.common.drawing.style import (
     spread_labels,
 )
 from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-
-FloatArray = NDArray[np.float64]
 
 SMOOTH_S = 0.5
 """Powers are means over this time."""

@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
 from nao_testbed.experiments.heat.figures.shapes import dress
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = NDArray[np.float64]
 
 FROM = np.array([1.0, 0.5, 0.16])
 """Direction from the robot to the camera: ahead, a little to its left and above."""

@@ -29,14 +29,13 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
     vector3,
 )
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
-
-FloatArray = NDArray[np.float64]
 
 BACKGROUND = np.array([0.955, 0.96, 0.965])
 """Colour of the ground in full light."""

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.trial_result import (
     LEG_JOINTS,
@@ -43,14 +42,13 @@ from nao_testbed.experiments.heat.figures.tables import (
     why_not_beside,
 )
 from nao_testbed.experiments.heat.published import HeatResult
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-FloatArray = NDArray[np.float64]
 
 COLUMN_WIDTH, ROW_HEIGHT = 4.4, 2.9
 """Of a panel, in inches."""

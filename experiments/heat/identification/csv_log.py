@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from nao_testbed.controllers.interface.checked import Checked
@@ -27,9 +26,7 @@ from nao_testbed.experiments.heat.identification.heat_log import (
 )
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import read_text
-from nao_testbed.models.values import number_of
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray, number_of
 
 SEPARATORS = (",", ";", "\t")
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})

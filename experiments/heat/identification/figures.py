@@ -4,9 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
@@ -17,13 +14,13 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.one_node_fit import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 ROOM = 1.2
 """Width of a panel over that of its curves: room for the labels at their ends."""

@@ -11,13 +11,11 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Motor, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run
 from nao_testbed.sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
-
-FloatArray = NDArray[np.float64]
 
 GAP_ROWS, SHORTEST_GAP_S = 10.0, 5.0
 """A gap is longer than this many usual steps, and than this many seconds."""

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.live.robot.moment import Moment
@@ -19,13 +18,13 @@ from nao_testbed.experiments.report.replay.body import clothe, lamp_colours, lam
 from nao_testbed.experiments.report.replay.figure import Figure
 from nao_testbed.experiments.report.replay.scene import APART, hottest_text, lay_stage
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
     from viser import ViserServer
 
-FloatArray = NDArray[np.float64]
 FRAME_S = 0.04
 """Between two pictures: 25 a second."""
 HEIGHT_M = 0.58

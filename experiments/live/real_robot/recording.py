@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
@@ -31,7 +30,6 @@ from nao_testbed.sim.recording.channels import (
 from nao_testbed.sim.recording.recorder import Recorder
 from nao_testbed.sim.recording.run_meta import describe_run, robot_data
 
-FloatArray = NDArray[np.float64]
 AGE = Channel(
     name="age_s",
     unit="s",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 
 from nao_testbed.controllers.interface.controller import (
@@ -45,12 +44,12 @@ from nao_testbed.experiments.live.real_robot.supervisor import (
     SupervisorCfg,
 )
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
 from nao_testbed.sim.naoqi.connection import is_naoqi
 from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.replay import RecordingOver
 
-FloatArray = NDArray[np.float64]
 REHEARSED = 100
 """Periods that a controller steps before it gets a robot: what it loads and compiles
 then would make it late later."""

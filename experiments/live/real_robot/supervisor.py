@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import cos, radians
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.stiffness.ground_plane import (
@@ -21,8 +20,7 @@ from nao_testbed.controllers.stiffness.ground_plane import (
     GravityFilterCfg,
 )
 from nao_testbed.models import BadInput, Robot, TestbedError
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 class RunStopped(TestbedError):

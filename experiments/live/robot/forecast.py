@@ -40,7 +40,6 @@ from functools import partial
 from multiprocessing import Pipe
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.registry import check_controllers
 from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
@@ -57,10 +56,9 @@ from nao_testbed.experiments.live.robot.operation import Foresee
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.system import CAN_FORK, Connection, end_fork, fork, give_way
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot, Snapshot, misalignment_of
 from nao_testbed.sim.thermal.heating import Heating
-
-FloatArray = NDArray[np.float64]
 
 HORIZON_S = 900.0
 GRID_S = 30.0

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.manager.front import OwnerRow, ResourceRow
 from nao_testbed.controllers.interface.panel import Panel
 from nao_testbed.controllers.interface.robot_interface import Observation, Picture
 from nao_testbed.controllers.transmitter.buses.group import GroupNow
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,6 @@ it there.
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.manager.state import LONGEST_S, LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
@@ -34,8 +33,6 @@ POSTURE_OWNER = "posture"
 POSTURE_PRIORITY = 1
 SPEED = np.deg2rad(60.0)
 """In rad/s."""
-
-FloatArray = NDArray[np.float64]
 
 
 class Standing:

@@ -21,9 +21,9 @@ from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.heat.figures.shapes import Shape, dress
 from nao_testbed.models import LedGroup, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
-FloatArray = NDArray[np.float64]
 Poses = Mapping[str, tuple[FloatArray, FloatArray]]
 """Link to rotations (n, 3, 3) and positions (n, 3) in m, in the base frame."""
 

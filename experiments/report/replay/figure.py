@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
 from nao_testbed.experiments.heat.figures.shapes import Shape
 from nao_testbed.experiments.report.replay.body import OFF, Body, TreeJoint, turns
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.obstacles import Obstacle
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         ViserServer,
     )
 
-FloatArray = NDArray[np.float64]
 
 ANGLE_STEP = np.deg2rad(0.1)
 """A link is turned anew when it has turned this far: less cannot be seen."""

@@ -38,11 +38,10 @@ from nao_testbed.experiments.report.run_contents import (
 )
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.engine.obstacles import Obstacle, obstacles_of
 from nao_testbed.sim.recording.channels import AXES
-
-FloatArray = NDArray[np.float64]
 
 GRAVITY = 9.81
 TIME_CONSTANT_S = 0.4

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.common.drawing.page import Replay, duration, number
@@ -30,6 +29,7 @@ from nao_testbed.experiments.report.replay.motion import (
 )
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     from viser import (
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     )
     from viser.infra import StateSerializer
 
-
-FloatArray = NDArray[np.float64]
 
 APART = 0.8
 """Between the middles of two robots, in heights of the tallest one."""

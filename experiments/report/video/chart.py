@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from nao_testbed.experiments.common.drawing.style import (
@@ -17,11 +16,11 @@ from nao_testbed.experiments.common.drawing.style import (
     spread_labels,
 )
 from nao_testbed.experiments.report.replay.motion import Motion
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
 
 NAMED = 5
 """Joints of a robot whose curves are coloured and named: those that get hottest."""

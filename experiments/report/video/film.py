@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from nao_testbed.controllers.interface.checked import Checked
@@ -42,7 +41,6 @@ from nao_testbed.sim.effectors import SOUND_FILE
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
 
-FloatArray = NDArray[np.float64]
 
 FPS = 25
 WIDTH, HEIGHT = 1280, 720

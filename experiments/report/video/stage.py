@@ -32,10 +32,9 @@ from nao_testbed.experiments.heat.figures.robot_view import (
     lamp,
 )
 from nao_testbed.experiments.report.replay.motion import Motion
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
-
-FloatArray = NDArray[np.float64]
 
 OVERSAMPLING = 1.5
 """Pixels drawn for one shown, in each direction: enough for smooth edges."""

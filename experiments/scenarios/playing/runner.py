@@ -14,7 +14,6 @@ from pathlib import Path
 from traceback import extract_tb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.interface.robot_interface import Observation
@@ -46,11 +45,10 @@ from nao_testbed.experiments.scenarios.vocabulary.events import HeatEvent, Scena
 from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import TestbedError
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.effectors import save_sound
 from nao_testbed.sim.robot import SimulationCfg
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

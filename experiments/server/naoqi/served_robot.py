@@ -23,7 +23,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
@@ -47,6 +46,7 @@ from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedge
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import TestbedError
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import save_sound
 from nao_testbed.sim.log_robot import LogRobot
 
@@ -62,7 +62,6 @@ START = "start posture"
 """Owner that brings the robot into its posture, and holds nothing afterwards."""
 
 _LOG = logging.getLogger(__name__)
-FloatArray = NDArray[np.float64]
 
 
 class RobotEnded(TestbedError):

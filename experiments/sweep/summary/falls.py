@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.common.drawing.page import NOTHING, DataTable, signed
 from nao_testbed.experiments.sweep.summary import (
@@ -25,11 +24,11 @@ from nao_testbed.experiments.sweep.summary import (
 )
 from nao_testbed.experiments.sweep.sweep_table import Sweep
 from nao_testbed.experiments.sweep.sweep_trial import DIRECTION, PUSH, SIZE
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = NDArray[np.float64]
 
 DRAWS, SEED = 2000, 0
 """Of the bootstrap."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.experiments.common.drawing.style import (
     CONTROLLER_COLOURS,
@@ -37,6 +36,7 @@ from nao_testbed.experiments.sweep.summary import (
 )
 from nao_testbed.experiments.sweep.summary.falls import falls_of
 from nao_testbed.experiments.sweep.sweep_table import Sweep
+from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -306,8 +306,6 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
     write_sweep_foot(figure, sweep, "bars: 95 %")
     return figure
 
-
-FloatArray = NDArray[np.float64]
 
 PANEL_WIDTH = 2.9
 """In inches."""

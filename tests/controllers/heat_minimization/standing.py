@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from nao_testbed.controllers import Observation
@@ -16,9 +15,9 @@ from nao_testbed.controllers.heat_minimization.standing_problem import (
 )
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
 
-FloatArray = NDArray[np.float64]
 UP = np.array((0.0, 0.0, 1.0))
 
 

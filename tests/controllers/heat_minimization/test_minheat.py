@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.heat_minimization.least_loss import (
     solve_least_loss,
@@ -19,10 +18,10 @@ from nao_testbed.controllers.heat_minimization.set_point_shift import SetPointSh
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.controllers.interface.panel import check_panel
 from nao_testbed.models import BadInput, UnknownName, load_robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
 from tests.controllers.heat_minimization.standing import SpringRobot, standing_problem
 
-FloatArray = NDArray[np.float64]
 NAO = load_robot()
 LOSS = joule_loss(NAO)
 CYCLE_S = 0.02

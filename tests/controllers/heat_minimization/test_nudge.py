@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from nao_testbed.controllers import Observation
 from nao_testbed.controllers.heat_minimization.nudge import Nudge, NudgeCfg
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
 
-FloatArray = NDArray[np.float64]
 DT = 0.02
 CFG = NudgeCfg()
 

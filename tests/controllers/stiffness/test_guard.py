@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 from nao_testbed.controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
 from nao_testbed.controllers.interface.controller import (
@@ -28,10 +27,10 @@ from nao_testbed.controllers.stiffness.guard.thresholds import (
     cop_noise,
 )
 from nao_testbed.models import BadInput, load_robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import report_of, smart
 
-FloatArray = NDArray[np.float64]
 NAO = load_robot()
 CFG = GuardCfg()
 DT = 0.02

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers import Command
 from nao_testbed.controllers.arbitration.events import (
@@ -65,8 +64,7 @@ from nao_testbed.models.library import (
     Unit,
 )
 from nao_testbed.models.resources import DeviceKind
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 MOTORS = ("HeadYaw", "HeadPitch", "LElbowYaw", "RElbowYaw", "LWristYaw")
 WAYS = ("LKneePitch", "RKneePitch", "RShoulderPitch")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration import Ledger, Owner, Request, ResourceTree
 from nao_testbed.controllers.arbitration.gate import Gate
@@ -15,9 +14,9 @@ from nao_testbed.controllers.interface.sole_writer import SoleWriter
 from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME, Loop, approach
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
-FloatArray = NDArray[np.float64]
 POSTURES = {"two_leg": "Straight", "nao": "PoseInit"}
 
 

@@ -9,12 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.urdf import INNER_SHARE
-
-FloatArray = NDArray[np.float64]
 
 
 class Oracle:

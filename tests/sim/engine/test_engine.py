@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import Body
 from nao_testbed.sim.engine.bullet import p
 from nao_testbed.sim.engine.bullet_engine import BulletEngine
@@ -26,7 +26,6 @@ from nao_testbed.sim.engine.world import Payload, WorldCfg
 from nao_testbed.sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
 
-FloatArray = NDArray[np.float64]
 MakeEngine = Callable[[Robot, WorldCfg], BulletEngine]
 
 ATOL_POSE = 1e-6  # m and rad, the engine keeps its base pose to 3e-7

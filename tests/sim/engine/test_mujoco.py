@@ -10,10 +10,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.body.placement import check_clear, place_at_rest
 from nao_testbed.sim.engine import make_engine
@@ -23,8 +23,6 @@ from nao_testbed.sim.engine.world import Camera, Payload, WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
-
-FloatArray = NDArray[np.float64]
 
 pytest.importorskip("mujoco")
 

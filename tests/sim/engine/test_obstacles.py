@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import BadInput, Robot
@@ -19,8 +18,6 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.sensors.force_sensors import ForceSensors
 from tests.sim.conftest import Simulate
 from tests.sim.engine.oracle import Oracle
-
-FloatArray = NDArray[np.float64]
 
 TABLE = Obstacle.at("table", "0.3,0.6,0.02@0.27,0,0.3")
 """Its edge is 12 cm ahead of the robot, before and above its hands."""

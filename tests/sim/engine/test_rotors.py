@@ -12,10 +12,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot, load_robot
-from nao_testbed.models.values import EngineName
+from nao_testbed.models.values import EngineName, FloatArray
 
 pytest.importorskip("pybullet")
 
@@ -27,8 +26,6 @@ from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.servo import ServoCfg
 from tests.robots_once import TWO_LEG
 from tests.sim.engine.oracle import Oracle
-
-FloatArray = NDArray[np.float64]
 
 WEIGHTLESS = WorldCfg(engine="pybullet", gravity=0.0)
 ENGINES: tuple[EngineName, ...] = ("pybullet", "mujoco")

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from nao_testbed.models import Robot
 from nao_testbed.models.files.tables import read_table
 from nao_testbed.models.load.forms import ShapeRow
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body.placement import rotation_to_normal
 from tests.sim.engine.oracle import Oracle
-
-FloatArray = NDArray[np.float64]
 
 EDGES = 8
 """Of the pyramid that stands for a friction cone, inside of it."""

@@ -7,7 +7,6 @@ who may send them is the matter of other tests.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureRecogniser
 from nao_testbed.controllers.interface.controller import Controller
@@ -15,10 +14,9 @@ from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.controllers.transmitter.streams.motion_stream import sample_motion
 from nao_testbed.models import Robot
 from nao_testbed.models.library import Motion
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
-
-FloatArray = NDArray[np.float64]
 
 SLOT_S = 0.01
 SETTLE_S = 0.5

@@ -1,9 +1,9 @@
 """Signs of currents that arrive without one."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.models import load_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi.current_sign import CurrentSign
 
 NAO = load_robot()
@@ -14,7 +14,6 @@ STEP = JOINT.encoder_step
 PERIOD_S = 0.02
 SMALL = 0.3 * STEP * JOINT.kp
 """Torque in N·m that moves the angle by less than half an encoder step."""
-FloatArray = NDArray[np.float64]
 
 
 class Knee:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import Command, Observation
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine, rotation_from_quaternion
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
@@ -19,8 +19,6 @@ from nao_testbed.sim.sensors import SensorCfg, Sensors
 from nao_testbed.sim.servo import ServoCfg
 from nao_testbed.sim.thermal import HeatingCfg, HeatingModel, make_heating
 from tests.sim.conftest import Simulate
-
-FloatArray = NDArray[np.float64]
 
 G = 9.81
 EXACT = SensorCfg(noise=False, resolution=False)

@@ -6,9 +6,9 @@ from typing import cast
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
@@ -16,7 +16,6 @@ from nao_testbed.sim.sensors import SensorCfg
 from nao_testbed.sim.sensors.sonars import Sonars, cone_rays
 from tests.sim.conftest import Simulate
 
-FloatArray = NDArray[np.float64]
 EXACT = SimulationCfg(sensors=SensorCfg(noise=False, resolution=False))
 GAP = np.deg2rad(10.1)  # rad: no direction of the cone is farther from a ray
 PERIOD = 100  # ticks

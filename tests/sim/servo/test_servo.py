@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from nao_testbed.models import BadInput, Motor, Robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.servo import COUPLING_STIFFNESS, Servo, ServoCfg, servo_torques
-
-FloatArray = NDArray[np.float64]
 
 DT = 1e-3  # s
 ROUNDING = 1e-12  # N·m

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.one_node_fit import HeatRecord
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

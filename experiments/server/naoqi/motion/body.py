@@ -7,14 +7,10 @@ leg, the right arm [naoqi-api], our robot has the arms first.
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nao_testbed.models import BadInput, Robot, UnknownName
 
 CHAINS = ("Head", "LArm", "LLeg", "RLeg", "RArm")
 WHOLE = ("Body", "Joints", "JointActuators", "Actuators")
-FloatArray = NDArray[np.float64]
 
 
 class BodyNames:

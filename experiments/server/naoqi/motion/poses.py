@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
+
 Way = list[tuple[float, pin.SE3]]
 """Times in s, from 0, and the pose of an effector at each."""
 

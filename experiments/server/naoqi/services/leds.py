@@ -13,7 +13,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.manager.front import users_of
 from nao_testbed.controllers.arbitration.policies import (
@@ -42,7 +41,6 @@ Spot = tuple[str, int, int]
 """Group of the robot, LED in it, channel."""
 Steps = Sequence[tuple[float, Mapping[Spot, float]]]
 """Time of a fade in s, and the values at its end."""
-FloatArray = NDArray[np.float64]
 COLOURS = {
     "white": 0xFFFFFF,
     "red": 0xFF0000,

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Frozen, Revoked, Thawed
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
@@ -15,6 +14,7 @@ from nao_testbed.controllers.arbitration.policies import Lock
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.arbitration.ledger_setup import (
     LedgerSetup,
     end_of,
@@ -22,7 +22,6 @@ from tests.controllers.arbitration.ledger_setup import (
     token_of,
 )
 
-FloatArray = NDArray[np.float64]
 ONSET, RELEASE = 76.0, 70.0
 
 

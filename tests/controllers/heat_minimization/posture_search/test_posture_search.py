@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from nao_testbed.controllers.heat_minimization.posture_search.posture_problem import (
@@ -22,10 +21,10 @@ from nao_testbed.controllers.heat_minimization.posture_search.search_space impor
     find_mirror_pairs,
 )
 from nao_testbed.models import Robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.heat_minimization.posture_search.searching import search
 from tests.sim.engine.oracle import Oracle
 
-FloatArray = NDArray[np.float64]
 ATOL_TORQUE = 1e-4  # N·m, the balance is held to 1e-6 N by a weight
 ATOL_FLAT = 1e-3  # m and rad, what a search may miss
 

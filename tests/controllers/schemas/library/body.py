@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor
@@ -40,10 +39,9 @@ from nao_testbed.models.load.library_files import (
     library_problems,
 )
 from nao_testbed.models.load.library_forms import LibraryForm
+from nao_testbed.models.values import FloatArray
 from tests.controllers.arbitration.gate_setup import KeepingRobot
 from tests.controllers.schemas.schema_world import Stage
-
-FloatArray = NDArray[np.float64]
 
 ENTRIES: dict[str, Any] = {
     "motions": {

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from nao_testbed.controllers import Observation
@@ -21,11 +20,11 @@ from nao_testbed.controllers.schemas.library.balance import (
 )
 from nao_testbed.controllers.schemas.library.common import resources_of_all
 from nao_testbed.models import DeviceKind, Robot, default_robot_folder, load_robot
+from nao_testbed.models.values import FloatArray
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics
 from tests.controllers.schemas.library.body import Body
 
-FloatArray = NDArray[np.float64]
 ATOL_M = 1e-6  # both read one URDF
 
 

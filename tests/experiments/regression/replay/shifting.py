@@ -1,13 +1,11 @@
 """Controllers whose shifts of the set-points can be told beforehand."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.models import Robot
-
-FloatArray = NDArray[np.float64]
+from nao_testbed.models.values import FloatArray
 
 
 class Swaying:

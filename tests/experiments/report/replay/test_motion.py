@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.registry import make_controller
@@ -32,11 +31,10 @@ from nao_testbed.experiments.report.replay.motion import (
 from nao_testbed.experiments.report.replay.scene import base_notes
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
 from nao_testbed.models import Robot, load_robot
+from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
-
-FloatArray = NDArray[np.float64]
 
 NAO = load_robot()
 ATOL_TILT_DEG = 1.5  # the gains of an accelerometer are off by some per cent

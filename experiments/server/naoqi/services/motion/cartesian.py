@@ -15,7 +15,6 @@ from nao_testbed.experiments.server.naoqi.motion.curves import (
 )
 from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
 from nao_testbed.experiments.server.naoqi.motion.poses import (
-    FloatArray,
     knots,
     of_six,
     pose_at,
@@ -35,6 +34,7 @@ from nao_testbed.experiments.server.naoqi.services.motion.settings import (
     check_chain,
 )
 from nao_testbed.models import BadInput
+from nao_testbed.models.values import FloatArray
 
 WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
 LEGS = ("Legs", "LLeg", "RLeg")

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from nao_testbed.controllers.stiffness.dynamics import build_model
 from nao_testbed.experiments.server.naoqi.client import Parts
@@ -27,8 +26,8 @@ from nao_testbed.experiments.server.naoqi.motion.poses import (
     yaw_of,
 )
 from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 TORSO, WORLD, ROBOT = 0, 1, 2
 EFFECTORS = {
     "Head": "HeadPitch",
