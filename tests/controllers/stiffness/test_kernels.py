@@ -142,7 +142,7 @@ FLOOR = "nao_testbed.controllers"
 import dataclasses
 import sys
 import numpy as np
-import nao_testbed.controllers
+from nao_testbed import controllers
 from numba.core.dispatcher import Dispatcher
 
 def compiled():
