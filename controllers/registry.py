@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 
-from nao_testbed.controllers.heat_minimization.longest import Longest, LongestCfg
 from nao_testbed.controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
 from nao_testbed.controllers.heat_minimization.nudge import Nudge
 from nao_testbed.controllers.heat_minimization.set_point_shift import SetPointShiftCfg
@@ -107,10 +106,6 @@ def _minheat(name: str, limits: SmartStiffnessCfg) -> Controller:
     return MinHeat(MinHeatCfg(name=name, limits=limits))
 
 
-def _longest(name: str, limits: SmartStiffnessCfg) -> Controller:
-    return Longest(LongestCfg(name=name, limits=limits))
-
-
 def _minheat_no_gear(name: str, limits: SmartStiffnessCfg) -> Controller:
     shift = SetPointShiftCfg(gear_share=0.0)
     return MinHeat(MinHeatCfg(name=name, shift=shift, limits=limits))
@@ -133,15 +128,13 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     ),
     "nudge": _plain("nudge", Nudge),
     "minheat": _limited("minheat", _GUARDED, _minheat),
-    "longest": _limited("longest", _GUARDED, _longest),
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
 """Our controllers: no limit but the motor's; one stiffness; one current; the simplified
 model of ES2659053 under a guard that catches pushes, and without; its full model;
 `smart` that counts what the soles feel beyond the robot's weight; the simplified model
 under the product's rules; the nudges of teams; set-points shifted to the least
-heat and to the longest time until a motor is too hot, both guarded; the former without
-the help of stuck gears."""
+heat, guarded; the same without the help of stuck gears."""
 
 
 def controller_names() -> tuple[str, ...]:

@@ -145,7 +145,7 @@ def predict_published(
 @setting_options
 def hand_guiding(
     controllers: Annotated[
-        str | None, controllers_option("fixed, smart, minheat, longest")
+        str | None, controllers_option("fixed, smart, minheat")
     ] = None,
     link: Annotated[
         list[str] | None,

@@ -77,7 +77,7 @@ DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
     "down": (0.0, 0.0, -1.0),
 }
 """In the world, for a link of the robot's left; y is mirrored for one of its right."""
-CONTROLLERS = ("fixed", "smart", "minheat", "longest")
+CONTROLLERS = ("fixed", "smart", "minheat")
 WRISTS = ("l_wrist", "r_wrist")
 SETTLE_S = 5.0
 LET_GO_S = 3.0

@@ -37,7 +37,7 @@ from tests.controllers.helpers import Observe
 
 ARGUMENTS = {"constant": "constant:0.6", "current": "current:0.5"}
 SPECS = tuple(ARGUMENTS.get(name, name) for name in BUILT_IN)
-OFFSET_NAMES = [n for n in BUILT_IN if n.startswith(("smart", "minheat", "longest"))]
+OFFSET_NAMES = [n for n in BUILT_IN if n.startswith(("smart", "minheat"))]
 READ = {
     "smart": ("q", "v", "gyro", "accelerometer", "fsr", "temperature"),
     "nudge": ("q", "v", "target", "current", "gyro", "fsr"),

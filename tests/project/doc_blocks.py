@@ -38,7 +38,6 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "for s in * scenario run *": MINUTES,
         "nao-testbed sweep fifty_robots": MINUTES,
         "nao-testbed sweep push_survival *": MINUTES,
-        "nao-testbed sweep crouch_*": MINUTES,
         "nao-testbed sweep misalignments": MINUTES,
         "python -m tests.sim.motions.degree_off *": MINUTES,
         "nao-testbed heat *--exact --minutes 2 *": MINUTES,

@@ -6,7 +6,6 @@ import pytest
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.sweep.spec import SweepSpec
 from nao_testbed.experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
-from nao_testbed.sim.engine.world import Payload
 
 LEG_JOINTS = 12
 
@@ -78,19 +77,6 @@ def test_the_same_robots_stand_on_both_engines() -> None:
     cfgs = [t.trial_cfg() for t in both.trials([49])]
     seen = {(cfg.simulation.world.engine, cfg.controller) for cfg in cfgs}
     assert len(seen) == len(cfgs) == 2 * 4
-
-
-@pytest.mark.parametrize("name", ["crouch_hot_knee", "crouch_payload"])
-def test_crouching_robots_are_the_first_of_the_fifty(name: str) -> None:
-    spec = shipped(name)
-    assert spec.drawn_for(19) == shipped("fifty_robots").drawn_for(19)
-    assert (spec.robots, spec.controllers) == (20, ("minheat", "longest"))
-    cfg = next(spec.trials()).trial_cfg()
-    assert (cfg.posture, cfg.duration_s) == ("Crouch", 3600.0)
-    is_loaded = name == "crouch_payload"
-    loads = (Payload.at("torso", 2.0),) if is_loaded else ()
-    assert cfg.simulation.world.payloads == loads
-    assert cfg.simulation.start_degc == ({} if is_loaded else {"LKneePitch": 70.0})
 
 
 def test_the_published_band_chooses_by_the_column_without_alone() -> None:

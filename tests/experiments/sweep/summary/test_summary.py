@@ -72,8 +72,8 @@ def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
     tmp_path: Path,
 ) -> None:
     def crouch(trial: SweepTrial) -> TrialOutcome:
-        """Minute 10 + robot at one joint, later at another; longest: robot 4 alone."""
-        is_hot = trial.controller != "longest" or trial.robot == 4
+        """Minute 10 + robot at one joint, later at another; nudge: robot 4 alone."""
+        is_hot = trial.controller != "nudge" or trial.robot == 4
         times = (600.0 + 60.0 * trial.robot, 6000.0) if is_hot else (None, None)
         told: dict[str, float | None] = {"end_degc": 0, "rise_k": 1, "joule_loss_j": 1}
         joints = {
@@ -84,17 +84,17 @@ def test_when_the_first_joint_is_too_hot_is_told_of_all_that_stood(
         failure = "fell at 2 s" if fell else None
         return outcome(trial, fell=fell, failure=failure, joints=joints)
 
-    text = "name: hot\ncontroller: [smart, longest, fixed]\nrobots: 5\n"
+    text = "name: hot\ncontroller: [smart, nudge, fixed]\nrobots: 5\n"
     sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=crouch)
     row = summary_of(sweep).loc
     hot, first, median = "hot", "until_80_degc_first_s", "until_80_degc_median_s"
     assert tuple(row["fixed", [hot, first, median]]) == (5, 600.0, 720.0)
     assert tuple(row["smart", [hot, first, median]]) == (4, 660.0, 750.0)
-    assert tuple(row["longest", [hot, first]]) == (1, 840.0)
-    assert row["longest"].isna()[median]
+    assert tuple(row["nudge", [hot, first]]) == (1, 840.0)
+    assert row["nudge"].isna()[median]
     cells = {line.cells[0]: line.cells[-1] for line in summary_table(sweep).rows}
     assert cells["smart"] == "4 of 4, 11 min, 12.5 min"
-    assert cells["longest"] == "1 of 5, 14 min"
+    assert cells["nudge"] == "1 of 5, 14 min"
 
 
 def test_robots_that_the_guard_caught_are_counted(tmp_path: Path) -> None:
