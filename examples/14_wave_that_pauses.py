@@ -19,7 +19,7 @@ from nao_testbed.controllers.arbitration import (
     stop_behaviour,
 )
 from nao_testbed.controllers.arbitration.behaviours import Timeline, TimelinePlayer
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import load_robot
 
 FRAMES = 30

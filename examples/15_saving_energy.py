@@ -13,7 +13,7 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ENERGY_SAVING,
     DegradedMode,
 )
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import load_robot
 
 QUIET = DegradedMode(name="quiet", caps={"Left arm": 0.1, "Head": 0.5})

@@ -6,7 +6,7 @@ the lease says so. The same block works in threads (`SharedLedger`) and on anoth
 machine (`Client`).
 """
 
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import load_robot
 
 

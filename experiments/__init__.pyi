@@ -1,8 +1,6 @@
 from .closed_loop.fast_forward import FastForwardCfg as FastForwardCfg
 from .closed_loop.loop import Loop as Loop
 from .closed_loop.loop import run_for as run_for
-from .closed_loop.robot_with_ledger import RobotWithLedger as RobotWithLedger
-from .closed_loop.robot_with_ledger import RobotWithLedgerCfg as RobotWithLedgerCfg
 from .closed_loop.trial import TrialCfg as TrialCfg
 from .closed_loop.trial import run_trial as run_trial
 from .closed_loop.trial_result import LEG_JOINTS as LEG_JOINTS
@@ -21,6 +19,8 @@ from .heat.published import load_preset as load_preset
 from .heat.published import preset_names as preset_names
 from .report.write import ReportCfg as ReportCfg
 from .report.write import write_report as write_report
+from .shared_robot.robot_with_ledger import RobotWithLedger as RobotWithLedger
+from .shared_robot.robot_with_ledger import RobotWithLedgerCfg as RobotWithLedgerCfg
 from .sweep.engines.joblib_engine import JoblibEngine as JoblibEngine
 from .sweep.runner import run_sweep as run_sweep
 from .sweep.spec import SweepSpec as SweepSpec

@@ -1,10 +1,8 @@
-"""A robot under control: the loop, its recording, trials, and a robot with ledger.
+"""A robot under control: the loop, its recording, trials.
 
 loop               one robot under one controller that holds a posture
 recording          what of a run goes into its folder
 robot_source       a simulator or a recording, by configuration
 trial              one robot under one controller from start to end
 fast_forward       heat without physics while the robot stands still
-robot_with_ledger  a robot whose set-points and stiffness several behaviours share
-behaviours         what is called in every slot of such a robot
 """

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from nao_testbed.controllers.arbitration.manager.ledger import Listener
 from nao_testbed.controllers.schemas.waking import Waking
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
 from nao_testbed.experiments.scenarios.vocabulary.judge import Expectation
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.models import Robot
 from nao_testbed.models.library import Library, Unit
 

@@ -42,18 +42,18 @@ from multiprocessing import Pipe
 import numpy as np
 
 from nao_testbed.controllers.registry import check_controllers
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
 from nao_testbed.experiments.closed_loop.fast_forward import (
     FastForwardCfg,
     JumpLength,
     Steadiness,
 )
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.experiments.closed_loop.trial_result import SHUT_DOWN_DEGC
 from nao_testbed.experiments.common.workers import Send, Worker
 from nao_testbed.experiments.live.robot.moment import Forecast
 from nao_testbed.experiments.live.robot.operation import Foresee
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.system import CAN_FORK, Connection, end_fork, fork, give_way
 from nao_testbed.models.values import FloatArray

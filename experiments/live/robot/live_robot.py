@@ -15,7 +15,6 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.interface.robot_interface import Picture
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
@@ -45,6 +44,7 @@ from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, Scenar
 from nao_testbed.experiments.live.robot.schema_wishes import change_schema, views_of
 from nao_testbed.experiments.live.robot.standing import Standing
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
 
 KEPT = 8

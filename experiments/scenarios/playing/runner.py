@@ -17,10 +17,8 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
 from nao_testbed.experiments.closed_loop.loop import ControllerFailed
 from nao_testbed.experiments.closed_loop.recording import RunRecording
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
 from nao_testbed.experiments.common.signals import (
     PATIENCE_S,
     is_order,
@@ -44,6 +42,8 @@ from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
 from nao_testbed.experiments.scenarios.vocabulary.facts import Facts
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import TestbedError
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import SimulationDiverged

@@ -14,12 +14,12 @@ from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.schemas.library.common import resources_of_joints
 from nao_testbed.controllers.schemas.runtime.instances import check_waking
 from nao_testbed.controllers.transmitter.commands.admission import find_way
-from nao_testbed.experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.reading.scenario_file import ScenarioFile
 from nao_testbed.experiments.scenarios.scenario import Behaviour
 from nao_testbed.experiments.scenarios.vocabulary.judge import Expectation
 from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
+from nao_testbed.experiments.shared_robot.behaviours import STIFFNESS_PRIORITY
 from nao_testbed.models import BadInput
 from nao_testbed.models.files.yaml_forms import Place
 from nao_testbed.models.library import Library, Unit

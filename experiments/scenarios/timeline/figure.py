@@ -22,7 +22,6 @@ from nao_testbed.controllers.arbitration.events import (
     StateChanged,
 )
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
-from nao_testbed.experiments.closed_loop.behaviours import STIFFNESS_OWNER
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,
@@ -60,6 +59,7 @@ from nao_testbed.experiments.scenarios.timeline.spans import (
 from nao_testbed.experiments.scenarios.vocabulary.expectations import (
     TemperatureExpectation,
 )
+from nao_testbed.experiments.shared_robot.behaviours import STIFFNESS_OWNER
 from nao_testbed.models.resources import DeviceKind
 
 if TYPE_CHECKING:

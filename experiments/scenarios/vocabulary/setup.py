@@ -19,12 +19,12 @@ from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.controllers.transmitter.receipt import GroupKey
-from nao_testbed.experiments.closed_loop.behaviours import StiffnessOwner
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
+from nao_testbed.experiments.shared_robot.behaviours import StiffnessOwner
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import Robot, UnknownName
 from nao_testbed.models.library import PRESET
 from nao_testbed.sim.engine.world import ticks_of

@@ -39,12 +39,12 @@ from nao_testbed.controllers.interface.controller import (
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.schemas.library.common import motor_leaves
 from nao_testbed.controllers.stiffness import SmartStiffness
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
 from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME, approach
 from nao_testbed.experiments.closed_loop.recording import RunRecording
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.models import TestbedError
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import save_sound

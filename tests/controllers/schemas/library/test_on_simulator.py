@@ -18,7 +18,7 @@ from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.controllers.transmitter.events import StreamStarted
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )

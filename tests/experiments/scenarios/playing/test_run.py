@@ -269,7 +269,7 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
     text += "  - {at_s: 0.3, heat: {joint: HeadYaw, degc: 40}}\n"
     scenario = load_scenario(write(tmp_path, text))
     monkeypatch.setattr(
-        "nao_testbed.experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        "nao_testbed.experiments.shared_robot.robot_with_ledger.RobotWithLedger.break_parts",
         lambda body, parts: None,
     )
     run = run_scenario(scenario)
@@ -439,7 +439,7 @@ def test_a_failure_of_a_run_that_went_on_is_no_early_end(
 ) -> None:
     text = LEAST + "events: [{at_s: 0.1, break: [Head]}, {at_s: 0.15, repair: [Head]}]"
     monkeypatch.setattr(
-        "nao_testbed.experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        "nao_testbed.experiments.shared_robot.robot_with_ledger.RobotWithLedger.break_parts",
         lambda body, parts: None,
     )
     result = run_scenario(load_scenario(write(tmp_path, text))).result

@@ -47,7 +47,7 @@ from nao_testbed.controllers.transmitter.commands.command_controller import (
 from nao_testbed.controllers.transmitter.commands.issuing import CommandControllerCfg
 from nao_testbed.controllers.transmitter.streams import effector_leaves
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
-from nao_testbed.experiments.closed_loop.behaviours import BehaviourList, SlotFailures
+from nao_testbed.experiments.shared_robot.behaviours import BehaviourList, SlotFailures
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Library, Unit
 from nao_testbed.models.load.motions import false_end

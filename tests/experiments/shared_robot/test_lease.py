@@ -4,8 +4,8 @@ import pytest
 
 from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
-from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
+from tests.experiments.shared_robot.conftest import Couple
 
 
 def test_a_lease_moves_a_joint_and_gives_it_back(couple: Couple) -> None:

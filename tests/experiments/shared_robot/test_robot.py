@@ -11,11 +11,11 @@ from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.tokens import Refusal
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
 )
 from nao_testbed.models import BadInput, Robot
-from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
+from tests.experiments.shared_robot.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
 

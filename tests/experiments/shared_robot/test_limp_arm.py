@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
+from tests.experiments.shared_robot.conftest import Couple, take
 
 GENTLE_RAD_S = 0.2
 """As an arm settles; a servo that jumps to an old set-point takes 6 rad/s."""

@@ -6,12 +6,12 @@ import pytest
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.transmitter.events import NotOrdered
 from nao_testbed.controllers.transmitter.receipt import EndReason
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
 from nao_testbed.models import load_robot
-from tests.experiments.closed_loop.robot_with_ledger.conftest import take
+from tests.experiments.shared_robot.conftest import take
 
 
 def robot_in(posture: str) -> tuple[RobotWithLedger, Token]:

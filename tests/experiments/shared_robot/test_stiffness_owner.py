@@ -13,7 +13,7 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token
 from nao_testbed.controllers.interface.controller import ConstantStiffness, Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.behaviours import (
+from nao_testbed.experiments.shared_robot.behaviours import (
     SHIFT_RATE,
     STIFFNESS_OWNER,
     STIFFNESS_PRIORITY,
@@ -21,7 +21,7 @@ from nao_testbed.experiments.closed_loop.behaviours import (
     SlotsFailed,
     StiffnessOwner,
 )
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )

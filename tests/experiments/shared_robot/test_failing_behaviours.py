@@ -13,10 +13,10 @@ from nao_testbed.controllers.arbitration.events import (
 from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.behaviours import MOST_KEPT, SlotsFailed
-from nao_testbed.experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from nao_testbed.experiments.shared_robot.behaviours import MOST_KEPT, SlotsFailed
+from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import BadInput, UnknownName
-from tests.experiments.closed_loop.robot_with_ledger.conftest import Couple, take
+from tests.experiments.shared_robot.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
 

@@ -10,8 +10,8 @@ from nao_testbed.controllers import Command, Observation
 from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
 from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
 from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
-from nao_testbed.experiments.closed_loop.behaviours import SlotsFailed
-from nao_testbed.experiments.closed_loop.robot_with_ledger import (
+from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
+from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )

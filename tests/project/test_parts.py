@@ -1,0 +1,161 @@
+"""Three parts, of which who runs heat experiments needs only the first.
+
+heat        robots, simulator, controllers of stiffness and heat; trials, sweeps,
+            regression tests, reports
+behaviours  reservations, transmitter, schemas; scenarios and the server of reservations
+live        the page in real time, and NAOqi
+
+A part imports itself and those before it; the command line, which has all commands, is
+of none. Read from the source: imports for types and inside functions count. What a
+package passes on lazily (`__init__.pyi`) does not: it is loaded when it is asked for.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "nao_testbed."
+PARTS = {
+    "heat": (
+        *("models", "sim", "controllers/registry.py"),
+        *("controllers/interface", "controllers/stiffness"),
+        "controllers/heat_minimization",
+        *("experiments/common", "experiments/closed_loop", "experiments/heat"),
+        *("experiments/sweep", "experiments/regression", "experiments/report"),
+    ),
+    "behaviours": (
+        *("controllers/arbitration", "controllers/transmitter"),
+        *("controllers/schemas", "controllers/action_selection"),
+        "controllers/speech",
+        *("experiments/shared_robot", "experiments/scenarios", "experiments/server"),
+    ),
+    "live": (
+        *("experiments/live", "experiments/server/naoqi"),
+        *("sim/naoqi", "sim/log_robot.py"),
+    ),
+}
+"""Part to its folders and files; one that is named more closely goes first."""
+OF_NONE = {"controllers", "experiments", "experiments.cli"}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def part_of(module: str) -> str | None:
+    """Return the part of a module, by the longest place that it stands in."""
+    found = [
+        (len(place), part)
+        for part, places in PARTS.items()
+        for place in (p.removesuffix(".py").replace("/", ".") for p in places)
+        if f"{module}.".startswith(f"{place}.")
+    ]
+    return max(found)[1] if found else None
+
+
+@cache
+def modules() -> dict[str, Path]:
+    rooms = ("models", "controllers", "sim", "experiments")
+    files = chain.from_iterable((ROOT / room).rglob("*.py") for room in rooms)
+    return {module_of(path): path for path in files}
+
+
+def imported(text: str) -> Iterator[str]:
+    """Yield our modules that a source imports, without `nao_testbed.`."""
+    for node in ast.walk(ast.parse(text)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (n.removeprefix(NAME) for n in names if n.startswith(NAME))
+
+
+def wrong_imports(part: str, text: str) -> set[str]:
+    """Return what a source of a part imports of a later one."""
+    order = list(PARTS)
+    later = set(order[order.index(part) + 1 :])
+    return {name for name in imported(text) if part_of(name) in later}
+
+
+def test_every_module_is_of_a_part() -> None:
+    assert {name for name in modules() if part_of(name) is None} == OF_NONE
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_imports_none_that_comes_after_it(part: str) -> None:
+    own = {name: path for name, path in modules().items() if part_of(name) == part}
+    assert len(own) > 40
+    found = {
+        name: wrong
+        for name, path in own.items()
+        if (wrong := wrong_imports(part, path.read_text("utf-8")))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import nao_testbed.experiments.live.page",
+        "from nao_testbed.controllers import arbitration",
+        "def f():\n    from nao_testbed.sim.naoqi.robot import NaoqiRobot",
+        "if TYPE_CHECKING:\n    from nao_testbed.experiments.scenarios import tables",
+    ],
+)
+def test_an_import_of_a_later_part_is_noticed(text: str) -> None:
+    assert wrong_imports("heat", text)
+
+
+HEAT_ALONE = """
+from pathlib import Path
+
+import nao_testbed as nt
+from nao_testbed.experiments import ReportCfg
+from nao_testbed.experiments.heat import commands
+from nao_testbed.experiments.regression import run_standing_trial, StandingCfg
+from nao_testbed.experiments.sweep import commands
+
+cfg = nt.HeatCfg(controllers=("fixed",), minutes=0.05)
+print(*nt.run_heat(cfg, Path("run")).arms)
+print(nt.write_report(ReportCfg(runs=(Path("run"),))))
+StandingCfg()
+"""
+
+
+@pytest.mark.slow
+def test_heat_runs_where_the_other_parts_are_deleted(tmp_path: Path) -> None:
+    """All of the first part imports there, a heat run and its page are made."""
+    for room in ("models", "controllers", "sim", "experiments"):
+        for path in (ROOT / room).rglob("*"):
+            place = path.relative_to(ROOT)
+            part = part_of(".".join(place.with_suffix("").parts))
+            if path.is_file() and part in {"heat", None} and path.name != "cli.py":
+                (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / place).write_bytes(path.read_bytes())
+    face = tmp_path / "src" / "nao_testbed"
+    copytree(ROOT / face.relative_to(tmp_path), face, symlinks=True)
+    code = HEAT_ALONE
+    for name in sorted(name for name in modules() if part_of(name) == "heat"):
+        code += f"\nimport nao_testbed.{name}"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(face.parent)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["fixed", str(Path("run", "report.html"))]
