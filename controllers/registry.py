@@ -120,26 +120,31 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "constant": _constant,
     "current": _current,
     "smart": _limited("smart", _GUARDED),
+    "nudge": _plain("nudge", Nudge),
+    "minheat": _limited("minheat", _GUARDED, _minheat),
+}
+"""Our controllers: no limit but the motor's; one stiffness; one current; the simplified
+model of ES2659053 under a guard that catches pushes; the nudges of teams; set-points
+shifted to the least heat, guarded."""
+
+VARIANTS: Mapping[str, ControllerFactory] = {
     "smart-document": _limited("smart-document", SmartStiffnessCfg()),
     "smart-full": _limited("smart-full", _FULL),
     "smart-payload": _limited("smart-payload", _PAYLOAD, _payload),
     "smart-product": _limited(
         "smart-product", SmartStiffnessCfg(policy=ProductPolicy())
     ),
-    "nudge": _plain("nudge", Nudge),
-    "minheat": _limited("minheat", _GUARDED, _minheat),
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
-"""Our controllers: no limit but the motor's; one stiffness; one current; the simplified
-model of ES2659053 under a guard that catches pushes, and without; its full model;
-`smart` that counts what the soles feel beyond the robot's weight; the simplified model
-under the product's rules; the nudges of teams; set-points shifted to the least
-heat, guarded; the same without the help of stuck gears."""
+"""Variants of them for comparison, by name as they: `smart` without its guard; the full
+model; with what the soles feel beyond the robot's weight; under the product's rules;
+`minheat` without the help of stuck gears. docs/cooler.md has a table of them."""
 
 
 def controller_names() -> tuple[str, ...]:
-    """Return the names that `make_controller` knows, ours first."""
-    others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - BUILT_IN.keys())
+    """Return the names to choose from, ours first, without our `VARIANTS`."""
+    ours = BUILT_IN.keys() | VARIANTS.keys()
+    others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - ours)
     return (*BUILT_IN, *others)
 
 
@@ -157,11 +162,13 @@ def make_controller(spec: str) -> Controller:
     """
     name, colon, text = spec.strip().partition(":")
     argument = text if colon else None
-    if name in BUILT_IN:
-        return BUILT_IN[name](argument)
+    ours = BUILT_IN.get(name) or VARIANTS.get(name)
+    if ours is not None:
+        return ours(argument)
     found = entry_points(group=ENTRY_POINT_GROUP, name=name)
     if not found:
-        raise UnknownName("Controller", name, controller_names(), "this installation")
+        known = (*controller_names(), *VARIANTS)
+        raise UnknownName("Controller", name, known, "this installation")
     (point, *_) = found
     factory: ControllerFactory = load_entry_point("controller", point)
     try:

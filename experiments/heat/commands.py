@@ -31,12 +31,10 @@ def heat_command(
     controllers: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: fixed, smart, nudge, minheat, "
-            "smart-document, smart-full, smart-payload, smart-product, "
-            "minheat-no-gear, "
-            "constant:VALUE, current:AMPERE; one robot each. Behind smart and "
-            "minheat an offset may stand, as in smart:Crouch=0.1+warm (see "
-            "docs/cooler.md)."
+            help="Comma-separated: fixed, smart, nudge, minheat, constant:VALUE, "
+            "current:AMPERE; one robot each. Behind smart and minheat an offset may "
+            "stand, as in smart:Crouch=0.1+warm (see docs/cooler.md, which also has "
+            "variants for comparison)."
         ),
     ] = "fixed,smart",
     preset: Annotated[

@@ -3,9 +3,11 @@
 import copy
 import dataclasses
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from nao_testbed.controllers import (
     ConstantStiffness,
@@ -20,7 +22,7 @@ from nao_testbed.controllers import (
     make_controller,
     registry,
 )
-from nao_testbed.controllers.registry import BUILT_IN
+from nao_testbed.controllers.registry import BUILT_IN, VARIANTS
 from nao_testbed.controllers.stiffness import (
     ApproachOffset,
     BlockedJointOffset,
@@ -31,13 +33,16 @@ from nao_testbed.controllers.stiffness import (
     WarmJointOffset,
 )
 from nao_testbed.controllers.stiffness.offset import OffsetLaw
+from nao_testbed.experiments.cli import app
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from tests.controllers.helpers import Observe
 
+ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = {"constant": "constant:0.6", "current": "current:0.5"}
-SPECS = tuple(ARGUMENTS.get(name, name) for name in BUILT_IN)
-OFFSET_NAMES = [n for n in BUILT_IN if n.startswith(("smart", "minheat"))]
+OURS = (*BUILT_IN, *VARIANTS)
+SPECS = tuple(ARGUMENTS.get(name, name) for name in OURS)
+OFFSET_NAMES = [n for n in OURS if n.startswith(("smart", "minheat"))]
 READ = {
     "smart": ("q", "v", "gyro", "accelerometer", "fsr", "temperature"),
     "nudge": ("q", "v", "target", "current", "gyro", "fsr"),
@@ -284,6 +289,21 @@ def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         return points.select(group=group, name=name)
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
+
+
+def test_variants_are_made_by_name_and_stand_in_one_table_alone() -> None:
+    page = (ROOT / "docs" / "cooler.md").read_text("utf-8")
+    table = page.partition("## Variants for comparison")[2].partition("\n## ")[0]
+    shown = CliRunner().invoke(app, ["heat", "--help"]).output
+    assert VARIANTS.keys() == {
+        row.split("`")[1] for row in table.splitlines() if row.startswith("| `")
+    }
+    for name in VARIANTS:
+        assert make_controller(name).name == name
+        assert name not in controller_names()
+        assert name not in shown
+    with pytest.raises(UnknownName, match="Did you mean 'smart-document'"):
+        make_controller("smart-documnt")
 
 
 def test_another_package_registers_a_controller(

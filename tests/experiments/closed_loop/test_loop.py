@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nao_testbed.controllers.interface.controller import ConstantStiffness, Limits
 from nao_testbed.controllers.interface.robot_interface import Command, Observation
-from nao_testbed.controllers.registry import BUILT_IN, make_controller
+from nao_testbed.controllers.registry import BUILT_IN, VARIANTS, make_controller
 from nao_testbed.experiments.closed_loop.loop import (
     APPROACH_TIME,
     Loop,
@@ -40,7 +40,7 @@ class Counting(ConstantStiffness):
         return super().step(observation)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [*BUILT_IN, *VARIANTS])
 def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
     """One short closed loop of each; long ones are slow tests of the experiments."""
     nao = load_robot()

@@ -3,13 +3,16 @@
 The lists themselves are in one snapshot, of `command/test_bad_input.py`.
 """
 
-from nao_testbed.controllers.registry import BUILT_IN
+from nao_testbed.controllers.registry import BUILT_IN, VARIANTS
 from nao_testbed.models import load_robot
 
 
 def known_names() -> dict[str, list[str]]:
     """Return what kinds of names grow, with those of the installation."""
-    return {"controllers": list(BUILT_IN), "postures": list(load_robot().postures)}
+    return {
+        "controllers": [*BUILT_IN, *VARIANTS],
+        "postures": list(load_robot().postures),
+    }
 
 
 def without_lists(said: str) -> str:
