@@ -7,10 +7,8 @@ what the ground's forces under the foot ask for.
 
 import numpy as np
 
+from nao_testbed import Loop, SimulatedRobot, SimulationCfg, load_robot, run_for
 from nao_testbed.controllers import FixedStiffness
-from nao_testbed.experiments import Loop, run_for
-from nao_testbed.models import load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 GRAVITY = 9.81  # m/s²
 

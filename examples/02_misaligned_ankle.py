@@ -11,10 +11,9 @@ motor's temperature would end if the robot stood on for ever.
 
 from collections.abc import Mapping
 
+from nao_testbed import Loop, Robot, SimulatedRobot, SimulationCfg, load_robot, run_for
 from nao_testbed.controllers import FixedStiffness
-from nao_testbed.experiments import LEG_JOINTS, Loop, run_for
-from nao_testbed.models import Robot, load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
+from nao_testbed.experiments import LEG_JOINTS
 
 
 def stand(robot: Robot, misalignment_deg: Mapping[str, float]) -> SimulatedRobot:

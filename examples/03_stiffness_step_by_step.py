@@ -8,10 +8,8 @@ limit. `controllers/stiffness/` has a file for each few steps.
 
 import numpy as np
 
+from nao_testbed import Loop, SimulatedRobot, SimulationCfg, load_robot, run_for
 from nao_testbed.controllers import SmartStiffness, flag_names
-from nao_testbed.experiments import Loop, run_for
-from nao_testbed.models import load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 
 def main() -> None:

@@ -16,10 +16,8 @@ knows it beside ours.
 
 import numpy as np
 
-from nao_testbed.controllers import Controller, FixedStiffness, Limits, Observation
-from nao_testbed.experiments import Loop, run_for
-from nao_testbed.models import BadInput, Robot, load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
+import nao_testbed as nt
+from nao_testbed.controllers import FixedStiffness
 
 
 class SofterWhenHot:
@@ -27,27 +25,27 @@ class SofterWhenHot:
 
     name = "softer-when-hot"
 
-    def reset(self, robot: Robot) -> None:
+    def reset(self, robot: nt.Robot) -> None:
         """Learn which motor drives which joint."""
         self._motor_of_joint = robot.motor_of_joint
 
-    def step(self, observation: Observation) -> Limits:
+    def step(self, observation: nt.Observation) -> nt.Limits:
         """Return the limits that hold for the next 20 ms."""
         temperature = observation.temperature[self._motor_of_joint]
-        return Limits(stiffness=np.interp(temperature, [50.0, 70.0], [1.0, 0.25]))
+        return nt.Limits(stiffness=np.interp(temperature, [50.0, 70.0], [1.0, 0.25]))
 
 
-def make_controller(argument: str | None) -> Controller:
+def make_controller(argument: str | None) -> nt.Controller:
     """Return the controller; the entry point names this function."""
     if argument is not None:
-        raise BadInput(f"softer-when-hot takes no argument; got {argument!r}.")
+        raise nt.BadInput(f"softer-when-hot takes no argument; got {argument!r}.")
     return SofterWhenHot()
 
 
 def main() -> None:
-    robot = load_robot()
+    robot = nt.load_robot()
     goal = robot.posture("PoseInit").angles
-    cfg = SimulationCfg(
+    cfg = nt.SimulationCfg(
         misalignment_deg={"LAnklePitch": 2.0},
         start_degc=dict.fromkeys(robot.groups["Legs"], 65.0),
     )
@@ -56,8 +54,8 @@ def main() -> None:
     print(f"after 6 s{'':<9}{'stiffness of':>13}   motor torques in N·m")
     print(f"{'':<18}{'LAnklePitch':>13}{''.join(f'{n:>13}' for n in shown)}     heat")
     for controller in (FixedStiffness(), make_controller(None)):
-        sim = SimulatedRobot(robot, cfg, "PoseInit")
-        run_for(Loop(sim, controller, goal), 6.0)
+        sim = nt.SimulatedRobot(robot, cfg, "PoseInit")
+        nt.run_for(nt.Loop(sim, controller, goal), 6.0)
         torque = sim.motor_torque[robot.motor_of_joint[joints]]
         stiffness = sim.read().stiffness[joints[0]]
         heat = sim.heating.joule_power(sim.mean_square).sum()

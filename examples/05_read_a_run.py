@@ -18,8 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from nao_testbed.experiments import HeatCfg, run_heat
-from nao_testbed.sim import read_run
+from nao_testbed import HeatCfg, read_run, run_heat
 
 
 def record(base: Path) -> Path:

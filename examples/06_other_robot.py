@@ -16,10 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from nao_testbed import Loop, SimulatedRobot, SimulationCfg, load_robot, run_for
 from nao_testbed.controllers import SmartStiffness, flag_names
-from nao_testbed.experiments import Loop, run_for
-from nao_testbed.models import load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 WALKER = Path(__file__).resolve().parents[1] / "tests" / "data" / "two_leg"
 

@@ -11,7 +11,7 @@ One sees the trace of the reservations, with no line of the behaviour about heat
 
 from examples.stories.hot_head import run_head_story
 from examples.stories.trace_lines import story_lines
-from nao_testbed.models import load_robot
+from nao_testbed import load_robot
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ state Back and the legs before the push; it is granted when the robot lies on it
 
 from examples.stories.fall import FallStoryCfg, run_fall_story
 from examples.stories.trace_lines import story_lines
+from nao_testbed import load_robot
 from nao_testbed.controllers.arbitration.tokens import Refusal
-from nao_testbed.models import load_robot
 
 
 def main() -> None:

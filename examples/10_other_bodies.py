@@ -6,14 +6,12 @@ asks for just that, and knows of no body. A robot without legs starts with them 
 at all, and is told who has the arm.
 """
 
+from nao_testbed import Ledger, Owner, Request, Robot, load_robot
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     BrokenPart,
     freeze_absent,
 )
-from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
-from nao_testbed.models import Robot, load_robot
 
 
 def greet(robot: Robot, *, is_broken: bool) -> None:

@@ -5,17 +5,14 @@ the legs happen to be free. `dance` gives way on demand. What `guard` takes, the
 is open to its parts, one of which uses it at a time.
 """
 
+from nao_testbed import Ledger, Owner, Request, load_robot
 from nao_testbed.controllers.arbitration import (
-    Ledger,
-    Owner,
-    Request,
     ResourceTree,
     StopOnDemand,
     take_snapshot,
 )
 from nao_testbed.experiments.server.messages import SnapshotData
 from nao_testbed.experiments.server.run_take import list_lines
-from nao_testbed.models import load_robot
 
 
 def main() -> None:

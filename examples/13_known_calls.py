@@ -10,10 +10,10 @@ One sees that Greet waits until Dance has come to its next stable posture.
 
 import threading
 
-from nao_testbed.controllers.arbitration import Ledger, NotGranted, ResourceTree
+from nao_testbed import Ledger, load_robot
+from nao_testbed.controllers.arbitration import NotGranted, ResourceTree
 from nao_testbed.controllers.arbitration.naoqi import ES2535273Calls
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
-from nao_testbed.models import load_robot
 
 
 def say(words: str) -> None:

@@ -9,18 +9,16 @@ One sees the frame that is played, and the shoulder that the gate holds meanwhil
 
 import math
 
+from nao_testbed import Owner, Request, load_robot
 from nao_testbed.controllers.arbitration import (
     Behaviour,
     LedgerFront,
-    Owner,
     PauseOnDemand,
-    Request,
     start_behaviour,
     stop_behaviour,
 )
 from nao_testbed.controllers.arbitration.behaviours import Timeline, TimelinePlayer
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
-from nao_testbed.models import load_robot
 
 FRAMES = 30
 WAVE = Behaviour(

@@ -8,13 +8,12 @@ smaller cap counts, and each ends by itself.
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration import Owner, Request
+from nao_testbed import Owner, Request, load_robot
 from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     ENERGY_SAVING,
     DegradedMode,
 )
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
-from nao_testbed.models import load_robot
 
 QUIET = DegradedMode(name="quiet", caps={"Left arm": 0.1, "Head": 0.5})
 JOINTS = ("HeadYaw", "LShoulderPitch", "LKneePitch")

@@ -15,15 +15,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from nao_testbed.controllers.registry import make_controller
-from nao_testbed.experiments.closed_loop.loop import Loop
+from nao_testbed import Loop, SimulatedRobot, SimulationCfg, make_controller
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.robot_source import (
     RecordingSource,
     RobotSource,
     SimulatorSource,
 )
-from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES = 250  # of 20 ms: 5 s
 JOINT = "LAnklePitch"

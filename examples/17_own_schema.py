@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import atan2, degrees
 
-from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed import Owner, load_robot
 from nao_testbed.controllers.schemas import (
     ActuationSchema,
     NoParameters,
@@ -16,7 +16,6 @@ from nao_testbed.controllers.schemas.registry import Registry
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.experiments import RobotWithLedger, RobotWithLedgerCfg
-from nao_testbed.models import load_robot
 
 
 class Lean(PerceptiveSchema[NoParameters]):

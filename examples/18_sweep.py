@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nao_testbed.experiments import read_spec, read_sweep, run_sweep
+from nao_testbed import read_spec, read_sweep, run_sweep
 
 ANKLES = """
 name: ankles

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nao_testbed.experiments import HeatCfg, ReportCfg, run_heat, write_report
-from nao_testbed.sim import read_run
+from nao_testbed import HeatCfg, read_run, run_heat, write_report
+from nao_testbed.experiments import ReportCfg
 
 
 def record(controller: str, folder: Path) -> Path:

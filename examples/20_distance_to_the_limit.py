@@ -8,10 +8,8 @@ gears then bear a part of the load, so that the least gets less, too.
 
 import numpy as np
 
+from nao_testbed import Loop, SimulatedRobot, SimulationCfg, load_robot, run_for
 from nao_testbed.controllers import MinHeat
-from nao_testbed.experiments import Loop, run_for
-from nao_testbed.models import load_robot
-from nao_testbed.sim import SimulatedRobot, SimulationCfg
 
 robot = load_robot()
 rng = np.random.default_rng(4)

@@ -6,8 +6,8 @@ the lease says so. The same block works in threads (`SharedLedger`) and on anoth
 machine (`Client`).
 """
 
+from nao_testbed import load_robot
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
-from nao_testbed.models import load_robot
 
 
 def main() -> None:

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nao_testbed import Observation, Owner, Request, Robot, SimulatedRobot
 from nao_testbed.controllers.arbitration.events import Event, Rejected
 from nao_testbed.controllers.arbitration.policies import Lock
-from nao_testbed.controllers.arbitration.requests import Owner, Request
-from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from nao_testbed.models import Robot
-from nao_testbed.sim.robot import SimulatedRobot
 
 
 @dataclass(frozen=True, kw_only=True)

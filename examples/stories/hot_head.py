@@ -13,16 +13,15 @@ from math import pi, sin
 
 import numpy as np
 
+from nao_testbed import Observation, Owner, Request, Robot
 from nao_testbed.controllers.arbitration.events import Event, Rejected
 from nao_testbed.controllers.arbitration.policies import Lock
-from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
+from nao_testbed.controllers.arbitration.requests import Ticket
 from nao_testbed.controllers.arbitration.tokens import Token, TokenId
-from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
-from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 
 

@@ -153,7 +153,7 @@ RECOVERY_S = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class TrialCfg:
-    """All that one arm needs to run, in another process if need be."""
+    """Setting of one trial: its robot, controller, posture, length, pushes, seed."""
 
     controller: str
     """As `controllers.registry.make_controller` takes it."""
@@ -213,7 +213,7 @@ def run_trial(
     on_progress: Callable[[float], None] = _tell_nobody,
     controller: Controller | None = None,
 ) -> TrialResult:
-    """Run one arm to its end, its fall or its failure, and keep its data.
+    """Run one trial to its end, its fall or its failure, and keep its data.
 
     Args:
         cfg: the arm.

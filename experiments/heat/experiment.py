@@ -37,7 +37,10 @@ from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 @dataclass(frozen=True, kw_only=True)
 class HeatCfg(RobotSetting):
-    """What a person asks for; see `nao-testbed heat --help`."""
+    """Setting of a heat experiment: robots, controllers, length, preset, seed.
+
+    Its fields are the options of `nao-testbed heat --help`.
+    """
 
     minutes: float | None = None
     """Simulated time; None: the preset's, or 15."""

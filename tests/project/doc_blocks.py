@@ -70,7 +70,7 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
         ("docs/regression_kit.md", "import pytest"): "test_page.py of the kit runs it",
         (
             "docs/sweeps.md",
-            "from pathlib import Path\n\nfrom nao_testbed.experiments.sweep",
+            "from pathlib import Path\n\nfrom nao_testbed import read_spec, run_sweep",
         ): CLUSTER,
         ("docs/tour.md", "import pytest"): "half a minute; the kit's page has its like",
     }

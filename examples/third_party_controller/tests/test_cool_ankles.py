@@ -3,13 +3,13 @@
 import pytest
 from cool_ankles import ANKLES, CoolAnkles, make_controller
 
+from nao_testbed import BadInput
 from nao_testbed.experiments.regression import (
     GoldenRun,
     Push,
     RunStanding,
     StandingTrial,
 )
-from nao_testbed.models import BadInput
 
 HOT_ANKLES = dict.fromkeys(ANKLES, 55.0)
 

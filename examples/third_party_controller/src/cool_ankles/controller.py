@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nao_testbed.controllers import Limits, Observation
+from nao_testbed import BadInput, Limits, Observation, Robot
 from nao_testbed.controllers.interface.panel import (
     Line,
     Panel,
@@ -11,7 +11,6 @@ from nao_testbed.controllers.interface.panel import (
     Setting,
     SettingValue,
 )
-from nao_testbed.models import BadInput, Robot
 
 ANKLES = ("LAnklePitch", "LAnkleRoll", "RAnklePitch", "RAnkleRoll")
 WARM_DEGC = 40.0
