@@ -7,7 +7,7 @@ input. Heavy imports wait until a command needs them.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -98,39 +98,41 @@ def study_command(context: typer.Context) -> None:
     studies(context.args, prog_name=context.command_path)
 
 
-ORDER = (
-    "heat",
-    "live",
-    "report",
-    "replay",
-    "export",
-    "robot",
-    "sweep",
-    "sweep-show",
-    "posture-search",
-    "xray",
-    "identify",
-    "scenario",
-    "resources",
-    "naoqi",
-    "run",
-    "study",
-)
-"""In which `--help` lists the commands: as a user meets them."""
+MOVED = {
+    "hand-guiding": "nao-testbed study hand-guiding",
+    "preset-search": "nao-testbed study preset-search",
+    "predict-published": "nao-testbed study predict-published",
+    "bench": "python -m benchmarks",
+}
+"""Commands of before to what they are called in a checkout today."""
 
 
-class _Ordered(WholeHelp):
-    """Lists groups of commands among the commands, where typer has them last."""
+class _Listed(WholeHelp):
+    """Lists commands as they were registered, where typer has groups of them last."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Return all names, in our order."""
+        """Return all names, in our order; those that `--help` leaves out last."""
         del ctx
-        return sorted(self.commands, key=ORDER.index)
+        listed = [name for commands in COMMANDS.values() for name in commands]
+        return [*listed, *(self.commands.keys() - set(listed))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name.
+
+        Raises:
+            BadInput: it is called otherwise today.
+        """
+        if cmd_name in MOVED:
+            raise BadInput(
+                f"{cmd_name} runs from a checkout now; call `{MOVED[cmd_name]}` there."
+            )
+        return super().get_command(ctx, cmd_name)
 
 
 app = Commands(
-    cls=_Ordered,
+    cls=_Listed,
     help="A physics testbed for humanoid robots: heat, stiffness, shared resources.",
+    epilog="`nao-testbed study` lists studies, which run from a checkout.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -235,24 +237,44 @@ def robot_command(
             console.print(table)
 
 
-app.command(name="heat")(heat_command)
-app.command(name="live")(live_command)
-app.command(name="report")(report)
-app.command(name="replay")(replay_command)
-app.command(name="export")(export_command)
-app.command(name="robot")(robot_command)
-app.command(name="sweep")(sweep_command)
-app.command(name="sweep-show")(sweep_show_command)
-app.command(name="posture-search")(posture_search_command)
-app.command(name="xray")(xray_command)
-app.command(name="identify")(identify_command)
-app.add_typer(scenario_app, name="scenario")
-app.add_typer(resources_app, name="resources")
-app.add_typer(naoqi_app, name="naoqi")
-app.command(name="run")(run_command)
+COMMANDS: Mapping[str, Mapping[str, Any]] = {
+    "Run": {
+        "heat": heat_command,
+        "sweep": sweep_command,
+        "scenario": scenario_app,
+        "live": live_command,
+    },
+    "Analyse": {
+        "report": report,
+        "replay": replay_command,
+        "xray": xray_command,
+        "identify": identify_command,
+        "posture-search": posture_search_command,
+        "robot": robot_command,
+    },
+    "Serve": {"resources": resources_app, "naoqi": naoqi_app},
+}
+"""What `--help` lists, under which heading: as a user meets it."""
+SHORTCUTS: Mapping[str, Any] = {
+    "sweep-show": sweep_show_command,
+    "export": export_command,
+    "run": run_command,
+}
+"""`sweep --show`, `report --to` and `naoqi run` by the names that they had before."""
+
+naoqi_app.command(name="run")(run_command)
+for heading, commands in COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=heading)
+        else:
+            app.command(name=name, rich_help_panel=heading)(command)
+for name, command in SHORTCUTS.items():
+    app.command(name=name, hidden=True)(command)
 # All behind the name, `--help` too, is the study's.
 app.command(
     name="study",
+    hidden=True,
     add_help_option=False,
     context_settings={
         "allow_extra_args": True,

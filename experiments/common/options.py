@@ -65,21 +65,24 @@ class PlainNumbers(TyperCommand):
 class WholeHelp(TyperGroup):
     """Lists its commands with their whole first sentence, on as many lines as it takes.
 
-    Else they are cut to what is left of the line.
+    Else they are cut to what is left of the line. Each under its `rich_help_panel`.
     """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write name and sentence of each command."""
-        commands = [
-            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
-        ]
-        rows = [
-            (name, command.get_short_help_str(limit=1000))
-            for name, command in commands
-            if command is not None and not command.hidden
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write name and sentence of each command, all names in one column."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                heading = getattr(command, "rich_help_panel", None) or "Commands"
+                row = name, command.get_short_help_str(limit=1000)
+                sections.setdefault(heading, []).append(row)
+        widest = max(
+            (len(name) for rows in sections.values() for name, _ in rows), default=0
+        )
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(widest), said) for name, said in rows])
 
 
 class Commands(typer.Typer):

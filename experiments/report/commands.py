@@ -1,4 +1,7 @@
-"""`nao-testbed report RUN...`: one HTML page from folders of runs and of sweeps."""
+"""`nao-testbed report RUN...`: one HTML page from folders of runs and of sweeps.
+
+With `--to` a run becomes a file of another program instead.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +15,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.models import UnknownName
+from nao_testbed.models import BadInput, UnknownName
 
 
 def report(
@@ -49,9 +52,33 @@ def report(
             "it lasts a minute at most. Other than 1 it is silent."
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="In place of the page, a file of one RUN for Foxglove and PlotJuggler "
+            "(mcap), Rerun (rerun), or as csv.",
+        ),
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot",
+            metavar="DIR",
+            help="Of --to: folder of the run's robot, where it moved.",
+        ),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
+    """Make one self-contained HTML page of runs, or a file for another program."""
+    if to is not None:
+        if len(runs) != 1 or video or video_speed is not None:
+            raise BadInput("--to takes one RUN, and no video; give it alone.")
+        export_command(runs[0], to, out, robot, json_file)
+        return
+    if robot is not None:
+        raise BadInput("--robot is of --to; a page finds the robot by itself.")
     from nao_testbed.experiments.common.progress import counted  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 

@@ -1,6 +1,6 @@
-"""`nao-testbed sweep` and `sweep-show`; heavy imports wait until they are used.
+"""`nao-testbed sweep`; heavy imports wait until it is used.
 
-`sweep` runs one experiment over many robots; `sweep-show` tells what came of a sweep
+It runs one experiment over many robots; with `--show` it tells what came of a sweep
 that has run, wholly or in part.
 """
 
@@ -16,11 +16,16 @@ from nao_testbed.experiments.common.options import (
     names_in,
 )
 from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.models import BadInput
 
 
 def sweep_command(
     file: Annotated[
-        str, typer.Argument(metavar="SPEC", help="A YAML file, or one that ships.")
+        str,
+        typer.Argument(
+            metavar="SPEC",
+            help="A YAML file, or one that ships; with --show a sweep's folder.",
+        ),
     ],
     controllers: Annotated[str | None, controllers_option("the file's")] = None,
     robots: Annotated[
@@ -65,9 +70,23 @@ def sweep_command(
             help="Show parameters, first trials and how long it takes, by one of each.",
         ),
     ] = False,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--show",
+            help="Run nothing: compare the controllers of a sweep that has run, draw "
+            "its figures anew.",
+        ),
+    ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """Run one experiment over many robots, settings and controllers."""
+    if show:
+        options = controllers, robots, out, jobs, scheduler, trial_limit
+        if yes or dry_run or any(one is not None for one in options):
+            raise BadInput("--show runs nothing; give the sweep's folder and --json.")
+        sweep_show_command(Path(file), json_file)
+        return
     from nao_testbed.experiments.sweep.run_commands import SweepCfg, run_sweep_command  # noqa: PLC0415  # heavy
 
     heed_stop_signals()

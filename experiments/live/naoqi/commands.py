@@ -27,14 +27,14 @@ WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_
 
 naoqi_app = Commands(
     cls=WholeHelp,
-    help="Serve the robot to programs written for a NAO.",
+    help="Serve the robot to programs written for a NAO; run controllers on one.",
     no_args_is_help=True,
 )
 
 
 @naoqi_app.callback()
 def naoqi() -> None:
-    """Serve the robot to programs written for a NAO."""
+    """Serve the robot to programs written for a NAO; run controllers on one."""
 
 
 @naoqi_app.command()

@@ -1,4 +1,4 @@
-"""`nao-testbed run`: a controller on a robot at an address; heavy imports wait."""
+"""`nao-testbed naoqi run`: a controller on a robot; heavy imports wait."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""`nao-testbed run`: look, take the robot, run, lead it back, in any case.
+"""`nao-testbed naoqi run`: look, take the robot, run, lead it back, in any case.
 
 connect -> look -> rehearse -> take -> periods under the supervisor -> give back
 """

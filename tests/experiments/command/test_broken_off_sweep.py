@@ -59,7 +59,7 @@ def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
 def test_a_killed_sweep_is_shown_as_far_as_it_came(here: Path, launch: Launch) -> None:
     (here / "short.yaml").write_text(SHORT, "utf-8")
     done = break_off(launch("sweep short.yaml --out out --jobs 1"), here / "out", KILL)
-    process = launch("sweep-show out")
+    process = launch("sweep --show out")
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert err.startswith(f"{6 - done} of 6 trials are missing.")

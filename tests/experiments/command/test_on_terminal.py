@@ -34,6 +34,21 @@ def fits(lines: list[str], columns: int) -> bool:
 
 
 @at_every_width
+@pytest.mark.parametrize("line", ["--help", "study --help", "naoqi --help"])
+def test_help_fits_the_screen(on_terminal: OnTerminal, line: str, columns: int) -> None:
+    ran = on_terminal(line, columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "."), columns), ran.out
+    if line == "--help":
+        assert shown(ran, "^[A-Z][a-z]+:$") == [
+            "Options:",
+            "Run:",
+            "Analyse:",
+            "Serve:",
+        ]
+
+
+@at_every_width
 def test_a_sweep_shows_its_progress(
     here: Path, on_terminal: OnTerminal, serial: None, columns: int
 ) -> None:

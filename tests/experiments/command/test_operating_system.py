@@ -35,7 +35,7 @@ INPUTS = (
     "scenario check {}",
     "sweep {}",
     "sweep {} --dry-run",
-    "sweep-show {}",
+    "sweep --show {}",
     "replay {}",
     "replay run --robot {}",
     "report {}",

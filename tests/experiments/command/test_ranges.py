@@ -12,6 +12,7 @@ from tests.experiments.command.helpers import Run, all_commands
 ARGUMENTS = {
     "live": "",
     "run": "--robot simulator",
+    "naoqi run": "--robot simulator",
     "report": "run",
     "replay": "run",
     "sweep": "fifty_robots --dry-run",

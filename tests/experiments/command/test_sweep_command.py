@@ -109,8 +109,20 @@ def test_a_sweep_writes_its_summary_as_json(
     data = json.loads(ran.out)
     assert list(data["controllers"]) == ["fixed", "constant:0.9"]
     assert "trials done" in ran.err
-    nao_testbed("sweep-show runs/sweeps/short --json shown.json")
-    assert json.loads((here / "shown.json").read_text("utf-8")) == data
+    for line in ("sweep --show", "sweep-show"):
+        shown = nao_testbed(f"{line} runs/sweeps/short --json -")
+        assert shown.status == 0
+        assert json.loads(shown.out) == data
+
+
+@pytest.mark.parametrize("option", ["--robots 3", "--out x", "--yes", "--dry-run"])
+def test_a_sweep_that_is_shown_does_not_run(
+    file: Path, here: Path, nao_testbed: Run, option: str
+) -> None:
+    ran = nao_testbed(f"sweep --show short.yaml {option}")
+    assert ran.status == 2
+    assert "--show runs nothing; give the sweep's folder and --json." in ran.err
+    assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
 def test_one_trial_is_one(

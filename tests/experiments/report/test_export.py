@@ -1,4 +1,4 @@
-"""`nao-testbed export`: files that readers of other programs open, with our numbers.
+"""`nao-testbed report --to`: files that other programs open, with our numbers.
 
 MCAP is read by the library that Foxglove's and PlotJuggler's formats are defined by, a
 definition and a message of it decoded from what the file itself carries.

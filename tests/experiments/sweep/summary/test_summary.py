@@ -270,7 +270,7 @@ def test_without_power_there_is_no_figure(
 def show(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int, str, str]:
-    monkeypatch.setattr("sys.argv", ["nao-testbed", "sweep-show", *words])
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "sweep", "--show", *words])
     with pytest.raises(SystemExit) as end:
         main()
     printed = capsys.readouterr()
