@@ -31,12 +31,8 @@ from nao_testbed.controllers.stiffness.contact_forces import (
     build_contact_problem,
 )
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics
-from nao_testbed.experiments.closed_loop.loop import (
-    Loop,
-    TimedController,
-    blamed_on,
-    run_for,
-)
+from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
+from nao_testbed.experiments.closed_loop.loop import Loop, TimedController, run_for
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import Robot, TestbedError

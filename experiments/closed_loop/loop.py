@@ -6,16 +6,9 @@ The loop owns nothing but the order of these steps and the set-points of the pos
 which are approached from wherever the robot is, with the controller's shift on top. It
 has the robot to itself (`SoleWriter`); where several owners share one, reservations and
 their gate stand in between.
-
-A controller is foreign code. If it raises, one sentence says whose it is, in which
-step, at which line; the traceback stands in the run folder (`ControllerFailed`).
 """
 
-import os
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -34,105 +27,10 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_shift,
 )
 from nao_testbed.controllers.interface.sole_writer import SoleWriter
+from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
-from nao_testbed.experiments.common.signals import is_order
-from nao_testbed.models import TestbedError
-from nao_testbed.models.errors import error_text
-from nao_testbed.models.files import write_text
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import ticks_of
-
-TRACEBACK_FILE = "traceback.txt"
-_OUR_FOLDER = str(Path(__file__).parents[1])  # as frames name it
-
-
-class ControllerFailed(TestbedError):
-    """A controller raised something that is not meant for its caller."""
-
-    def __init__(self, name: str, doing: str, error: BaseException) -> None:
-        """Say what it did.
-
-        Args:
-            name: of the controller.
-            doing: what it was asked for: `step 26 (t = 0.500 s)`.
-            error: that it raised.
-        """
-        self.trace = traceback_of(error)
-        """For the run folder; see `keep`."""
-        said = _said(error)
-        super().__init__(
-            f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
-        )
-
-    def keep(self, folder: Path) -> None:
-        """Write the traceback into a run folder, and say where it is."""
-        path = folder / TRACEBACK_FILE
-        write_text(path, self.trace)
-        self.args = (f"{self} The traceback: {path}.",)
-
-
-@contextmanager
-def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
-    """Let what a controller raises meanwhile be its own fault.
-
-    Errors of the testbed, such as a sensor's NaN, and those of signals pass as they
-    are. It may change the working folder for itself; ours are relative to it.
-
-    Raises:
-        ControllerFailed: it raised anything else, `sys.exit` included.
-    """
-    folder = _working_folder()
-    try:
-        yield
-    except TestbedError:
-        raise
-    except BaseException as error:
-        if is_order(error):
-            raise
-        name = getattr(controller, "name", type(controller).__name__)
-        raise ControllerFailed(str(name), doing, error) from error
-    finally:
-        if folder is not None and _working_folder() != folder:
-            os.chdir(folder)
-
-
-def _working_folder() -> str | None:
-    """Return it; None where somebody removed it."""
-    try:
-        return os.getcwd()  # noqa: PTH109  each cycle, as text
-    except OSError:
-        return None
-
-
-def traceback_of(error: BaseException) -> str:
-    """Return an error with its lines; its words alone if those cannot be read.
-
-    Its own methods, its truth among them, are foreign code too.
-    """
-    try:
-        return "".join(traceback.format_exception(error))
-    except BaseException:  # noqa: BLE001  as foreign as what raised it
-        return error_text(error)
-
-
-def _said(error: BaseException) -> str:
-    try:
-        return f"{type(error).__name__}: {error}".rstrip(": .")
-    except BaseException:  # noqa: BLE001  as above
-        return error_text(error)
-
-
-def _line(error: BaseException) -> str:
-    """Return the controller's own line: the last one in the folder that we called."""
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
-        frames
-    )
-    folder = str(Path(theirs[0].filename).parent)
-    own = [frame for frame in theirs if frame.filename.startswith(folder)]
-    last = own[-1]
-    source = f": `{last.line}`" if last.line else "."
-    return f"at {last.filename}:{last.lineno} in {last.name}{source}"
 
 
 class TimedController(ControllerWrapper):

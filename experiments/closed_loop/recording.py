@@ -16,7 +16,7 @@ import numpy as np
 
 from nao_testbed.controllers.interface.controller import Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.loop import ControllerFailed
+from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
 from nao_testbed.experiments.common.signals import why_stopped
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray

@@ -14,8 +14,9 @@ import numpy as np
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.controllers.interface.controller import Controller, Limits, has_signals
 from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
 from nao_testbed.experiments.closed_loop.leg_forces import LegsPower, least_powers
-from nao_testbed.experiments.closed_loop.loop import Loop, blamed_on
+from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial_result import (
     SHUT_DOWN_DEGC,

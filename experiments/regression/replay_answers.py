@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.controllers.registry import make_controller
-from nao_testbed.experiments.closed_loop.loop import (
-    ControllerFailed,
-    Loop,
-    TimedController,
-)
+from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
+from nao_testbed.experiments.closed_loop.loop import Loop, TimedController
 from nao_testbed.models import TestbedError
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.replay import RecordedObservations, ReplayRobot

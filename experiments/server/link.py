@@ -22,7 +22,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
-from nao_testbed.experiments.closed_loop.loop import traceback_of
+from nao_testbed.experiments.closed_loop.controller_failure import traceback_of
 from nao_testbed.experiments.server.messages import (
     EPOCH_HEADER,
     KEEP_ALIVE_S,

@@ -52,7 +52,7 @@ from nao_testbed.controllers.arbitration.tokens import (
     TokenId,
     Why,
 )
-from nao_testbed.experiments.closed_loop.loop import traceback_of
+from nao_testbed.experiments.closed_loop.controller_failure import traceback_of
 from nao_testbed.experiments.server.foreign_code import (
     ForeignCalls,
     Function,

@@ -40,7 +40,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     check_current_limit,
     check_shift,
 )
-from nao_testbed.experiments.closed_loop.loop import blamed_on
+from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
 from nao_testbed.models.errors import FOREIGN
 from nao_testbed.models.resources import DeviceKind

@@ -20,7 +20,8 @@ from nao_testbed.controllers.interface.controller import (
 )
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.registry import check_controller, make_controller
-from nao_testbed.experiments.closed_loop.loop import ControllerFailed, Loop, PacedRobot
+from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
+from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot
 from nao_testbed.experiments.closed_loop.robot_source import SimulatorSource
 from nao_testbed.experiments.closed_loop.warm_up import say_if_it_compiles
 from nao_testbed.experiments.common.options import (

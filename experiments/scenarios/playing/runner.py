@@ -17,7 +17,7 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.closed_loop.loop import ControllerFailed
+from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.signals import (
     PATIENCE_S,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nao_testbed.experiments.closed_loop.loop import ControllerFailed
+from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
 
 
 class NeitherError(Exception):

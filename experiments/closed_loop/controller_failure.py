@@ -1,0 +1,109 @@
+"""A controller that raises: whose it is, in which step, at which line.
+
+A controller is foreign code. One sentence tells of what it raised; the traceback stands
+in the run folder.
+"""
+
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nao_testbed.controllers.interface.controller import Controller
+from nao_testbed.experiments.common.signals import is_order
+from nao_testbed.models import TestbedError
+from nao_testbed.models.errors import error_text
+from nao_testbed.models.files import write_text
+
+TRACEBACK_FILE = "traceback.txt"
+_OUR_FOLDER = str(Path(__file__).parents[1])  # as frames name it
+
+
+class ControllerFailed(TestbedError):
+    """A controller raised something that is not meant for its caller."""
+
+    def __init__(self, name: str, doing: str, error: BaseException) -> None:
+        """Say what it did.
+
+        Args:
+            name: of the controller.
+            doing: what it was asked for: `step 26 (t = 0.500 s)`.
+            error: that it raised.
+        """
+        self.trace = traceback_of(error)
+        """For the run folder; see `keep`."""
+        said = _said(error)
+        super().__init__(
+            f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
+        )
+
+    def keep(self, folder: Path) -> None:
+        """Write the traceback into a run folder, and say where it is."""
+        path = folder / TRACEBACK_FILE
+        write_text(path, self.trace)
+        self.args = (f"{self} The traceback: {path}.",)
+
+
+@contextmanager
+def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
+    """Let what a controller raises meanwhile be its own fault.
+
+    Errors of the testbed, such as a sensor's NaN, and those of signals pass as they
+    are. It may change the working folder for itself; ours are relative to it.
+
+    Raises:
+        ControllerFailed: it raised anything else, `sys.exit` included.
+    """
+    folder = _working_folder()
+    try:
+        yield
+    except TestbedError:
+        raise
+    except BaseException as error:
+        if is_order(error):
+            raise
+        name = getattr(controller, "name", type(controller).__name__)
+        raise ControllerFailed(str(name), doing, error) from error
+    finally:
+        if folder is not None and _working_folder() != folder:
+            os.chdir(folder)
+
+
+def _working_folder() -> str | None:
+    """Return it; None where somebody removed it."""
+    try:
+        return os.getcwd()  # noqa: PTH109  each cycle, as text
+    except OSError:
+        return None
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return an error with its lines; its words alone if those cannot be read.
+
+    Its own methods, its truth among them, are foreign code too.
+    """
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:  # noqa: BLE001  as foreign as what raised it
+        return error_text(error)
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}".rstrip(": .")
+    except BaseException:  # noqa: BLE001  as above
+        return error_text(error)
+
+
+def _line(error: BaseException) -> str:
+    """Return the controller's own line: the last one in the folder that we called."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
+        frames
+    )
+    folder = str(Path(theirs[0].filename).parent)
+    own = [frame for frame in theirs if frame.filename.startswith(folder)]
+    last = own[-1]
+    source = f": `{last.line}`" if last.line else "."
+    return f"at {last.filename}:{last.lineno} in {last.name}{source}"
