@@ -35,6 +35,8 @@ def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
         and "__pycache__" not in path.parts
     }
     face = {"__init__.py", "__init__.pyi", "py.typed"}
+    own = (ROOT / "src" / "nao_testbed" / "testing").glob("*.py")
+    face |= {f"testing/{path.name}" for path in own}
     assert members == on_disk | {f"nao_testbed/{name}" for name in face}
 
 

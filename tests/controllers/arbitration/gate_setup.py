@@ -10,7 +10,6 @@ from nao_testbed.controllers import Command, Observation
 from nao_testbed.controllers.arbitration.events import Event, Rejected
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
-from nao_testbed.controllers.arbitration.invariants import Checker
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
@@ -18,6 +17,7 @@ from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Refusal, Token
 from nao_testbed.models import Robot
 from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.testing import TraceChecker
 
 E = TypeVar("E", bound=Event)
 
@@ -120,10 +120,12 @@ class World:
     robot: KeepingRobot
     ledger: Ledger
     gate: Gate
-    checker: Checker
+    checker: TraceChecker
     """Judges the whole trace by the invariants."""
     events: list[Event]
     """Of the trace, without the list of resources at its beginning."""
+    beginning: tuple[Event, ...] = ()
+    """That list."""
 
     @classmethod
     def of(
@@ -139,11 +141,12 @@ class World:
             preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
         )
         events: list[Event] = []
-        checker = Checker()
+        checker = TraceChecker()
         ledger = Ledger(ResourceTree(root), cfg, listeners=[events.append, checker.see])
         gate = Gate(ledger, keeping, map_devices(root, robot))
+        beginning = tuple(events)
         events.clear()
-        return cls(keeping, ledger, gate, checker, events)
+        return cls(keeping, ledger, gate, checker, events, beginning)
 
     def take(
         self, owner: str, *names: str, priority: int = 0, loss: Loss = Loss.WHOLE

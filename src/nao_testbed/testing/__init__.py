@@ -1,0 +1,91 @@
+"""Eight rules that the trace of every run keeps, for tests of yours and ours.
+
+A trace is the list of events of a ledger and of what is around it, from `Opened` on:
+
+    events = []
+    ledger = Ledger(tree, listeners=[events.append])
+    ...
+    assert not check_trace(events)
+
+owner       a leaf has one user, rates fit into their whole, a state is the active one
+outcome     a request gets all that it asked for or nothing, once and in time
+queue       nobody passes who has waited for long; nobody waits for what is free
+loss        a token loses only what it has, and its owner is notified in the same call
+gate        a command is written or refused once, by the right that it has then
+frozen      what a virtual owner has nobody is granted or moves; what moved is made safe
+together    the streams of a group start, run and end together; others do not wait
+winner      one schema of a level wins; only a winner is granted anything and writes
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from nao_testbed.controllers.arbitration.events import Event, Opened, event_to_line
+from nao_testbed.models import BadInput
+from nao_testbed.testing.motion import MotionRules
+
+__all__ = ["TraceChecker", "Violation", "check_trace", "trace_hash"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Violation:
+    """A rule that an event breaks."""
+
+    rule: str
+    tick: int
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return all three."""
+        return f"{self.rule} (tick {self.tick}): {self.sentence}"
+
+
+class TraceChecker(MotionRules):
+    """A listener of a ledger that checks the trace as it comes, from `Opened` on."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+
+    def see(self, event: Event) -> None:
+        """Check the next event.
+
+        Raises:
+            BadInput: the first event is no `Opened`.
+        """
+        if self._tick < 0 and not isinstance(event, Opened):
+            raise BadInput(
+                f"it begins with {type(event).__name__}, not Opened; give all "
+                "events of the ledger, from its first on."
+            )
+        rules = getattr(self, f"_on_{type(event).__name__.lower()}", None)
+        found = (
+            [*self._slot_is_over(event.tick)] if 0 <= self._tick < event.tick else []
+        )
+        self._tick = max(self._tick, event.tick)
+        found += [*(rules(event) or ())] if rules is not None else []
+        for said in found:
+            rule, sentence = said.split(": ", 1)
+            self.violations.append(
+                Violation(rule=rule, tick=event.tick, sentence=sentence)
+            )
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Return all violations so far."""
+        return tuple(self.violations)
+
+
+def check_trace(events: Iterable[Event]) -> tuple[Violation, ...]:
+    """Return all that breaks a rule in a trace, from its `Opened` on."""
+    checker = TraceChecker()
+    for event in events:
+        checker.see(event)
+    return checker.finish()
+
+
+def trace_hash(events: Iterable[Event]) -> str:
+    """Return a number for a trace, in hexadecimal: of equal traces the same."""
+    digest = blake2b(digest_size=16)
+    for event in events:
+        digest.update(event_to_line(event).encode() + b"\n")
+    return digest.hexdigest()

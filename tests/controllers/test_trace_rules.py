@@ -1,0 +1,174 @@
+"""The eight rules of traces: true stories keep them, lies of each kind are found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Executed,
+    Failed,
+    Granted,
+    MadeSafe,
+    Notified,
+    Rejected,
+    Released,
+    Requested,
+    Revoked,
+    StateChanged,
+)
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import LossCause, NoticeKind, Refusal
+from nao_testbed.controllers.schemas import Waking
+from nao_testbed.controllers.schemas.events import (
+    SchemaStarted,
+    SchemaStopped,
+)
+from nao_testbed.controllers.transmitter.events import (
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamStarted,
+)
+from nao_testbed.models import BadInput, load_robot
+from nao_testbed.testing import TraceChecker, check_trace
+from tests.controllers.arbitration.events import sample_traces
+from tests.controllers.arbitration.ledger_setup import BODY
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
+from tests.controllers.transmitter.transmitter_world import LEAVES, World, tag
+
+Trace = list[Event]
+
+
+def streams() -> Trace:
+    """A group of two streams, and one that waits for nobody."""
+    stage = World.of(load_robot())
+    stage.receive(stage.clip(LEAVES[:1], 4), tag(40))
+    stage.slot()
+    stage.receive(stage.clip(LEAVES[1:2], 4), tag(60))
+    stage.receive(stage.clip(LEAVES[2:3], 2))
+    for _ in range(7):
+        stage.slot()
+    World.made.clear()
+    return stage.events
+
+
+def schemas() -> Trace:
+    """One acts until a better one is ready."""
+
+    def turn(schema: Any) -> None:
+        schema.submit("HeadYaw", 0.1)
+
+    first = actuation("first", needs=("HeadYaw",), iterate=turn)
+    second = actuation("second", needs=("HeadYaw",), ready=lambda s: s.tick >= 3)
+    stage = SchemaWorld.of(load_robot(), first, second)
+    children = (Waking(schema="second"), Waking(schema="first"))
+    rule = {"arbitration": "highest_order"}
+    stage.begin("choose", name="p", parameters=rule, children=children).slot(8)
+    return [*stage.world.beginning, *stage.events]
+
+
+TRUE = (*sample_traces.STORIES, streams, schemas)
+Lie = Callable[[Trace], Trace]
+
+
+def without(kind: type[Event], which: int = 0, /, **said: object) -> Lie:
+    """Return a lie that leaves out an event."""
+
+    def lie(trace: Trace) -> Trace:
+        found = [event for event in trace if is_said(event, kind, said)]
+        return [event for event in trace if event is not found[which]]
+
+    return lie
+
+
+def otherwise(kind: type[Event], which: int = 0, /, **said: Any) -> Lie:
+    """Return a lie that tells an event otherwise."""
+
+    def lie(trace: Trace) -> Trace:
+        told = [event for event in trace if isinstance(event, kind)][which]
+        other = replace(told, **said)
+        return [other if event is told else event for event in trace]
+
+    return lie
+
+
+def twice(kind: type[Event]) -> Lie:
+    """Return a lie that tells an event twice."""
+
+    def lie(trace: Trace) -> Trace:
+        k = next(k for k, event in enumerate(trace) if isinstance(event, kind))
+        return [*trace[: k + 1], *trace[k:]]
+
+    return lie
+
+
+def is_said(event: Event, kind: type[Event], said: dict[str, object]) -> bool:
+    fits = all(getattr(event, name, None) == value for name, value in said.items())
+    return isinstance(event, kind) and fits
+
+
+LIES: tuple[tuple[str, Callable[[], Trace], Lie], ...] = (
+    ("owner", sample_traces.queue, without(Released)),
+    ("owner", sample_traces.families, otherwise(Granted, 2, inside={})),
+    ("owner", sample_traces.bodies, without(StateChanged)),
+    ("outcome", sample_traces.queue, twice(Granted)),
+    ("outcome", sample_traces.queue, without(Failed)),
+    ("outcome", sample_traces.queue, otherwise(Granted, shares={"HeadYaw": 10_000})),
+    ("queue", sample_traces.queue, without(Granted, 1)),
+    ("queue", sample_traces.queue, otherwise(Requested, 2, priority=9)),
+    ("loss", sample_traces.priorities, without(Notified, kind=NoticeKind.LOST)),
+    ("loss", sample_traces.queue, otherwise(Released, is_whole=False)),
+    ("loss", sample_traces.queue, otherwise(Released, leaves=("LHand",))),
+    ("gate", sample_traces.commands, twice(Executed)),
+    ("gate", sample_traces.commands, otherwise(Rejected, reason=Refusal.EXPIRED)),
+    ("gate", sample_traces.commands, otherwise(Executed, command=99)),
+    ("frozen", sample_traces.bodies, without(Revoked, why=LossCause.FROZEN)),
+    ("frozen", sample_traces.commands, without(MadeSafe)),
+    ("together", streams, otherwise(GroupStarted, tick=1)),
+    ("together", streams, without(StreamStarted)),
+    ("together", streams, without(Sent, 3)),
+    ("together", streams, without(StreamEnded, 1)),
+    ("winner", schemas, without(SchemaStopped)),
+    ("winner", schemas, without(Released)),
+    ("winner", schemas, without(SchemaStarted, 1)),
+)
+
+
+@pytest.mark.parametrize("story", TRUE)
+@pytest.mark.requirement("RM-14", "RM-21", "RM-23", "RM-65", "AR-5", "I-23", "I-25")
+def test_a_true_story_keeps_all_rules(story: Callable[[], Trace]) -> None:
+    trace = story()
+    assert len(trace) > 20
+    assert check_trace(trace) == ()
+
+
+@pytest.mark.parametrize("k", range(len(LIES)))
+@pytest.mark.requirement("RM-36", "I-14", "I-22", "I-23", "I-25")
+def test_a_lie_breaks_its_rule(k: int) -> None:
+    rule, story, lie = LIES[k]
+    found = check_trace(lie(story()))
+    assert rule in {violation.rule for violation in found}, found
+
+
+def test_a_violation_says_what_and_where() -> None:
+    found = check_trace(without(Released)(sample_traces.queue()))
+    assert str(found[0]) == "owner (tick 300): 2 is granted HeadPitch, which is 1's"
+
+
+def test_a_trace_that_begins_in_the_middle_is_refused() -> None:
+    with pytest.raises(BadInput, match="begins with ResourceAdded, not Opened"):
+        check_trace(sample_traces.queue()[1:])
+
+
+def test_a_restart_begins_anew() -> None:
+    checker = TraceChecker()
+    for epoch in (1, 2):
+        ledger = Ledger(ResourceTree(BODY), epoch=epoch, listeners=[checker.see])
+        ledger.add_owner(Owner(name="a"), 0)
+        ledger.request(Request(owner="a", resources=("Head",)), 0)
+    assert checker.finish() == ()
