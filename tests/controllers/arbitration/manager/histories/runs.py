@@ -1,18 +1,26 @@
-"""A ledger led through a history of steps, and the replay of its trace beside it.
+"""A ledger led through a history of steps, and the sequential model beside it.
 
-The replay knows the trace alone (`controllers.arbitration.invariants`). After each step
-no invariant is broken, and the ledger holds, awaits, freezes, answers its gate and its
-tickets as the replay does. A call that is refused has changed nothing.
+The model (`rules_model`) gets the calls alone. After each step both have decided the
+same: every grant, loss, circle and failure, in the same order; who holds, waits and is
+gone; what the gate answers. A call that is refused has changed nothing, and the trace
+keeps the rules of `nao_testbed.testing`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from itertools import count
+from typing import Any
 
-from nao_testbed.controllers.arbitration.events import Event, Failed, Granted, Settled
-from nao_testbed.controllers.arbitration.invariants import Checker
-from nao_testbed.controllers.arbitration.invariants.device_access import why_refused
+from nao_testbed.controllers.arbitration.events import (
+    Event,
+    Expired,
+    Failed,
+    Granted,
+    Released,
+    Revoked,
+    Settled,
+)
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
@@ -24,13 +32,14 @@ from nao_testbed.controllers.arbitration.requests import (
 )
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import (
-    OutcomeKind,
     Preemption,
     Token,
     TokenMint,
 )
 from nao_testbed.models import BadInput
+from nao_testbed.testing import check_trace
 from tests.controllers.arbitration.manager.histories import steps
+from tests.controllers.arbitration.manager.histories.rules_model import RulesModel
 from tests.controllers.arbitration.manager.histories.small_setup import (
     EPOCH,
     GROUP,
@@ -38,11 +47,11 @@ from tests.controllers.arbitration.manager.histories.small_setup import (
     TREE,
     make_policy,
     secret_of,
-    whole,
 )
 
-LAST_TOKENS = 12
+LAST_TOKENS = 6
 """Tokens whose answers at the gate are compared after each step."""
+RETRY_TICKS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,21 +75,31 @@ class Run:
     def __init__(self, world: World) -> None:
         self.world = world
         self.trace: list[Event] = []
-        self.checker = Checker()
         self.issued: list[Token] = []
         self.tickets: list[Ticket] = []
-        self._ends: dict[int, Granted | Failed] = {}
+        self.operations = 0
+        self._compared = 0
+        """Events whose decisions are compared."""
+        self._decided = 0
         self.ledger = Ledger(
             ResourceTree(TREE),
             LedgerCfg(
                 tick_s=1.0,
                 preemption=world.preemption,
-                retry_s=3.0,
+                retry_s=float(RETRY_TICKS),
                 overtake_s=world.overtake_s,
                 dead_tokens_kept=world.dead_tokens_kept,
             ),
             mint=TokenMint(EPOCH, draw=map(secret_of, count(1)).__next__),
-            listeners=(self.trace.append, self.checker.see, self._note),
+            listeners=(self.trace.append, self._note),
+        )
+        self.model = RulesModel(
+            TREE,
+            world.preemption,
+            RETRY_TICKS,
+            int(world.overtake_s),
+            world.dead_tokens_kept,
+            lambda number: Token(EPOCH, number, secret_of(number)),
         )
         for name, policy in zip(world.owners, world.policies, strict=True):
             live_s = None if world.owners[name] else world.time_to_live_s
@@ -92,9 +111,13 @@ class Run:
 
     @property
     def alive(self) -> list[Token]:
-        """Tokens that are valid by the trace, in the order of their issue."""
-        tokens = self.checker.replay.tokens
-        return [one for one in self.issued if tokens[one.id].ended is None]
+        """Tokens that are valid by the model, in the order of their issue."""
+        return [held.token for held in self.model.live]
+
+    def owner_of(self, token: Token) -> str:
+        """Return the owner of a token that the model has issued."""
+        every = (*self.model.live, *self.model.dead)
+        return next(held.party.name for held in every if held.token == token)
 
     def run(self, step: steps.Step) -> None:
         """Take a step, and compare everything."""
@@ -102,24 +125,36 @@ class Run:
         self.compare()
 
     def take(self, step: steps.Step) -> None:
-        """Take a step; what is refused leaves no mark."""
+        """Let ledger and model take a step; what is refused leaves no mark."""
+        self.operations += 1
         now, seen = self.ledger.tick, len(self.trace)
+        given = self._given(step)
         try:
-            self._take(step, now + step.later)
-        except BadInput:
+            self._take(step, self.ledger, given, now + step.later)
+        except BadInput:  # of which the model knows nothing: time has passed, at most
+            with self.model.at(self.ledger.tick):
+                pass
             self._left_no_mark(step, seen)
-        except StaleToken as stale:
-            refused = stale.token
-            assert refused not in self.alive
+        except StaleToken:
             self._left_no_mark(step, seen)
+            try:
+                self._take(step, self.model, given, now + step.later)
+            except StaleToken:
+                return
+            raise AssertionError(f"{given} is valid by the model") from None
+        else:
+            self._take(step, self.model, given, now + step.later)
+        finally:
+            self._compare_decisions()
 
     def advance(self, tick: int) -> None:
         """Let time pass."""
         self.ledger.advance(tick)
+        self.model.advance(tick)
 
     def finish(self) -> None:
-        """Judge what only the end of a history shows."""
-        violations = self.checker.finish()
+        """Judge the whole trace by the rules that users have too."""
+        violations = check_trace(self.trace)
         assert not violations, str(violations[0])
 
     def token(self, kind: str, which: int) -> Token | None:
@@ -136,41 +171,45 @@ class Run:
 
     # -- the steps --------------------------------------------------------------------
 
+    def _given(self, step: steps.Step) -> Any:
+        """Return the token or the number that a step is about."""
+        if isinstance(step, steps.Ask) and step.add_to is not None:
+            alive = self.alive
+            mine = [one for one in alive if self.owner_of(one) == step.owner] or alive
+            return mine[step.add_to % len(mine)] if mine else None
+        if isinstance(step, steps.Release | steps.Act):
+            return self.token(step.kind, step.which)
+        if isinstance(step, steps.Word):
+            waiting = sorted(self.ledger.waiting) or [0]
+            return waiting[step.which % len(waiting)]
+        return None
+
     @singledispatchmethod
-    def _take(self, step: steps.Step, tick: int) -> None:
+    def _take(self, step: steps.Step, by: Any, given: Any, tick: int) -> None:
         raise NotImplementedError(step)
 
     @_take.register
-    def _(self, step: steps.Ask, tick: int) -> None:
-        token = None
-        if step.add_to is not None:
-            owners = self.checker.replay.tokens
-            mine = [x for x in self.alive if owners[x.id].owner.name == step.owner]
-            mine = mine or self.alive
-            token = mine[step.add_to % len(mine)] if mine else None
-        ticket = self.ledger.request(_request(self.ledger, step, token), tick)
-        self.tickets.append(ticket)
+    def _(self, step: steps.Ask, by: Any, given: Any, tick: int) -> None:
+        ticket = by.request(_request(by, step, given), tick)
+        if by is self.ledger:
+            self.tickets.append(ticket)
 
     @_take.register
-    def _(self, step: steps.Release, tick: int) -> None:
-        token = self.token(step.kind, step.which)
-        if token is not None:
-            self.ledger.release(token, tick, step.names)
-            if step.names is None:
-                assert token not in self.alive
+    def _(self, step: steps.Release, by: Any, given: Any, tick: int) -> None:
+        if given is not None:
+            by.release(given, tick, step.names)
 
     @_take.register
-    def _(self, step: steps.Word, tick: int) -> None:
-        waiting = sorted(self.ledger.waiting) or [0]
-        getattr(self.ledger, step.call)(waiting[step.which % len(waiting)], tick)
+    def _(self, step: steps.Word, by: Any, given: Any, tick: int) -> None:
+        getattr(by, step.call)(given, tick)
 
     @_take.register
-    def _(self, step: steps.AddOwner, tick: int) -> None:
-        self.ledger.add_owner(
+    def _(self, step: steps.AddOwner, by: Any, given: Any, tick: int) -> None:
+        by.add_owner(
             Owner(
                 name=step.owner,
                 parent=self.world.owners.get(step.owner),
-                policy=make_policy(step.policy, self.ledger),
+                policy=make_policy(step.policy, by),
                 priority=step.priority,
                 time_to_live_s=step.time_to_live_s,
             ),
@@ -178,84 +217,72 @@ class Run:
         )
 
     @_take.register
-    def _(self, step: steps.Call, tick: int) -> None:
-        getattr(self.ledger, step.call)(**step.said, tick=tick)
+    def _(self, step: steps.Call, by: Any, given: Any, tick: int) -> None:
+        getattr(by, step.call)(**step.said, tick=tick)
 
     @_take.register
-    def _(self, step: steps.Act, tick: int) -> None:
-        del tick
-        self._compare_gate(self.token(step.kind, step.which), step.leaf)
+    def _(self, step: steps.Act, by: Any, given: Any, tick: int) -> None:
+        if by is self.ledger:
+            self._compare_gate(given, step.leaf)
 
     @_take.register
-    def _(self, step: steps.Advance, tick: int) -> None:
-        self.advance(tick + step.ticks)
+    def _(self, step: steps.Advance, by: Any, given: Any, tick: int) -> None:
+        by.advance(tick + step.ticks)
 
     # -- comparing --------------------------------------------------------------------
 
     def compare(self) -> None:
-        """The ledger is as its trace says, and no invariant is broken."""
-        violations = self.checker.violations
-        assert not violations, str(violations[0])
-        snapshot, replay = take_snapshot(self.ledger), self.checker.replay
+        """The ledger is as the model says."""
+        snapshot, model = take_snapshot(self.ledger), self.model
         for row in snapshot.resources:
             if row.kind is None:
                 continue
-            leaf = replay.leaf(row.name)
-            assert sorted(
-                (held.token, held.is_lent, round(held.share_percent * 100))
-                for held in row.holders
-            ) == sorted(
-                (seat.token.id, leaf.is_lent(seat.token.id), seat.share)
-                for seat in leaf.seats
+            held = [
+                (x.token.sequence, round(x.share_percent * 100)) for x in row.holders
+            ]
+            seats = model.seats[row.name]
+            assert sorted(held) == sorted(
+                (x.token.sequence, x.shares[row.name]) for x in seats
             )
-            assert [w.request for w in row.waiters] == [key[-1] for key in leaf.queue]
-            assert {v.by: v.is_total for v in row.virtual} == leaf.freezes
+            queue = [wait.number for wait in model.queue() if row.name in wait.shares]
+            assert [wait.request for wait in row.waiters] == queue
+            virtual = {hold.by: hold.is_total for hold in row.virtual}
+            assert virtual == model.freezes[row.name]
             for token in self.issued[-LAST_TOKENS:]:
                 self._compare_gate(token, row.name)
-        if GROUP in replay.children:
-            assert self.ledger.active_state(GROUP) == replay.active.get(GROUP)
+        for group in model.active:
+            if group != GROUP or group in self.ledger.tree:
+                assert self.ledger.active_state(group) == model.active[group]
         for owner in snapshot.owners:
-            assert owner.is_gone == replay.owners[owner.name].is_gone
+            assert owner.is_gone == model.parties[owner.name].is_gone
         for ticket in self.tickets:
-            self._compare_outcome(ticket)
+            is_waiting = any(wait.number == ticket.number for wait in model.waits)
+            assert (ticket.outcome is None) == is_waiting
 
     def _compare_gate(self, token: Token | None, leaf: str) -> None:
-        """The ledger answers a command as the replay of the trace does."""
+        """The ledger answers a command as the model does."""
         try:
             mine = self.ledger.authorise(token, leaf)
         except BadInput:
-            assert leaf not in self.checker.replay.leaves
+            assert leaf not in self.model.seats
             return
-        public = token and token.id
-        is_genuine = self.ledger.is_genuine(token)
-        assert is_genuine <= (token in self.issued)
-        yours = why_refused(self.checker.replay, public, is_genuine, leaf)
-        assert mine is yours, f"{public} on {leaf}: {mine}, replay {yours}"
+        yours = self.model.authorise(token, leaf)
+        assert mine is yours, f"{token} on {leaf}: {mine}, model {yours}"
+        if self.ledger.is_genuine(token):
+            assert token in self.issued
 
-    def _compare_outcome(self, ticket: Ticket) -> None:
-        outcome, end = ticket.outcome, self._ends.get(ticket.number)
-        if outcome is None:
-            assert end is None
-            assert ticket.number in self.ledger.waiting
-            return
-        assert end is not None
-        assert outcome.tick == end.tick
-        if isinstance(end, Failed):
-            assert (outcome.kind, outcome.why) == (end.kind, end.why)
-            assert (outcome.token, outcome.obtained) == (None, ())
-            names = (*ticket.request.resources, *ticket.request.rates)
-            assert outcome.missing == (() if names else ticket.request.optional)
-        else:
-            assert outcome.kind is OutcomeKind.GRANTED
-            assert outcome.token == whole(end.token)
-            assert outcome.obtained == tuple(end.shares)
-            assert outcome.missing == end.missing
+    def _compare_decisions(self) -> None:
+        """All that was decided in this step was decided alike, in the same order."""
+        mine = [x for event in self.trace[self._compared :] for x in _decision(event)]
+        yours = self.model.decisions[self._decided :]
+        self._compared, self._decided = len(self.trace), len(self.model.decisions)
+        assert mine == yours, f"ledger: {mine}\nmodel: {yours}"
 
     def _note(self, event: Event) -> None:
-        if isinstance(event, Granted | Failed):
-            self._ends[event.request] = event
-        if isinstance(event, Granted) and whole(event.token) not in self.issued:
-            self.issued.append(whole(event.token))
+        if isinstance(event, Granted):
+            token = Token(*event.token, secret_of(event.token.sequence))
+            if token not in self.issued:
+                self.issued.append(token)
 
     def _left_no_mark(self, step: steps.Step, seen: int) -> None:
         if step.later == 0:  # else what was due before has happened
@@ -263,7 +290,24 @@ class Run:
             assert not said, f"{step} is refused, and leaves {said}"
 
 
-def _request(ledger: Ledger, step: steps.Ask, token: Token | None) -> Request:
+def _decision(event: Event) -> Iterator[tuple[object, ...]]:
+    """Yield what the model says at an event."""
+    match event:
+        case Granted():
+            given = (event.request, event.token, dict(event.shares), event.missing)
+            yield ("granted", *given)
+        case Failed():
+            yield ("failed", event.request, event.kind, event.why)
+        case Revoked():
+            how = (event.lost, event.freed, event.why, event.by)
+            yield ("revoked", event.token, *how)
+        case Released():
+            yield ("released", event.token, event.leaves)
+        case Expired():
+            yield ("expired", event.token, event.leaves)
+
+
+def _request(by: Any, step: steps.Ask, token: Token | None) -> Request:
     return Request(
         owner=step.owner,
         resources=step.resources,
@@ -272,7 +316,7 @@ def _request(ledger: Ledger, step: steps.Ask, token: Token | None) -> Request:
         priority=step.priority,
         timeout_s=step.timeout_s,
         loss=step.loss,
-        policy=make_policy(step.policy, ledger) if step.policy else None,
+        policy=make_policy(step.policy, by) if step.policy else None,
         asker_tie=step.asker_tie,
         holder_tie=step.holder_tie,
         add_to=token,

@@ -27,10 +27,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nao_testbed.controllers.arbitration.invariants import trace_hash
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Request, StaleToken
 from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.testing import trace_hash
 from tests.controllers.arbitration.manager.histories import steps
 from tests.controllers.arbitration.manager.histories.runs import Run, World
 from tests.controllers.arbitration.manager.histories.small_setup import (
@@ -151,7 +151,7 @@ PARTS_OF_A_SOAK = 20
 """So that processes can share them (`-n`)."""
 LENGTHS = (6, 12, 24)
 """Numbers of steps: short ones are read easily, long ones get further."""
-PARTS = 10
+PARTS = 14
 """Of the seeds: one is quick enough to be run at every change."""
 
 
@@ -321,7 +321,7 @@ def test_the_order_of_names_leaves_no_mark() -> None:
 
 _HASH_OF_MANY = """
 from tests.controllers.arbitration.manager.histories.test_histories import *
-from nao_testbed.controllers.arbitration.invariants import trace_hash
+from nao_testbed.testing import trace_hash
 
 for seed in OTHER_SEEDS[:40]:
     print(trace_hash(history_of(seed, LENGTH).lead().trace))
@@ -355,7 +355,7 @@ def test_a_dead_token_changes_nothing() -> None:
         run.advance(tick)
         before, said = take_snapshot(ledger), _said(run)
         for token in run.issued:
-            owner = run.checker.replay.tokens[token.id].owner.name
+            owner = run.owner_of(token)
             if token in run.alive or not ledger.knows(owner):
                 continue
             tried += 1

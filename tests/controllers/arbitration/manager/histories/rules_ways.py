@@ -1,0 +1,174 @@
+"""Who is in whose way: scopes, queues, authority, and whether a request can be granted.
+
+RM-n: ES 2 535 273; AR-n: US 11 660 748.
+"""
+
+from collections.abc import Callable, Iterator
+
+from nao_testbed.controllers.arbitration.policies import KEEP, Answer, AnswerKind
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import Preemption
+from tests.controllers.arbitration.manager.histories.rules_world import (
+    STATE,
+    Held,
+    Party,
+    RulesWorld,
+    Shares,
+    Wait,
+)
+
+Answers = dict[Held, Answer]
+Leaving = dict[Held, list[str]]
+"""Who gives way, and with which leaves."""
+
+
+class RulesWays(RulesWorld):
+    """Looks only, and changes nothing."""
+
+    preemption: Preemption
+
+    # -- who is in whose way ----------------------------------------------------------
+
+    def scope(self, leaf: str, party: Party) -> Held | None:
+        """Return the nearest ancestor's token that has a leaf (RM-26).
+
+        What a descendant gets comes out of it.
+        """
+        if self.kinds[leaf] is not STATE:
+            for ancestor in party.ancestors():
+                for held in self.seats[leaf]:
+                    if held.party is ancestor:
+                        return held
+        return None
+
+    def direct(self, leaf: str, scope: Held | None) -> list[Held]:
+        """Return who has it out of a scope: lowest priority, then latest, first."""
+        found = [held for held in self.seats[leaf] if held.inside[leaf] is scope]
+        if self.kinds[leaf] is STATE:
+            return found if scope is None else []
+        latest = self.seats[leaf].index
+        return sorted(found, key=lambda held: (held.terms.priority, -latest(held)))
+
+    def within(self, leaf: str, scope: Held | None) -> list[Held]:
+        """Return all in a scope, each after who is inside of it."""
+        found: list[Held] = []
+        for held in self.direct(leaf, scope):
+            found += [*self.within(leaf, held), held]
+        return found
+
+    def lacks(self, leaf: str, party: Party, share: int) -> int:
+        """Return by how much a share does not fit into what its scope has left."""
+        scope = self.scope(leaf, party)
+        whole = FULL if scope is None else scope.shares[leaf]
+        used = sum(held.shares[leaf] for held in self.direct(leaf, scope))
+        return share - (whole - used)
+
+    def blockers(self, leaf: str, party: Party, share: int) -> list[Held]:
+        """Return the holders in the way: the child is asked first, then upward."""
+        if self.kinds[leaf] is STATE:  # who needs the active one (RM-53)
+            active = self.active_of(leaf)
+            return [] if active in (None, leaf) else list(self.seats[str(active)])
+        if self.lacks(leaf, party, share) <= 0:
+            return []
+        return self.within(leaf, self.scope(leaf, party))
+
+    def leaving(
+        self, leaf: str, party: Party, share: int, is_willing: Callable[[Held], bool]
+    ) -> list[Held] | None:
+        """Return the willing ones that let it fit, none in vain; None: not enough."""
+        lacking, chosen = self.lacks(leaf, party, share), []
+        for held in self.direct(leaf, self.scope(leaf, party)):
+            group = [*self.within(leaf, held), held]
+            if lacking > 0 and all(map(is_willing, group)):
+                chosen.append(group)
+                lacking -= held.shares[leaf]
+        for group in chosen[::-1]:
+            freed = group[-1].shares[leaf]
+            if lacking + freed <= 0:  # it fits without them
+                chosen.remove(group)
+                lacking += freed
+        return None if lacking > 0 else [held for group in chosen for held in group]
+
+    def earlier(self, leaf: str, wait: Wait) -> Iterator[Wait]:
+        """Yield who waits for a leaf before a request, in the same scope."""
+        if self.kinds[leaf] is not STATE:
+            scope = self.scope(leaf, wait.party)
+            for other in self.queue():
+                is_before = other.key < wait.key and leaf in other.shares
+                if is_before and self.scope(leaf, other.party) is scope:
+                    yield other
+
+    def is_claimed(self, leaf: str, wait: Wait) -> bool:
+        """Return True if an earlier request is not to be passed any more (I-3)."""
+        mine = wait.terms.priority
+        return any(
+            other.firm_at <= self.tick or other.terms.priority > mine
+            for other in self.earlier(leaf, wait)
+        )
+
+    def overrides(self, wait: Wait, held: Held, *, arrives: bool) -> bool:
+        """Return True if authority takes it unasked (AR-14, AR-21, AR-22)."""
+        is_off = self.preemption is Preemption.OFF
+        if is_off or wait.resumes or held.party is wait.party:
+            return False
+        mine, theirs = wait.terms, held.terms
+        is_tie_won = arrives and mine.wins_ties and not theirs.keeps_ties
+        is_equal = mine.priority == theirs.priority
+        return mine.priority > theirs.priority or (is_equal and is_tie_won)
+
+    def is_outranked(self, wait: Wait) -> bool:
+        """Return True if another owner has a leaf of it by a higher priority."""
+
+        def is_no_higher(held: Held) -> bool:
+            is_own = held.party is wait.party
+            return is_own or held.terms.priority <= wait.terms.priority
+
+        if self.preemption is Preemption.OFF or any(map(self.is_frozen, wait.shares)):
+            return False
+        return any(
+            self.leaving(leaf, wait.party, share, is_no_higher) is None
+            and self.leaving(leaf, wait.party, share, lambda _: True) is not None
+            for leaf, share in wait.shares.items()
+            if self.kinds[leaf] is not STATE
+        )
+
+    def way(
+        self, wait: Wait, answers: Answers, *, arrives: bool = False
+    ) -> Leaving | None:
+        """Return who has to give way so that all of it is free; None: it is not."""
+        leaving: Leaving = {}
+
+        def is_willing(held: Held) -> bool:
+            said = answers.get(held, KEEP).kind
+            return said is not AnswerKind.KEEP or self.overrides(
+                wait, held, arrives=arrives
+            )
+
+        for leaf, share in wait.shares.items():
+            is_had = wait.add_to is not None and leaf in wait.add_to.shares
+            if is_had or not self.is_open(leaf) or self.is_claimed(leaf, wait):
+                return None
+            if self.kinds[leaf] is not STATE:
+                found = self.leaving(leaf, wait.party, share, is_willing)
+                if found is None or (found and any(self.earlier(leaf, wait))):
+                    return None  # past who waits only what is free is taken
+                for held in found:
+                    leaving.setdefault(held, []).append(leaf)
+        return leaving if wait.shares or self.extras(wait)[0] else None
+
+    def extras(self, wait: Wait) -> tuple[Shares, tuple[str, ...]]:
+        """Return the optional leaves that are free, and the other names (RM-47)."""
+        found: Shares = {}
+        missing = []
+        for name, unit in wait.optional.items():
+            if all(
+                self.is_open(leaf)
+                and not self.blockers(leaf, wait.party, share)
+                and not self.is_claimed(leaf, wait)
+                and not (wait.add_to and leaf in wait.add_to.shares)
+                for leaf, share in unit.items()
+            ):
+                found |= unit
+            else:
+                missing.append(name)
+        return found, tuple(missing)
