@@ -11,5 +11,4 @@ streams         what a motion, a light and a sound put out, one item a slot
 transmitter     starts the streams of a group in one slot; buses is the inside of it
 receipt         tag and receipt of a stream, and the words for its states and ends
 events          what the trace is told
-invariants      judges of the trace
 """

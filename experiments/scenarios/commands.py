@@ -59,9 +59,15 @@ def run(
     proof: Annotated[
         bool,
         typer.Option(
-            "--proof/--no-proof", help="Judge the invariants too, at every event."
+            "--proof/--no-proof", help="Keep the whole trace, with every command."
         ),
     ] = True,
+    check_invariants: Annotated[
+        bool,
+        typer.Option(
+            "--check-invariants", help="Check the rules of every trace, at every event."
+        ),
+    ] = False,
 ) -> None:
     """Run scenarios: a verdict on each expectation, a timeline, a run folder."""
     from nao_testbed.experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
@@ -78,7 +84,8 @@ def run(
         json_file=json_file,
         junit=junit,
         gui=gui,
-        proves=proof,
+        proves=proof or check_invariants,
+        checks=check_invariants,
     )
     raise typer.Exit(run_scenario_command(asked))
 

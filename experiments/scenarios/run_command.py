@@ -72,7 +72,9 @@ class RunArguments:
     gui: bool = False
     """Whether to open PyBullet's window."""
     proves: bool = True
-    """Whether the invariants are judged too."""
+    """Whether the trace is kept whole, with every command."""
+    checks: bool = False
+    """Whether the invariants are checked, at every event of a whole trace."""
 
 
 def run_scenario_command(asked: RunArguments) -> int:
@@ -231,6 +233,7 @@ def _with_progress(
             scenario,
             folder,
             proves=asked.proves,
+            checks=asked.checks,
             command=tuple(sys.argv),
             on_time=lambda time_s: show(0, time_s),
         )

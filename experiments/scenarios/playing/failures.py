@@ -1,8 +1,8 @@
 """Note what went wrong in a run that nobody asked about.
 
 Behaviours that failed, commands that were refused or cut off, requests that were not
-granted, and why; why a behaviour never acted; the invariants of reservations,
-transmitter and schemas, judged as the run goes on.
+granted, and why; why a behaviour never acted; the rules of every trace
+(`nao_testbed.testing`), checked as the run goes on.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +20,6 @@ from nao_testbed.controllers.arbitration.events import (
     StateChanged,
     Thawed,
 )
-from nao_testbed.controllers.arbitration.invariants import Checker
-from nao_testbed.controllers.arbitration.invariants.checker import JUDGES
-from nao_testbed.controllers.arbitration.invariants.trace_replay import Violation
 from nao_testbed.controllers.schemas.declaration import State
 from nao_testbed.controllers.schemas.events import (
     SchemaFailed,
@@ -31,12 +28,11 @@ from nao_testbed.controllers.schemas.events import (
     Woken,
     Won,
 )
-from nao_testbed.controllers.schemas.invariants import WinnerDiscipline
 from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.scenarios.playing.result import RunFailure
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
+from nao_testbed.testing import TraceChecker, Violation
 
 MOST_KEPT = 1000
 """Failures that are kept: one in each slot would be ten thousands in minutes."""
@@ -172,11 +168,11 @@ MOST_SAID = 3
 
 
 class Proof:
-    """A listener of the ledger, from its first event on (I-1 to I-29)."""
+    """A listener of the ledger, from its first event on: the rules of every trace."""
 
     def __init__(self) -> None:
         """Begin before the first event."""
-        self._checker = Checker((*JUDGES, *SYNC_JUDGES, WinnerDiscipline))
+        self._checker = TraceChecker()
         self.hear = self._checker.see
         """Judges the next event."""
 
@@ -187,12 +183,10 @@ class Proof:
     def verdict(self) -> Verdict:
         """Judge the whole trace until now."""
         wrong = self.violations()
-        said = "; ".join(
-            f"{v.invariant} at tick {v.tick}: {v.sentence}" for v in wrong[:MOST_SAID]
-        )
+        said = "; ".join(map(str, wrong[:MOST_SAID]))
         more = f" and {len(wrong) - MOST_SAID} more" if len(wrong) > MOST_SAID else ""
         return Verdict(
-            expectation="invariants I-1 to I-29 of the trace",
+            expectation="invariants of the trace",
             holds=not wrong,
             seen=said + more or "hold at every event",
             line=0,

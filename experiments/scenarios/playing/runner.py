@@ -96,21 +96,24 @@ class ScenarioRunner:
         recording: RunRecording,
         proof: Proof | None,
         whole: WholeTrace | None = None,
+        *,
+        proves: bool = False,
     ) -> None:
         """Set it up; nobody acts yet.
 
         Args:
             plan: the scenario.
             recording: gets rows and events.
-            proof: judges the invariants; None leaves them.
+            proof: checks the invariants; None leaves them.
             whole: gets every line of the trace; None: nobody does.
+            proves: whether the result says the number of that trace.
 
         Raises:
             BadInput: a value of the scenario cannot be used.
         """
         self._plan = plan
         self._recording = recording
-        self._proof = proof
+        self._proof, self._proves = proof, proves
         self._keeper = TraceKeeper(self._write, whole)
         self._facts = Facts()
         self._judges = [one.judge(plan.tick_s) for one in plan.expectations]
@@ -338,7 +341,7 @@ class ScenarioRunner:
             sim_s=setup.body.time_s,
             wall_s=wall_s,
             trace_hash=self._keeper.hash,
-            whole_trace_hash=self._keeper.whole_hash if self._proof else None,
+            whole_trace_hash=self._keeper.whole_hash if self._proves else None,
             n_events=self._keeper.count,
             max_degc=dict(zip(names, highest, strict=True)),
             tracking=self._tracking.value,
@@ -402,6 +405,7 @@ def run_scenario(
     folder: Path | None = None,
     *,
     proves: bool = True,
+    checks: bool = True,
     command: Sequence[str] = (),
     on_time: Callable[[float], None] | None = None,
 ) -> ScenarioRun:
@@ -411,8 +415,9 @@ def run_scenario(
         scenario: its plan.
         folder: an empty one, which gets the run's rows, events and sound; None records
             nothing.
-        proves: judge the invariants too, at every event. It takes every command into
-            the trace, which a run of many minutes has rather not.
+        proves: take every command into the trace, which a run of many minutes has
+            rather not, and keep it whole.
+        checks: check the invariants too, at every event of a trace that is whole.
         command: the command line, kept in the run folder.
         on_time: told the simulated time in s now and then.
 
@@ -424,9 +429,9 @@ def run_scenario(
     whole = TraceFile(folder) if proves and folder is not None else None
     try:
         with recording.told_if_broken_off():
-            proof = Proof() if proves else None
+            proof = Proof() if proves and checks else None
             with noted_signals(PATIENCE_S):  # controllers and schemas are foreign code
-                runner = ScenarioRunner(plan, recording, proof, whole)
+                runner = ScenarioRunner(plan, recording, proof, whole, proves=proves)
             return runner.play(folder, on_time)
     finally:
         if whole is not None:

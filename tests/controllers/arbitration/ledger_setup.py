@@ -7,7 +7,6 @@ from itertools import count
 from typing import Any, ClassVar
 
 from nao_testbed.controllers.arbitration.events import Event, Notified
-from nao_testbed.controllers.arbitration.invariants import Checker
 from nao_testbed.controllers.arbitration.manager.front import ResourceRow, take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
@@ -25,6 +24,7 @@ from nao_testbed.controllers.arbitration.tokens import (
     Why,
 )
 from nao_testbed.models.resources import ResourceKind, ResourceNode
+from nao_testbed.testing import TraceChecker
 
 TICKS_PER_S = 100
 BY_PRIORITY = Preemption.BY_PRIORITY
@@ -87,7 +87,7 @@ class LedgerSetup:
         self, root: ResourceNode = BODY, *, epoch: int = 1, **rules: Any
     ) -> None:
         self.events: list[Event] = []
-        self.checker = Checker()
+        self.checker = TraceChecker()
         self.tick = 0
         self.ledger = Ledger(
             ResourceTree(root),

@@ -18,5 +18,5 @@ def _every_story_keeps_the_invariants() -> Iterator[None]:
     """Judge the trace of each stage that a test has made."""
     World.made.clear()
     yield
-    found = [stage.checker.finish(is_over=True) for stage in World.made]
+    found = [stage.checker.finish() for stage in World.made]
     assert not any(found), found

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from nao_testbed.controllers import Command
 from nao_testbed.controllers.arbitration.gate import Gate
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.transmitter.commands.command_controller import (
     CommandController,
 )
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.models import Robot
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.attacks import RIGHTS, Attack
 from tests.controllers.transmitter.commands.command_world import Line
 
@@ -47,9 +46,9 @@ class LineBody:
         return self.line.robot.target, self.line.robot.stiffness
 
 
-def attacked(nao: Robot, seed: int) -> tuple[Attack, Checker]:
+def attacked(nao: Robot, seed: int) -> tuple[Attack, TraceChecker]:
     line = Line.of(nao, posture="Crouch")
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     line.ledger.listeners.append(checker.see)
@@ -61,13 +60,13 @@ def attacked(nao: Robot, seed: int) -> tuple[Attack, Checker]:
 
 
 @pytest.fixture(scope="module")
-def attacks(nao: Robot) -> list[tuple[Attack, Checker]]:
+def attacks(nao: Robot) -> list[tuple[Attack, TraceChecker]]:
     return [attacked(nao, seed) for seed in range(HISTORIES)]
 
 
 @pytest.mark.requirement("I-14", "I-22", "I-23", "I-24")
 def test_no_device_changes_but_by_who_holds_it(
-    attacks: list[tuple[Attack, Checker]],
+    attacks: list[tuple[Attack, TraceChecker]],
 ) -> None:
     for attack, checker in attacks:
         assert not checker.finish()
@@ -76,7 +75,7 @@ def test_no_device_changes_but_by_who_holds_it(
 
 @pytest.mark.requirement("I-14")
 def test_every_door_is_tried_by_every_right_and_every_device_changes(
-    attacks: list[tuple[Attack, Checker]],
+    attacks: list[tuple[Attack, TraceChecker]],
 ) -> None:
     """Else it would prove nothing."""
     tried = {one for attack, _ in attacks for one in attack.tried}

@@ -7,7 +7,6 @@ from nao_testbed.controllers.arbitration.events import (
     event_from_line,
     event_to_line,
 )
-from nao_testbed.controllers.arbitration.invariants import trace_hash
 from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
@@ -15,13 +14,13 @@ from nao_testbed.controllers.transmitter.events import (
     StreamStarted,
 )
 from nao_testbed.models import Robot
+from nao_testbed.testing import check_trace, trace_hash
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
     LIGHT,
     STREAM_EVENTS,
     Clip,
     World,
-    judge,
     tag,
 )
 
@@ -84,4 +83,4 @@ def test_a_trace_of_the_transmitter_never_goes_back_in_time(nao: Robot) -> None:
 def test_a_recorded_trace_is_judged_as_the_told_one(nao: Robot) -> None:
     stage = play(World.of(nao))
     lines = map(event_to_line, stage.events)
-    assert not judge(map(event_from_line, lines), is_over=True)
+    assert not check_trace(map(event_from_line, lines))

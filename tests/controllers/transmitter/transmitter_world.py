@@ -4,7 +4,7 @@ A clip is a stream whose items can be told from all others: so what the robot wa
 written says which item of which stream went out in which slot.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -15,8 +15,6 @@ import numpy as np
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
-from nao_testbed.controllers.arbitration.invariants.trace_replay import Violation
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
@@ -33,12 +31,12 @@ from nao_testbed.controllers.transmitter.events import (
     StreamResumed,
     StreamStarted,
 )
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.receipt import Receipt, SyncTag
 from nao_testbed.controllers.transmitter.streams import CannotBegin, Item, Present
 from nao_testbed.controllers.transmitter.transmitter import Transmitter
 from nao_testbed.models import Robot
 from nao_testbed.models.library import Unit
+from nao_testbed.testing import TraceChecker
 from tests.controllers.arbitration.gate_setup import KeepingRobot, motor, node
 
 E = TypeVar("E", bound=Event)
@@ -125,14 +123,6 @@ class Clip:
         return -0.5 + STEP * (self.code % 97) + 1e-7 * (k + 10)
 
 
-def judge(events: Iterable[Event], *, is_over: bool = False) -> tuple[Violation, ...]:
-    """Return what breaks an invariant of the reservations or of the streams."""
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
-    for event in events:
-        checker.see(event)
-    return checker.finish(is_over=is_over)
-
-
 class Told:
     """What all worlds have that take resources and run in slots; `slot` is theirs."""
 
@@ -170,7 +160,7 @@ class World(Told):
     gate: Gate
     transmitter: Transmitter
     events: list[Event]
-    checker: Checker
+    checker: TraceChecker
     """Judges the whole trace, of the reservations and of the streams."""
     tick: int = 1
     """Of the next slot."""
@@ -196,7 +186,7 @@ class World(Told):
             preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
         )
         events: list[Event] = []
-        checker = Checker((*JUDGES, *SYNC_JUDGES))
+        checker = TraceChecker()
         listeners = [events.append, checker.see] if is_heard else []
         ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
         gate = Gate(ledger, keeping, map_devices(ROOT, robot))

@@ -10,6 +10,7 @@ from nao_testbed.controllers.arbitration.policies import policy_classes
 from nao_testbed.controllers.schemas.registry import schema_names
 from nao_testbed.experiments.scenarios.playing.result import ScenarioResult, junit_xml
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, scenario_about
+from nao_testbed.experiments.scenarios.run_command import RunArguments
 from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
 from nao_testbed.models import load_robot
 from nao_testbed.sim.recording.run_folder import read_run
@@ -156,7 +157,8 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     (here / "good.yaml").write_text(SHORT, "utf-8")
     (here / "bad.yaml").write_text(SHORT.replace("at_s: 0.1,", "at_s: 0.25,"), "utf-8")
     ran = nao_testbed(
-        "scenario run good.yaml bad.yaml --out runs/all --json - --junit all.xml"
+        "scenario run good.yaml bad.yaml --check-invariants --out runs/all --json - "
+        "--junit all.xml"
     )
     assert ran.status == 1, ran.err
     told = json.loads(ran.out)
@@ -251,9 +253,29 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     result = json.loads(ran.out)
     assert result["seed"] == 7
     assert result["folder"] == "runs/short"
-    again = nao_testbed("scenario run short.yaml --no-proof")
+    again = nao_testbed("scenario run short.yaml --check-invariants --json -")
     assert "runs/short is there already; this run goes to runs/short-2." in again.err
     assert len(result["verdicts"]) == 2  # those of the file alone
+    *_, invariants = json.loads(again.out)["verdicts"]
+    assert invariants["expectation"] == "invariants of the trace"
+    assert invariants["holds"]
+
+
+def test_invariants_are_checked_when_asked(
+    nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[RunArguments] = []
+
+    def run(arguments: RunArguments) -> int:
+        asked.append(arguments)
+        return 0
+
+    command = "nao_testbed.experiments.scenarios.run_command.run_scenario_command"
+    monkeypatch.setattr(command, run)
+    for options in ("", "--check-invariants", "--no-proof --check-invariants"):
+        assert nao_testbed(f"scenario run wave {options}").status == 0
+    assert [one.checks for one in asked] == [False, True, True]
+    assert [one.proves for one in asked] == [True, True, True]  # a check needs it whole
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from nao_testbed.controllers import Command, Observation
 from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
 from nao_testbed.models import BadInput, UnknownName, load_robot
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.attacks import OWNERS, WAYS, Attack
 
 pytestmark = pytest.mark.scenario
@@ -26,7 +25,7 @@ FAILS = "somebody's code does"
 class SimulatedBody:
     """A robot with its reservations, of which every write is seen."""
 
-    def __init__(self, checker: Checker) -> None:
+    def __init__(self, checker: TraceChecker) -> None:
         self.coupled = RobotWithLedger(
             load_robot(), RobotWithLedgerCfg(), listeners=(checker.see,)
         )
@@ -92,8 +91,8 @@ class BodyAttack(Attack):
             rng.choice(calls)()
 
 
-def attacked(seed: int, slots: int = SLOTS) -> tuple[BodyAttack, Checker]:
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+def attacked(seed: int, slots: int = SLOTS) -> tuple[BodyAttack, TraceChecker]:
+    checker = TraceChecker()
     body = SimulatedBody(checker)
     attack = BodyAttack(body, seed)
     try:

@@ -10,12 +10,12 @@ from nao_testbed.controllers.arbitration.events import (
     MadeSafe,
     Ticked,
 )
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.shared_robot.behaviours import MOST_KEPT, SlotsFailed
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.testing import check_trace
 from tests.experiments.shared_robot.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
@@ -68,7 +68,7 @@ def test_a_behaviour_that_raises_ends_alone_and_its_joint_is_held(
     heads = [e.tick for e in written if e.resource == "HeadYaw"]
     others = [e.tick for e in written if e.resource == SHOULDER]
     assert (heads, others) == ([*range(10)], [*range(50)])
-    assert list(check(events)) == []
+    assert list(check_trace(events)) == []
     body.run(0.1)  # what was raised is not raised again
 
 

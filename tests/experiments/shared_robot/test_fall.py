@@ -9,9 +9,9 @@ from nao_testbed.controllers.arbitration.events import (
     Revoked,
     StateChanged,
 )
-from nao_testbed.controllers.arbitration.invariants import check, trace_hash
 from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal
 from nao_testbed.models import Robot
+from nao_testbed.testing import check_trace, trace_hash
 
 pytestmark = pytest.mark.scenario
 
@@ -64,7 +64,7 @@ def test_no_command_of_its_acts_after_the_fall(story: tuple[str, FallStory]) -> 
 
 
 def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> None:
-    assert list(check(story[1].events)) == []
+    assert list(check_trace(story[1].events)) == []
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.tokens import Refusal
 from nao_testbed.controllers.interface.robot_interface import Observation
@@ -15,6 +14,7 @@ from nao_testbed.experiments.shared_robot.robot_with_ledger import (
     RobotWithLedger,
 )
 from nao_testbed.models import BadInput, Robot
+from nao_testbed.testing import check_trace
 from tests.experiments.shared_robot.conftest import Couple, take
 
 pytestmark = pytest.mark.scenario
@@ -50,7 +50,7 @@ def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
     body.run(1.0)
     assert abs(body.sim.read().q[joint]) < 0.1
     assert failed(body) == []
-    assert list(check(events)) == []
+    assert list(check_trace(events)) == []
 
 
 @pytest.mark.requirement("RM-45")

@@ -11,15 +11,16 @@ from nao_testbed.controllers.arbitration.events import (
     Granted,
     Notified,
     Opened,
+    event_classes,
     event_from_line,
     event_from_record,
     event_to_line,
     event_to_record,
     know_events,
 )
-from nao_testbed.controllers.arbitration.invariants import check, trace_hash
 from nao_testbed.controllers.arbitration.tokens import Refusal
 from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.testing import check_trace, trace_hash
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
@@ -43,6 +44,12 @@ def test_every_event_comes_back_from_its_line(
         assert event_from_record(event_to_record(event)) == back
 
 
+def test_the_stories_make_every_kind_of_event() -> None:
+    kinds = {type(event).__name__ for story in STORIES for event in story()}
+    home = Event.__module__  # not those of other parts that may be known here
+    assert kinds == {k for k, v in event_classes().items() if v.__module__ == home}
+
+
 @pytest.mark.parametrize("story", STORIES)
 def test_a_recorded_story_is_judged_as_the_told_one(
     story: Callable[[], list[Event]],
@@ -50,8 +57,10 @@ def test_a_recorded_story_is_judged_as_the_told_one(
     told = story()
     recorded = [event_from_line(event_to_line(event)) for event in told]
     assert trace_hash(recorded) == trace_hash(told)
-    assert check(recorded) == ()
-    assert check(recorded[:-9] + recorded[-8:]) == check(told[:-9] + told[-8:])
+    assert check_trace(recorded) == ()
+    assert check_trace(recorded[:-9] + recorded[-8:]) == check_trace(
+        told[:-9] + told[-8:]
+    )
 
 
 def test_a_line_reads_like_the_event() -> None:

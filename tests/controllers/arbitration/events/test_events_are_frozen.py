@@ -15,12 +15,12 @@ from nao_testbed.controllers.arbitration.events import (
     event_from_line,
     event_to_line,
 )
-from nao_testbed.controllers.arbitration.invariants import Checker
 from nao_testbed.controllers.arbitration.requests import Request
 from nao_testbed.controllers.arbitration.tokens import TokenId
 from nao_testbed.controllers.schemas import events as schemas
 from nao_testbed.controllers.transmitter import events as orders
 from nao_testbed.controllers.transmitter import events as transmitter
+from nao_testbed.testing import TraceChecker
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 
@@ -121,7 +121,7 @@ def test_no_event_of_a_story_can_be_changed() -> None:
 @pytest.mark.requirement("RM-33")
 def test_a_listener_spoils_nothing_for_those_told_after_it() -> None:
     stage = LedgerSetup()
-    checker, shares = Checker(), []
+    checker, shares = TraceChecker(), []
 
     def spoil(event: Event) -> None:
         if isinstance(event, Granted):

@@ -13,7 +13,6 @@ import numpy as np
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor
 from nao_testbed.controllers.arbitration.gate import Gate
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
@@ -21,7 +20,6 @@ from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.schemas import State
 from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
-from nao_testbed.controllers.schemas.invariants import check_schemas
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.controllers.speech import SyllableVoice
@@ -40,6 +38,7 @@ from nao_testbed.models.load.library_files import (
 )
 from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.values import FloatArray
+from nao_testbed.testing import check_trace
 from tests.controllers.arbitration.gate_setup import KeepingRobot
 from tests.controllers.schemas.schema_world import Stage
 
@@ -264,8 +263,8 @@ class Body(Stage):
     def failures(self) -> list[str]:
         """Return broken invariants, errors of schemas, commands of who might not."""
         return [
-            *map(str, check(self.events)),
-            *map(str, check_schemas(self.events)),
+            *map(str, check_trace(self.events)),
+            *map(str, check_trace(self.events)),
             *(f"{event.path}: {event.error}" for event in self.told(SchemaFailed)),
             *(f"{event.path}: {event.what}" for event in self.told(NotWinner)),
         ]

@@ -1,6 +1,6 @@
 """Drawn histories with reservations: rivals, faults, failures, sleep at any moment.
 
-Each trace is judged by I-25, and by all invariants of the reservations.
+Each trace keeps the rules of all traces; who wins acts, and nobody is in its own way.
 """
 
 from collections.abc import Sequence
@@ -10,24 +10,32 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.events import (
+    Event,
     Executed,
+    Expired,
+    Failed,
     Frozen,
+    Granted,
+    Released,
     Revoked,
+    Ticked,
     event_from_line,
     event_to_line,
 )
-from nao_testbed.controllers.arbitration.invariants import Checker, trace_hash
+from nao_testbed.controllers.arbitration.tokens import TokenId, Why
 from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from nao_testbed.controllers.schemas.events import (
     Modulated,
     NotWinner,
     SchemaEvent,
     SchemaFailed,
+    SchemaStarted,
     SchemaStopped,
+    StateChangedTo,
     Won,
 )
-from nao_testbed.controllers.schemas.invariants import WinnerDiscipline, check_schemas
 from nao_testbed.models import Robot
+from nao_testbed.testing import trace_hash
 from tests.controllers.schemas.schema_world import SchemaWorld
 
 SLOTS = 80
@@ -119,10 +127,8 @@ CLASSES = [
 ]
 
 
-def play(robot: Robot, seed: int) -> tuple[SchemaWorld, Checker]:
+def play(robot: Robot, seed: int) -> SchemaWorld:
     stage = SchemaWorld.of(robot, *CLASSES, seed=seed)
-    checker = Checker((WinnerDiscipline,))
-    stage.ledger.listeners.append(checker.see)
     random = Random(seed)
     for name in ("head", "arms", "none", "all"):
         policy = random.choice(("lock", "stop", "pause"))
@@ -159,7 +165,37 @@ def play(robot: Robot, seed: int) -> tuple[SchemaWorld, Checker]:
         if drawn > 0.85:
             stage.ledger.give_up(("rival",), tick) if held else None
         stage.slot()
-    return stage, checker
+    return stage
+
+
+def idle_or_stuck(events: Sequence[Event]) -> list[str]:
+    """Return winners that hold and do not act (I-28), and who denies itself (I-29)."""
+    found: list[str] = []
+    idle: dict[str, int] = {}
+    """Who has won and does not act, to the slots in which it held something."""
+    held: dict[str, set[TokenId]] = {}
+    blocked: set[str] = set()
+    for event in events:
+        match event:
+            case StateChangedTo(state=State.WINNER) | SchemaStopped():
+                idle[event.path] = 0
+            case StateChangedTo() | SchemaStarted():
+                idle.pop(event.path, None)
+            case Granted():
+                held.setdefault(event.owner, set()).add(event.token)
+                blocked.discard(event.owner)
+            case Released() | Revoked() | Expired():
+                blocked.discard(event.owner)
+                if isinstance(event, Expired) or event.is_whole:
+                    held[event.owner].discard(event.token)
+            case Failed(why=Why.DEADLOCK) if held.get(event.owner):
+                found += [f"{event.owner} denies itself"] * (event.owner in blocked)
+                blocked.add(event.owner)
+            case Ticked():
+                for path in list(idle):
+                    idle[path] = idle[path] + 1 if held.get(path) else 0
+                    found += [f"{path} is idle"] * (idle[path] > 3)
+    return found
 
 
 @pytest.mark.slow
@@ -167,9 +203,9 @@ def play(robot: Robot, seed: int) -> tuple[SchemaWorld, Checker]:
 def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
     seen: dict[str, int] = {}
     for seed in range(40):
-        stage, checker = play(nao, seed)
-        assert not checker.finish(), seed
+        stage = play(nao, seed)
         assert not stage.world.checker.finish(), seed
+        assert not idle_or_stuck(stage.events), seed
         for event in stage.events:
             name = type(event).__name__
             if isinstance(event, SchemaStopped):
@@ -184,21 +220,13 @@ def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
 
 @pytest.mark.requirement("I-25")
 def test_the_same_seed_gives_the_same_trace_of_everything(nao: Robot) -> None:
-    first, again, other = (trace_hash(play(nao, seed)[0].events) for seed in (1, 1, 2))
+    first, again, other = (trace_hash(play(nao, seed).events) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
-@pytest.mark.requirement("I-25")
-def test_a_trace_without_its_releases_breaks_the_discipline(nao: Robot) -> None:
-    """The judge bites: without what ends tokens, losers still hold them."""
-    stage, _ = play(nao, 5)
-    kept = [event for event in stage.events if type(event).__name__ != "Released"]
-    assert check_schemas(kept)
-
-
 def test_events_of_schemas_come_back_from_their_lines(nao: Robot) -> None:
-    events = [e for e in play(nao, 7)[0].events if isinstance(e, SchemaEvent)]
+    events = [e for e in play(nao, 7).events if isinstance(e, SchemaEvent)]
     assert [event_from_line(event_to_line(event)) for event in events] == events
     told = {type(event).__name__ for event in events}
     known = {kind.__name__ for kind in SchemaEvent.__subclasses__()}

@@ -14,7 +14,6 @@ from nao_testbed.controllers.schemas.events import (
     Woken,
     Won,
 )
-from nao_testbed.controllers.schemas.invariants import check_schemas
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
@@ -275,7 +274,7 @@ def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
     asleep = [path for path in stage.runtime.paths if path.startswith("p/old/")]
     assert [stage.state(path) for path in asleep] == [State.SLEPT, State.SLEPT]
     assert {event.tick for event in stage.told(Won) if "new" in event.path} == {5}
-    assert not check_schemas(stage.events)
+    assert not stage.world.checker.finish()
 
 
 @pytest.mark.requirement("JD-12")
@@ -425,7 +424,7 @@ def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
     )
     stage = SchemaWorld.of(nao, child, eye, parent).begin("parent").slot(3)
     assert calls == []
-    assert not check_schemas(stage.events)
+    assert not stage.world.checker.finish()
 
 
 def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:

@@ -111,7 +111,7 @@ class Life:
         assert not any(groups.find(key) for key in KEYS)
         assert not groups.running
         assert not groups.free
-        found = self.stage.checker.finish(is_over=True)
+        found = self.stage.checker.finish()
         assert not found, "; ".join(map(str, found))
 
 

@@ -35,8 +35,9 @@ from nao_testbed.models.load.library_files import (
 )
 from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.load.motions import false_end
+from nao_testbed.testing import check_trace
 from tests.controllers.arbitration.gate_setup import KeepingRobot
-from tests.controllers.transmitter.transmitter_world import Told, judge
+from tests.controllers.transmitter.transmitter_world import Told
 
 MOTION, LIGHT, SOUND = Unit
 HELLO_SLOTS = 40
@@ -241,7 +242,7 @@ class Line(Told):
 
     def judged(self) -> None:
         """All laws hold, of motions in their states too."""
-        assert not judge(self.events)
+        assert not check_trace(self.events)
 
     def slot(self) -> None:
         """Run one device slot."""

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.transmitter.commands.admission import find_way
 from nao_testbed.controllers.transmitter.commands.issuing import Enable
@@ -22,7 +21,6 @@ from nao_testbed.controllers.transmitter.events import (
     Sent,
     StreamReceived,
 )
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.receipt import (
     EndReason,
     GroupKey,
@@ -45,6 +43,7 @@ from nao_testbed.models.library import (
     Transition,
     Unit,
 )
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.commands.command_world import (
     LIGHT,
     MOTION,
@@ -559,7 +558,7 @@ def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
 def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> None:
     """Its number is that of a living token; the trace says that it is not genuine."""
     line = Line.of(nao, posture="Stand")
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     line.ledger.listeners.append(checker.see)

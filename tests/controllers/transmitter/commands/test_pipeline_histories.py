@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nao_testbed.controllers.arbitration.events import event_to_line
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.transmitter.commands.issuing import (
     CommandControllerCfg,
@@ -16,10 +15,10 @@ from nao_testbed.controllers.transmitter.commands.issuing import (
 )
 from nao_testbed.controllers.transmitter.commands.order import PlacedOrder
 from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived, Sent
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.models import Robot
 from nao_testbed.models.library import Unit
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.commands.command_world import ENTRIES, Line
 
 COMMANDS = sorted(ENTRIES["commands"])
@@ -83,7 +82,7 @@ def play(
     """Let a history happen, and then all that follows from it."""
     cfg = CommandControllerCfg(enable=enable, early_s=0.3)
     line = Line.of(nao, cfg=cfg, is_seen=True)
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     line.ledger.listeners.append(checker.see)

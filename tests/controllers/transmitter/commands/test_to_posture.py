@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
 from nao_testbed.controllers.transmitter.commands.order import OutputSet
 from nao_testbed.controllers.transmitter.events import (
     CommandIssued,
@@ -14,10 +13,10 @@ from nao_testbed.controllers.transmitter.events import (
     Sent,
     WayChosen,
 )
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Unit
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.commands.command_world import (
     HELLO_SLOTS,
     MOTION,
@@ -56,7 +55,7 @@ def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
     assert issued[MOTION] == (motion, 20)
     assert len(line.sent_ticks(rise.streams[MOTION].number)) == items
     assert line.controller.present_posture == "Stand"
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     assert not checker.finish()
@@ -132,7 +131,7 @@ def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
 
 def judged(line: Line) -> None:
     """All laws hold, of motions in their states too."""
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     assert not checker.finish()

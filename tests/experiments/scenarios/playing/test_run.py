@@ -19,7 +19,6 @@ from nao_testbed.controllers.arbitration.events import (
     event_from_record,
     event_to_line,
 )
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.transmitter.events import Sent, StreamEnded
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.common.signals import StoppedBySignal
@@ -37,6 +36,7 @@ from nao_testbed.models import BadInput
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.robot import SimulatedRobot
+from nao_testbed.testing import check_trace
 
 OLD_TRACE = Path(__file__).parents[3] / "data" / "trace_with_modes.jsonl"
 EVENTS = """\
@@ -300,9 +300,9 @@ def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
     run = run_scenario(load_scenario(write(tmp_path, HELLO)), folder)
     events = list(read_trace(folder))
     assert len(events) > run.result.n_events  # with the marks of calls and slots
-    assert not check(events)
+    assert not check_trace(events)
     lie = [event for event in events if not isinstance(event, Granted)]
-    assert check(lie), "a trace without a grant is judged too"
+    assert check_trace(lie), "a trace without a grant is judged too"
     with pytest.raises(BadInput, match="--no-proof"):
         list(read_trace(tmp_path))
 
@@ -326,7 +326,7 @@ def test_a_trace_of_an_earlier_version_is_judged_and_drawn(tmp_path: Path) -> No
     (tmp_path / TRACE_FILE).write_bytes(gzip.compress(text))
     events = list(read_trace(tmp_path))
     assert len(events) == text.count(b"\n")
-    assert check(events) == ()
+    assert check_trace(events) == ()
     spans = holding_spans(events, 0.01, 50)["HeadPitch"]
     had = [(s.name, s.kind.value) for s in spans if s.name != "look"]
     assert had[:3] == [("show", "holds"), ("nod", "holds"), ("show", "lent")]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.arbitration.invariants import JUDGES, Checker
-from nao_testbed.controllers.transmitter.invariants import SYNC_JUDGES
 from nao_testbed.experiments.server.service.station import Busy, Station
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
+from nao_testbed.testing import TraceChecker
 from tests.controllers.transmitter.attacks import OWNERS, Attack
 from tests.controllers.transmitter.commands.command_world import Line
 from tests.controllers.transmitter.test_attacks_on_devices import LineBody
@@ -73,9 +72,9 @@ class StationAttack(Attack):
                 self.tokens.append(one.token)
 
 
-def attacked(robot: Robot, seed: int, slots: int = SLOTS) -> tuple[Any, Checker]:
+def attacked(robot: Robot, seed: int, slots: int = SLOTS) -> tuple[Any, TraceChecker]:
     line = Line.of(robot, posture="Stand")
-    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    checker = TraceChecker()
     for event in line.events:
         checker.see(event)
     line.ledger.hear_at_once(checker.see)

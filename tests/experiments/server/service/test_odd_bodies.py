@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Event
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.experiments.server.service import Service
 from nao_testbed.experiments.server.service.connections import Guard
 from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
+from nao_testbed.testing import check_trace
 from tests.experiments.server.helpers import small_tree
 
 ODD = [
@@ -120,7 +120,7 @@ def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
 
     with SharedLedger(ledger) as front:
         assert asyncio.run(ask_all(Routes(Service(front)))) > 600
-    assert check(events) == ()
+    assert check_trace(events) == ()
 
 
 def check_answer(said: httpx.Response) -> None:

@@ -14,7 +14,6 @@ from nao_testbed.controllers.arbitration.events import (
     Reconfigured,
     Revoked,
 )
-from nao_testbed.controllers.arbitration.invariants import check
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import (
@@ -32,6 +31,7 @@ from nao_testbed.experiments.server.server import ReservationServer
 from nao_testbed.experiments.server.service.station import Station
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput
+from nao_testbed.testing import check_trace
 from tests.experiments.command.helpers import Ran
 from tests.experiments.server.helpers import eventually, small_tree
 
@@ -167,7 +167,7 @@ def test_a_station_says_how_conflicts_are_settled(make_server: MakeServer) -> No
         ("by_priority", 25, 200),
         ("off", 50, 500),
     ]
-    assert check(events) == ()
+    assert check_trace(events) == ()
 
 
 WRONG = {

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from nao_testbed.controllers.arbitration.invariants import Checker
 from nao_testbed.controllers.arbitration.manager.front import (
     Lease,
     LedgerFront,
@@ -20,6 +19,7 @@ from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDe
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption
+from nao_testbed.testing import TraceChecker
 from tests.controllers.arbitration.ledger_setup import BODY
 
 LEAVES = ("HeadYaw", "TTS")
@@ -72,7 +72,7 @@ def check_a_lease(lease: Lease, ledger: Ledger) -> None:
 @pytest.mark.requirement("RM-37", "RM-20")
 def test_a_lease_has_a_token_while_its_owner_has_the_reservation() -> None:
     for seed in range(120):
-        draw, checker = Random(seed), Checker()
+        draw, checker = Random(seed), TraceChecker()
         cfg = LedgerCfg(
             preemption=draw.choice(list(Preemption)),
             dead_tokens_kept=draw.choice((0, 3, 10_000)),

@@ -1,20 +1,15 @@
 """What an owner lends is free for all, and promised: it comes back when recalled."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.arbitration.events import Lent, Requested, Revoked
-from nao_testbed.controllers.arbitration.invariants import check
-from nao_testbed.controllers.arbitration.manager import granting
 from nao_testbed.controllers.arbitration.policies import (
     Lock,
     PauseOnDemand,
     StopOnDemand,
 )
 from nao_testbed.controllers.arbitration.tokens import (
-    LossCause,
     OutcomeKind,
     Refusal,
     Token,
@@ -213,40 +208,3 @@ def test_a_token_does_not_lend_what_it_has_not() -> None:
     with pytest.raises(BadInput, match="does not cover"):
         stage.ledger.lend(token, stage.tick, ("LHand",))
     assert stage.holders("TTS") == ("greeting",)
-
-
-def story() -> LedgerSetup:
-    stage = LedgerSetup()
-    token = lender(stage)
-    stage.owner("talker")
-    stage.take("talker", "TTS")
-    stage.at(1.0)
-    stage.ledger.recall(token, stage.tick)
-    return stage
-
-
-@pytest.mark.requirement("I-27")
-def test_lies_about_loans_are_found() -> None:
-    events = story().events
-    assert not check(events)
-    recall = next(e for e in events if isinstance(e, Requested) and e.recalls)
-    never_lent = [event for event in events if not isinstance(event, Lent)]
-    no_recall = [replace(e, recalls=False) if e is recall else e for e in events]
-    not_held = [
-        replace(e, leaves=("LHand",)) if isinstance(e, Lent) else e for e in events
-    ]
-    for lie, law in ((never_lent, "I-27"), (no_recall, "I-6"), (not_held, "I-27")):
-        assert law in {violation.invariant for violation in check(lie)}
-    (lost,) = (event for event in events if isinstance(event, Revoked))
-    assert (lost.owner, lost.why) == ("talker", LossCause.YIELDED)
-
-
-@pytest.mark.requirement("I-27")
-def test_a_ledger_that_lets_borrowers_keep_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(granting, "may_recall", lambda *_: False)
-    stage = story()
-    found = {violation.invariant for violation in stage.checker.finish()}
-    assert found == {"I-27"}
-    LedgerSetup.made.clear()

@@ -15,7 +15,6 @@ from nao_testbed.controllers.arbitration.events import (
     Settled,
     Ticked,
 )
-from nao_testbed.controllers.arbitration.invariants import trace_hash
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.policies import (
@@ -35,6 +34,7 @@ from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, OutcomeKind
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 from nao_testbed.models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from nao_testbed.testing import trace_hash
 from tests.controllers.arbitration.ledger_setup import (
     BODY,
     TICKS_PER_S,
