@@ -166,6 +166,11 @@ class DataTable:
     is_folded: bool = False
     """Whether it is closed until the reader opens it."""
 
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row.cells) != len(self.columns):
+                raise AssertionError(f"{row.cells} for {len(self.columns)} columns")
+
     @classmethod
     def of(
         cls,

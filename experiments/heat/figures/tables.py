@@ -154,16 +154,17 @@ ENDED_EARLY = Quantity[TrialResult](
     "ended early", lambda arm: arm.failure or "no", is_text=True
 )
 
+RISE = Quantity[JointResult]("rise", lambda joint: joint.rise_k, "K", is_signed=True)
 OF_JOINTS = (
     Quantity[JointResult]("end", lambda joint: joint.end_degc, "°C"),
-    Quantity[JointResult]("rise", lambda joint: joint.rise_k, "K", is_signed=True),
+    RISE,
     Quantity[JointResult](
         "mean |torque|", lambda joint: joint.mean_abs_effort_nm, "N·m", 2
     ),
 )
-"""Told of a joint under every controller."""
+"""Columns of the joint table, for every controller."""
 SHORT = 2
-"""So many of them on a terminal."""
+"""How many of them a terminal shows; the page has all."""
 
 
 def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
@@ -295,7 +296,11 @@ def joint_table(result: HeatResult) -> DataTable:
             side, rise = {"L": ("left", LEFT_RISE), "R": ("right", RIGHT_RISE)}[
                 joint[0]
             ]
-            sums = [cell for arm in arms for cell in ("", rise.bare(arm), "")]
+            sums = [
+                rise.bare(arm) if quantity is RISE else ""
+                for arm in arms
+                for quantity in OF_JOINTS
+            ]
             rows.append(Row(cells=(f"{side} leg, sum", "", *sums), is_sum=True))
     return DataTable(
         caption=f"Joints, {result.posture}, {result.minutes:g} min",

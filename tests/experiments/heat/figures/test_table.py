@@ -7,7 +7,10 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
-from nao_testbed.experiments.heat.figures.tables import terminal_tables
+from nao_testbed.experiments.closed_loop.trial_result import JointResult
+from nao_testbed.experiments.common.drawing.page import Quantity
+from nao_testbed.experiments.heat.figures import tables
+from nao_testbed.experiments.heat.figures.tables import joint_table, terminal_tables
 from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
 
 Make = Callable[..., HeatResult]
@@ -38,6 +41,26 @@ def test_a_pipe_gets_this_table(
 ) -> None:
     """Regenerate with `pytest --force-regen` and read the difference."""
     file_regression.check(printed(make_heat_result(*controllers)), encoding="utf-8")
+
+
+def test_a_column_more_leaves_the_sums_of_the_legs_below_the_rises(
+    make_heat_result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss = Quantity[JointResult]("loss", lambda joint: joint.joule_loss_j, "J", 0)
+    monkeypatch.setattr(tables, "OF_JOINTS", (loss, *tables.OF_JOINTS))
+    result = make_heat_result("fixed", "smart")
+    table = joint_table(result)
+    sums = next(row for row in table.rows if row.cells[0] == "left leg, sum")
+    found = {
+        (column.group, column.label): cell
+        for column, cell in zip(table.columns, sums.cells, strict=True)
+        if cell and column.group
+    }
+    rises = [arm.left_leg_rise_k for arm in result.arms.values()]
+    assert found == {
+        (name, "rise"): f"{rise:+.1f}"
+        for name, rise in zip(("fixed", "smart"), rises, strict=True)
+    }
 
 
 def test_a_robot_with_other_legs_shows_its_hottest_joints(
