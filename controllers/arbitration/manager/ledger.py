@@ -570,13 +570,19 @@ class Ledger:
         lends all that it has stays alive.
 
         Raises:
-            BadInput: it does not cover one of them.
+            BadInput: it does not cover one of them, or one is shared by rates.
         """
         names = check_names(names, "names")
         with self._calls.at(tick):
             state = self._state
             reservation = state.live(token)
             leaves = covered_leaves(reservation, names, self.tree)
+            for leaf in leaves:
+                if leaf.kind is ResourceKind.CUMULATIVE:
+                    raise BadInput(
+                        f"{leaf.name!r} is shared by rates; release it, and ask anew: "
+                        "what is lent comes back whole."
+                    )
             inventory.see(self._state, reservation.owner)
             if state.listeners:
                 owner = reservation.owner.name

@@ -208,3 +208,15 @@ def test_a_token_does_not_lend_what_it_has_not() -> None:
     with pytest.raises(BadInput, match="does not cover"):
         stage.ledger.lend(token, stage.tick, ("LHand",))
     assert stage.holders("TTS") == ("greeting",)
+
+
+@pytest.mark.requirement("I-27")
+def test_a_rate_is_not_lent() -> None:
+    """How much of it would have to come back is kept nowhere."""
+    stage = LedgerSetup()
+    stage.owner("greeting")
+    token = stage.ask("greeting", "TTS", rates={"CPU": 60.0}).token
+    with pytest.raises(BadInput, match="'CPU' is shared by rates; release it"):
+        stage.ledger.lend(token, stage.tick, ("TTS", "CPU"))
+    assert stage.ledger.lent(token) == ()
+    assert stage.held_by("greeting") == ("CPU", "TTS")
