@@ -174,7 +174,7 @@ class Proof:
         """Begin before the first event."""
         self._checker = TraceChecker()
         self.hear = self._checker.see
-        """Judges the next event."""
+        """Checks the next event."""
 
     def violations(self) -> tuple[Violation, ...]:
         """Return all that was wrong until now."""

@@ -121,7 +121,7 @@ class World:
     ledger: Ledger
     gate: Gate
     checker: TraceChecker
-    """Judges the whole trace by the invariants."""
+    """Checks the whole trace."""
     events: list[Event]
     """Of the trace, without the list of resources at its beginning."""
     beginning: tuple[Event, ...] = ()

@@ -161,7 +161,7 @@ class World(Told):
     transmitter: Transmitter
     events: list[Event]
     checker: TraceChecker
-    """Judges the whole trace, of the reservations and of the streams."""
+    """Checks the whole trace, of the reservations and of the streams."""
     tick: int = 1
     """Of the next slot."""
     between: Callable[[], None] | None = None

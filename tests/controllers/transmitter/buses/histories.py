@@ -1,4 +1,4 @@
-"""Histories that nobody wrote; the judges of I-23 and I-24 follow their trace.
+"""Histories that nobody wrote; the rules of traces hold in each (I-23, I-24).
 
 At the end all streams are over, and the transmitter has forgotten all of them.
 """

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from nao_testbed.controllers.arbitration.policies import KEEP, AnswerKind
 from nao_testbed.controllers.arbitration.requests import (
+    FULL,
     Owner,
     Request,
     StaleToken,
@@ -32,6 +33,7 @@ from tests.controllers.arbitration.manager.histories.rules_ways import Leaving
 from tests.controllers.arbitration.manager.histories.rules_world import (
     EXCLUSIVE,
     RATED,
+    STATE,
     Held,
     Party,
     Shares,
@@ -161,6 +163,41 @@ class RulesModel(RulesMoves):
             self.see(held.party)
             self.empty_inside(held, sorted(leaves))
             self.unseat(held, sorted(leaves), "released", Refusal.RELEASED)
+
+    def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
+        """Give back what is promised to come back; the token lives on."""
+        with self.at(tick):
+            held = self._live(token)
+            leaves = held.some_of(self.leaves(*names))
+            self.see(held.party)
+            held.lent |= frozenset(leaves)
+            self.empty_inside(held, leaves)
+            self.unseat(held, leaves, "released", None)
+
+    def recall(
+        self, token: Token, tick: int, names: Iterable[str] | None = None
+    ) -> None:
+        """Ask for what was lent, before all equals, whatever policies say (I-27)."""
+        if not self._lent(token, names):
+            return
+        with self.at(tick):
+            lent, held = self._lent(token, names), self._live(token)
+            if lent:
+                held.lent -= lent
+                whole = {x: 0 if self.kinds[x] is STATE else FULL for x in sorted(lent)}
+                own, number = held.party.defaults, self.next_ticket()
+                terms = held.terms._replace(
+                    timeout_s=own.timeout_s,
+                    wins_ties=own.asker_tie is AskerTie.WINS,
+                )
+                self.see(held.party)
+                self.arrive(
+                    Wait(number, held.party, whole, {}, terms, 0, held, recalls=True)
+                )
+
+    def _lent(self, token: Token, names: Iterable[str] | None) -> frozenset[str]:
+        lent = self._live(token).lent
+        return lent if names is None else lent.intersection(names)
 
     def add_owner(self, owner: Owner, tick: int) -> None:
         with self.at(tick):

@@ -66,7 +66,8 @@ class RulesMoves(RulesWays):
             self.fail(wait, OutcomeKind.DENIED, why)
 
     def enqueue(self, wait: Wait) -> None:
-        wait.firm_at = self.tick + (0 if wait.resumes else self.overtake)
+        is_firm = wait.resumes or wait.recalls
+        wait.firm_at = self.tick + (0 if is_firm else self.overtake)
         limit_s = wait.terms.timeout_s
         if limit_s is not None and (limit_s > 0 or wait.resumes):
             wait.deadline = self.tick + math.ceil(limit_s)
@@ -126,8 +127,12 @@ class RulesMoves(RulesWays):
             if wait not in self.waits or wait.promise is not None:
                 return
             still = held.some_of(leaves)
-            if still and held.party is not wait.party:
+            is_due = wait.recalls and self.may_recall(wait, held)
+            if still and (is_due or held.party is not wait.party):
                 answers[held] = self.ask(held, still, wait)
+                said = answers[held]
+                if is_due and (said.kind is AnswerKind.KEEP or said.after_s):
+                    answers[held] = Answer(kind=AnswerKind.YIELD)
         if wait not in self.waits or wait.promise is not None:
             return
         leaving = self.way(wait, answers, arrives=arrives)
@@ -143,7 +148,7 @@ class RulesMoves(RulesWays):
 
     def ask(self, held: Held, leaves: list[str], wait: Wait | None) -> Answer:
         """Return what a holder says; what its code raises is a refusal (RM-38)."""
-        if held.is_asked:
+        if held.is_asked or (wait is not None and held.party is wait.party):
             return KEEP
         demand = Demand(
             holder=held.party.name,
@@ -207,7 +212,9 @@ class RulesMoves(RulesWays):
         }
         terms = held.terms._replace(timeout_s=answer.resume_timeout_s, wins_ties=False)
         number, add_to = self.next_ticket(), None if is_whole else held
-        return Wait(number, held.party, shares, {}, terms, held.arrival, add_to, True)
+        resume = Wait(number, held.party, shares, {}, terms, held.arrival, add_to, True)
+        resume.lent = held.lent if is_whole else frozenset()
+        return resume
 
     def pause(self, resume: Wait) -> None:
         if resume.add_to is not None and resume.add_to.ended is not None:
@@ -238,9 +245,10 @@ class RulesMoves(RulesWays):
         extras, missing = self.extras(wait)
         if held is None:
             token = self.token_of(1 + len(self.live) + len(self.dead))
-            held = Held(token, wait.party, wait.terms, wait.arrival)
+            held = Held(token, wait.party, wait.terms, wait.arrival, lent=wait.lent)
             self.live.append(held)
         shares = dict(sorted({**wait.shares, **extras}.items()))
+        held.lent -= frozenset(shares)
         for leaf, share in shares.items():
             held.inside[leaf] = self.scope(leaf, wait.party)
             held.shares[leaf] = share
@@ -278,13 +286,19 @@ class RulesMoves(RulesWays):
                 self.take_away(inner, left, why, held.party.name)
 
     def unseat(
-        self, held: Held, leaves: Sequence[str], what: str, ended: Refusal, *how: Any
+        self,
+        held: Held,
+        leaves: Sequence[str],
+        what: str,
+        ended: Refusal | None,
+        *how: Any,
     ) -> None:
+        """Take leaves from a token, which ends with the last unless it lends them."""
         for leaf in leaves:
             self.seats[leaf].remove(held)
             del held.shares[leaf], held.inside[leaf]
         self.decisions.append((what, held.token.id, *(how or (tuple(leaves),))))
-        if not held.shares:
+        if not held.shares and ended is not None:
             held.ended = ended
             self.live.remove(held)
             self.dead.append(held)
@@ -299,6 +313,8 @@ class RulesMoves(RulesWays):
             why = Why.FROZEN
         if wait in self.waits:
             self.waits.remove(wait)
+        if wait.recalls and wait.add_to is not None:
+            wait.add_to.lent |= frozenset(wait.shares)
         self.decisions.append(("failed", wait.number, kind, why))
 
     def end_party(self, party: Party) -> None:

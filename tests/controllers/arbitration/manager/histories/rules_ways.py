@@ -116,6 +116,11 @@ class RulesWays(RulesWorld):
         is_equal = mine.priority == theirs.priority
         return mine.priority > theirs.priority or (is_equal and is_tie_won)
 
+    def may_recall(self, wait: Wait, held: Held) -> bool:
+        """Return True if a holder gives back what it was lent (I-27)."""
+        is_off = self.preemption is Preemption.OFF
+        return is_off or wait.terms.priority >= held.terms.priority
+
     def is_outranked(self, wait: Wait) -> bool:
         """Return True if another owner has a leaf of it by a higher priority."""
 
@@ -123,7 +128,8 @@ class RulesWays(RulesWorld):
             is_own = held.party is wait.party
             return is_own or held.terms.priority <= wait.terms.priority
 
-        if self.preemption is Preemption.OFF or any(map(self.is_frozen, wait.shares)):
+        is_off = self.preemption is Preemption.OFF or wait.recalls
+        if is_off or any(map(self.is_frozen, wait.shares)):
             return False
         return any(
             self.leaving(leaf, wait.party, share, is_no_higher) is None

@@ -65,6 +65,8 @@ class Held:
     shares: Shares = field(default_factory=dict)
     inside: "dict[str, Held | None]" = field(default_factory=dict)
     """Leaf to the ancestor's token out of which it has that."""
+    lent: frozenset[str] = frozenset()
+    """What it gave back only until it recalls that."""
     ended: Refusal | None = None
     is_asked: bool = False
 
@@ -85,6 +87,10 @@ class Wait:
     add_to: Held | None
     resumes: bool = False
     """Whether it is of a holder that paused."""
+    recalls: bool = False
+    """Whether it takes back what `add_to` has lent."""
+    lent: frozenset[str] = frozenset()
+    """Of one that resumes: what it had lent."""
     firm_at: int = 0
     """Tick from which no equal passes it."""
     deadline: int | None = None

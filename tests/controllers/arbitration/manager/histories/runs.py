@@ -179,6 +179,8 @@ class Run:
             return mine[step.add_to % len(mine)] if mine else None
         if isinstance(step, steps.Release | steps.Act):
             return self.token(step.kind, step.which)
+        if isinstance(step, steps.Loan):
+            return self.token("live", step.which)
         if isinstance(step, steps.Word):
             waiting = sorted(self.ledger.waiting) or [0]
             return waiting[step.which % len(waiting)]
@@ -198,6 +200,12 @@ class Run:
     def _(self, step: steps.Release, by: Any, given: Any, tick: int) -> None:
         if given is not None:
             by.release(given, tick, step.names)
+
+    @_take.register
+    def _(self, step: steps.Loan, by: Any, given: Any, tick: int) -> None:
+        if given is not None:
+            ticket = getattr(by, step.call)(given, tick, step.names)
+            self.tickets += [ticket] if by is self.ledger and ticket else []
 
     @_take.register
     def _(self, step: steps.Word, by: Any, given: Any, tick: int) -> None:

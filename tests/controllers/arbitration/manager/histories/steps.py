@@ -98,6 +98,15 @@ class Release(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Loan(Step):
+    """A token lends leaves, or takes them back: `lend` or `recall`."""
+
+    call: str
+    which: int
+    names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Word(Step):
     """A word about one of the requests that wait: `withdraw` or `demand_again`."""
 
@@ -170,6 +179,17 @@ def choose_release(pick: Chooser) -> Release:
         kind=pick.choose(("live", "live", "live", *TOKENS[:4])),
         which=pick.choose(range(4)),
         names=pick.choose((None, None, ("A1",), ("Arm",), ("CPU",), ("H", "L"))),
+    )
+
+
+def choose_loan(pick: Chooser) -> Loan:
+    call = pick.choose(("lend", "recall"))
+    names = (("A1",), ("Arm",), ("H", "L"), ("Stand",), ("A1", "A2"))
+    return Loan(
+        later=pick.choose(SOON),
+        call=call,
+        which=pick.choose(range(4)),
+        names=pick.choose(names if call == "lend" else (None, None, *names)),
     )
 
 

@@ -116,7 +116,7 @@ def test_promise_and_limit_in_one_tick_end_in_the_limit(stage: LedgerSetup) -> N
 
 @pytest.mark.requirement("RM-17", "RM-65")
 def test_a_thousand_waiters_when_the_holder_crashes(stage: LedgerSetup) -> None:
-    """Without the judges, who look at every waiter at every event: two minutes."""
+    """Without the rules of traces, which look at every waiter at every event."""
     stage.ledger.listeners.remove(stage.checker.see)
     stage.take("holder", "TTS", "HeadYaw")
     crowd = [f"waiter {k}" for k in range(1000)]
