@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -43,6 +44,7 @@ from tests.project.doc_blocks import (
     stands_in,
 )
 
+COMMAND_OF = cache(typer.main.get_command)
 MAX_SECONDS = 600.0
 """Of a command, on a machine that has other things to do; none takes a tenth of it."""
 FROM_PANEL = """
@@ -133,7 +135,7 @@ def simple_commands(line: str) -> Iterator[list[str]]:
 
 def read_words(words: list[str]) -> None:
     """Let the command line read a command of ours, every option of it."""
-    command: Any = typer.main.get_command(app)
+    command: Any = COMMAND_OF(app)
     name, *rest = ("0" if word.startswith("$") else word for word in words)
     context = command.make_context(name, rest)
     while hasattr(command, "resolve_command"):

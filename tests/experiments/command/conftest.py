@@ -1,6 +1,7 @@
 """The command `nao-testbed` in this process or another, in an empty folder."""
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.closed_loop.trial import run_trial
@@ -26,6 +28,8 @@ from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
+COMMAND_OF = functools.cache(typer.main.get_command)
+"""Typer makes all commands anew at each call, which takes longer than most calls."""
 
 
 @pytest.fixture
@@ -45,6 +49,7 @@ def nao_testbed(
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """Return a function that runs a command line here."""
+    monkeypatch.setattr(typer.main, "get_command", COMMAND_OF)
 
     def run(line: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["nao-testbed", *shlex.split(line)])
