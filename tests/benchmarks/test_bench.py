@@ -275,6 +275,7 @@ def test_without_one_engine_the_others_are_measured(
     assert missing not in found.machine.engine
 
 
+@pytest.mark.slow
 def test_it_needs_nothing_that_only_the_page_needs() -> None:
     """A plain installation, without the extra `live`, has the command too."""
     absent = ", ".join(f"{name}=None" for name in NEEDED)

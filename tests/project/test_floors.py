@@ -6,10 +6,11 @@ models < controllers < sim < experiments; a package imports itself and those bel
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.project.sources import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
@@ -54,9 +55,8 @@ def names(path: Path, name: str) -> bool:
     return name in (ROOT / path).read_text(encoding="utf-8")
 
 
-@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return parsed((ROOT / path).read_text(encoding="utf-8"))
 
 
 def imported(tree: ast.Module) -> set[str]:

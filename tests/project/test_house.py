@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.sources import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
 MOST_ENTRIES = 12
@@ -34,7 +36,7 @@ def trees() -> dict[str, ast.Module]:
         for path in (ROOT / floor).rglob("*.py*"):
             if path.suffix in {".py", ".pyi"}:
                 stub = ":stub" if path.suffix == ".pyi" else ""
-                found[module_of(path) + stub] = ast.parse(path.read_text("utf-8"))
+                found[module_of(path) + stub] = parsed(path.read_text("utf-8"))
     return found
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.sources import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("controllers", "sim", "experiments")
 SOLE_WRITER = "controllers/interface/sole_writer.py"
@@ -64,7 +66,7 @@ def trees_that_name(*names: str) -> Iterator[tuple[str, ast.Module]]:
         for path in (ROOT / floor).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             if any(name in text for name in names):
-                yield path.relative_to(ROOT).as_posix(), ast.parse(text)
+                yield path.relative_to(ROOT).as_posix(), parsed(text)
 
 
 @pytest.mark.requirement("AR-10", "RM-65")

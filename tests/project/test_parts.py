@@ -22,6 +22,8 @@ from shutil import copytree
 
 import pytest
 
+from tests.project.sources import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "nao_testbed."
 PARTS = {
@@ -73,7 +75,7 @@ def modules() -> dict[str, Path]:
 
 def imported(text: str) -> Iterator[str]:
     """Yield our modules that a source imports, without `nao_testbed.`."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
