@@ -16,6 +16,7 @@ from nao_testbed.controllers.arbitration.events import (
     Rejected,
     Released,
     Requested,
+    ResourceAdded,
     Revoked,
     StateChanged,
 )
@@ -27,11 +28,13 @@ from nao_testbed.controllers.schemas import Waking
 from nao_testbed.controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
+    Woken,
 )
 from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
     StreamEnded,
+    StreamReceived,
     StreamStarted,
 )
 from nao_testbed.models import BadInput, load_robot
@@ -163,6 +166,22 @@ def test_a_violation_says_what_and_where() -> None:
 def test_a_trace_that_begins_in_the_middle_is_refused() -> None:
     with pytest.raises(BadInput, match="begins with ResourceAdded, not Opened"):
         check_trace(sample_traces.queue()[1:])
+
+
+@pytest.mark.parametrize(
+    ("story", "kind"),
+    [
+        (sample_traces.queue, ResourceAdded),
+        (sample_traces.loans, Granted),
+        (streams, StreamReceived),
+        (schemas, Woken),
+    ],
+)
+def test_what_was_never_told_of_is_a_violation(
+    story: Callable[[], Trace], kind: type[Event]
+) -> None:
+    trace = [event for event in story() if not isinstance(event, kind)]
+    assert "trace" in {violation.rule for violation in check_trace(trace)}
 
 
 def test_a_restart_begins_anew() -> None:

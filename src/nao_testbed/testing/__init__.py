@@ -15,6 +15,8 @@ gate        a command is written or refused once, by the right that it has then
 frozen      what a virtual owner has nobody is granted or moves; what moved is made safe
 together    the streams of a group start, run and end together; others do not wait
 winner      one schema of a level wins; only a winner is granted anything and writes
+
+A violation of `trace` is none of these: an event speaks of what was never told.
 """
 
 from collections.abc import Iterable
@@ -59,11 +61,15 @@ class TraceChecker(MotionRules):
                 "events of the ledger, from its first on."
             )
         rules = getattr(self, f"_on_{type(event).__name__.lower()}", None)
-        found = (
-            [*self._slot_is_over(event.tick)] if 0 <= self._tick < event.tick else []
-        )
-        self._tick = max(self._tick, event.tick)
-        found += [*(rules(event) or ())] if rules is not None else []
+        found: list[str] = []
+        try:
+            if 0 <= self._tick < event.tick:
+                found += self._slot_is_over(event.tick)
+            self._tick = max(self._tick, event.tick)
+            found += (rules(event) or ()) if rules is not None else ()
+        except KeyError as unknown:
+            name = type(event).__name__
+            found.append(f"trace: {name} of {unknown}, of which nothing was told")
         for said in found:
             rule, sentence = said.split(": ", 1)
             self.violations.append(
