@@ -39,6 +39,8 @@ class MotionRules(ReservationRules):
         super()._on_opened(event)
         self._last_stream = 0
         self._streams: dict[int, _Stream] = {}
+        self._alone: dict[int, _Stream] = {}
+        """Those that wait for nobody, and have not started."""
         self._groups: dict[tuple[int | None, str], list[_Stream]] = {}
         self._schemas: dict[str, _Schema] = {}
 
@@ -56,6 +58,8 @@ class MotionRules(ReservationRules):
                     group.append(one)
                 else:
                     group[:] = [one]
+            elif event.after is None and not event.is_interrupt:
+                self._alone[event.stream] = one
 
     def _on_groupstarted(self, event: sync.GroupStarted) -> Sentences:
         group = self._groups.get((event.preset, event.group), [])
@@ -74,6 +78,7 @@ class MotionRules(ReservationRules):
         if one.items >= 0 or not (is_alone or one.started == event.tick):
             yield f"together: stream {event.stream} starts without its group, or twice"
         one.started, one.items = event.tick, event.items
+        self._alone.pop(event.stream, None)
 
     def _on_sent(self, event: sync.Sent) -> Sentences:
         one = self._streams[event.stream]
@@ -95,6 +100,7 @@ class MotionRules(ReservationRules):
         if one.reason is not None or is_short:
             yield f"together: stream {event.stream} ends twice, or early"
         one.reason = event.reason
+        self._alone.pop(event.stream, None)
 
     def _slot_is_over(self, tick: int) -> Sentences:
         yield from super()._slot_is_over(tick)
@@ -111,11 +117,10 @@ class MotionRules(ReservationRules):
 
     def _on_ticked(self, event: t.Ticked) -> Sentences:
         yield from super()._on_ticked(event)
-        for one in self._streams.values():
-            if one.started is None and one.reason is None and one.asked.group is None:
-                one.slots += one.asked.after is None and not one.asked.is_interrupt
-                if one.slots == LATEST_START:
-                    yield f"together: stream {one.asked.stream} of no group still waits"
+        for number, one in self._alone.items():
+            one.slots += 1
+            if one.slots == LATEST_START:
+                yield f"together: stream {number} of no group still waits"
 
     # -- schemas ----------------------------------------------------------------------
 
@@ -146,7 +151,7 @@ class MotionRules(ReservationRules):
         one = self._schemas[event.path]
         one.state = event.state
         below, parent = self._below(event.path), one.woken.parent
-        held = {x.owner for x in self._tokens.values() if not x.ended}
+        held = {token.owner for token in self._live.values()}
         if event.state is not State.WINNER:
             awake = [x for x in below if self._schemas[x].state is not State.SLEPT]
             if one.is_acting or awake or held.intersection([event.path, *below]):

@@ -48,6 +48,7 @@ class ReservationRules:
         self._active: dict[str | None, str | None] = {}
         self._parents: dict[str, str | None] = {}
         self._tokens: dict[TokenId, HeldToken] = {}
+        self._live: dict[TokenId, HeldToken] = {}
         self._waits: dict[int, tuple[t.Requested, int]] = {}
         """Requests, and the ticks from which no equal passes them."""
         self._untold: dict[TokenId, t.Revoked] = {}
@@ -127,12 +128,13 @@ class ReservationRules:
         given = [asked.optional[x] for x in asked.optional if x not in event.missing]
         if set(event.shares) != set(asked.shares).union(*given):
             yield f"outcome: {who} asked for {[*asked.shares]}, got {[*event.shares]}"
-        last = max(self._tokens, default=TokenId(0, 0))
+        last = next(reversed(self._tokens), TokenId(0, 0))
         if token.ended if token else event.token <= last:
             yield f"outcome: {who} gets {event.token}, which is not new"
         if any(lost.request == event.request for lost in self._untold.values()):
             yield f"loss: {who} is granted what others lost, who do not know yet"
         token = self._tokens.setdefault(event.token, HeldToken(event.token, who))
+        self._live[event.token] = token
         for leaf, share in event.shares.items():
             scope = self._scope(leaf, who)
             if self._is_frozen(leaf):
@@ -187,7 +189,9 @@ class ReservationRules:
         if is_whole != (not held.covers and not has_lent_all):
             verb = "ends" if is_whole else "goes on"
             yield f"loss: {held.id} of {held.owner} {verb} and has {[*held.covers]}"
-        held.ended = ended if is_whole else None
+        if is_whole:
+            held.ended = ended
+            del self._live[held.id]
 
     def _on_lent(self, event: t.Lent) -> None:
         self._tokens[event.token].lent.update(event.leaves)
