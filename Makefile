@@ -29,6 +29,9 @@ PYTEST = $(STRICT) $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
 BUILD_NEEDS = print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 # What the quick tests are run with besides; `make test-all` measures their coverage.
 MEASURE ?=
+# The systems as on which types are checked; `make test-all` asks for all three.
+EVERY_PLATFORM := linux darwin win32
+PLATFORMS ?= $(shell $(BIN)/python -c 'import sys; print(sys.platform)')
 # The interpreters of `make test-pythons`.
 PYTHONS ?= 3.11 3.12 3.13 3.14
 # Which one `make run` prefers: first those with wheels of everything, then 3.13, which
@@ -99,7 +102,7 @@ bench: $(READY)  ## what the loop, reservations and the transmitter cost, beside
 	@$(BIN)/python -m benchmarks
 
 # Types are checked beside the tests, and what is wrong with them is said at the end.
-test: $(DEV)  ## format, lint, types, documents and quick tests: eight minutes on two cores
+test: $(DEV)  ## format, lint, types, documents and quick tests: three minutes on two cores
 	@echo "== $$($(BIN)/python --version) of $(VENV)"
 	@$(MAKE) lint
 	@said=$$(mktemp); status=0; \
@@ -113,7 +116,8 @@ test: $(DEV)  ## format, lint, types, documents and quick tests: eight minutes o
 
 test-all: $(DEV)  ## the same with coverage, then slow tests, examples and notebooks
 	@status=0; \
-	$(MAKE) test MEASURE="--cov --cov-report= --cov-fail-under=0" || status=$$?; \
+	$(MAKE) test MEASURE="--cov --cov-report= --cov-fail-under=0" \
+	    PLATFORMS="$(EVERY_PLATFORM)" || status=$$?; \
 	$(MAKE) long || status=$$?; \
 	exit $$status
 
@@ -149,16 +153,16 @@ lint: $(DEV)  ## check format and style, and that generated documents are fresh
 	@$(BIN)/ruff check --quiet $(LINTED)
 	@$(BIN)/python docs/make_requirements.py --check
 
-types: $(DEV)  ## mypy, strict, as on Linux, macOS and Windows
-	@status=0; for platform in linux darwin win32; do \
+types: $(DEV)  ## mypy, strict, as on this system (PLATFORMS="linux darwin win32": on each)
+	@status=0; for platform in $(PLATFORMS); do \
 	    echo "== types on $$platform"; \
 	    $(BIN)/mypy --no-error-summary --platform=$$platform \
 	        --cache-dir=.mypy_cache/$$platform src $(BESIDE) || status=1; \
 	done; exit $$status
 
-quick: $(DEV)  ## quick tests
+quick: $(DEV)  ## quick tests; names those that took a second and may be slow ones
 	@echo "== quick tests, $(JOBS) processes"
-	@$(PYTEST) -p no:nbmake $(MEASURE) -m "not slow" tests
+	@$(PYTEST) -p no:nbmake $(MEASURE) --durations=25 --durations-min=1 -m "not slow" tests
 
 long: $(DEV)  ## slow tests, examples and notebooks; coverage beside that of the quick
 	@echo "== slow tests, examples and notebooks, $(JOBS) processes"

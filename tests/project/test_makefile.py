@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,3 +157,20 @@ def test_continuous_integration_makes_the_same_on_every_python() -> None:
         for goal in [line.split()[1] for line in lines if line.startswith("make ")]:
             assert f"\n{goal}: " in makefile, goal
     assert sorted(systems) == ["macos-latest", "ubuntu-latest", "windows-latest"]
+
+
+def test_types_are_checked_for_this_system_and_before_a_merge_for_all(
+    make: Make,
+) -> None:
+    def platforms(*options: str) -> list[str]:
+        said = make("--dry-run", "types", "DEV=", *options).stdout
+        (listed,) = re.findall(r"for platform in (.*?); do", said)
+        return list(listed.split())
+
+    assert platforms("BIN=" + str(Path(sys.executable).parent)) == [sys.platform]
+    every = ["linux", "darwin", "win32"]
+    assert platforms(f"PLATFORMS={' '.join(every)}") == every
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (of_all,) = re.findall(r"^test-all: .*?\n\n", text, re.MULTILINE | re.DOTALL)
+    assert 'PLATFORMS="$(EVERY_PLATFORM)"' in of_all
+    assert f"EVERY_PLATFORM := {' '.join(every)}\n" in text
