@@ -4,6 +4,7 @@ A process of its own runs it, as a person would, and Ctrl-C ends it.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -243,9 +244,11 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
 def test_a_recording_is_scrubbed_to_an_event(
     live_run: Path,
     browser: "Browser",  # noqa: F811
+    tmp_path: Path,
 ) -> None:
     """A joint was heated after 0.4 s of 0.8; the 3-D view is left out."""
-    with run_live("--replay", folder=live_run) as shown:
+    folder = Path(shutil.copytree(live_run, tmp_path / "run"))
+    with run_live("--replay", folder=folder) as shown:
         page = browser.new_page(viewport={"width": 1024, "height": 900})
         page.set_default_timeout(WAIT_MS)
         page.route("**/view/*", lambda route: route.abort())
