@@ -35,7 +35,7 @@ def stand(base: Path) -> None:
         setting,
         controller="fixed",
         posture="PoseInit",
-        duration_s=8.0,
+        duration_s=4.0,
         fast_forward=None,
         folder=folder,
     )
