@@ -9,6 +9,11 @@ fifth of its torque. The behaviour asks anew and waits. Below 70 °C it gets a n
 One sees the trace of the reservations, with no line of the behaviour about heat.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the stories
+
 from examples.stories.hot_head import run_head_story
 from examples.stories.trace_lines import story_lines
 from nao_testbed import load_robot

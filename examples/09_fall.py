@@ -6,6 +6,11 @@ no state is active any more, and the token is revoked whole. `get up` asked for 
 state Back and the legs before the push; it is granted when the robot lies on its back.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the stories
+
 from examples.stories.fall import FallStoryCfg, run_fall_story
 from examples.stories.trace_lines import story_lines
 from nao_testbed import load_robot
