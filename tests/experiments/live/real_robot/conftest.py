@@ -63,7 +63,7 @@ class Endpoint:
         for kind in BEGUN:
             self.parts.get(kind)
         self.n_clients = 0
-        self.run(1.0)
+        self.run(3.0)
 
     @property
     def sim(self) -> Any:

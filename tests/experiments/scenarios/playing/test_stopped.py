@@ -42,6 +42,7 @@ def test_a_signal_ends_a_run_and_nothing_is_lost(
 ) -> None:
     (tmp_path / "long.yaml").write_text(LONG, encoding="utf-8")
     command = [sys.executable, "-c", MAIN, "scenario", "run", "long.yaml"]
+    command.append("--check-invariants")
     environment = {"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         command,
