@@ -49,7 +49,7 @@ from tests.controllers.arbitration.manager.histories.small_setup import (
     secret_of,
 )
 
-LAST_TOKENS = 6
+LAST_TOKENS = 12
 """Tokens whose answers at the gate are compared after each step."""
 RETRY_TICKS = 3
 
