@@ -10,7 +10,7 @@ policies        what a holder answers when somebody else asks
 manager         the ledger: it grants, keeps and ends reservations
 gate            lets only valid tokens through to the robot's devices
 faults          take what is hot, broken or absent; say which posture the robot is in
-events          all that happens; `nao_testbed.testing` checks it
+events          all that happens; `controllers.trace_rules` checks it
 behaviours      what a person writes: needs, parts, timelines
 naoqi           the calls that people know from the robot
 """

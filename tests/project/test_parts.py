@@ -37,7 +37,7 @@ PARTS = {
     "behaviours": (
         *("controllers/arbitration", "controllers/transmitter"),
         *("controllers/schemas", "controllers/action_selection"),
-        "controllers/speech",
+        *("controllers/speech", "controllers/trace_rules"),
         *("experiments/shared_robot", "experiments/scenarios", "experiments/server"),
     ),
     "live": (

@@ -28,11 +28,11 @@ from nao_testbed.controllers.schemas.events import (
     Woken,
     Won,
 )
+from nao_testbed.controllers.trace_rules import TraceChecker, Violation
 from nao_testbed.controllers.transmitter.events import OrderEnded, OrderReceived
 from nao_testbed.controllers.transmitter.receipt import EndReason
 from nao_testbed.experiments.scenarios.playing.result import RunFailure
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
-from nao_testbed.testing import TraceChecker, Violation
 
 MOST_KEPT = 1000
 """Failures that are kept: one in each slot would be ten thousands in minutes."""

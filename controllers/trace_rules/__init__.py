@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from nao_testbed.controllers.arbitration.events import Event, Opened, event_to_line
+from nao_testbed.controllers.trace_rules.motion import MotionRules
 from nao_testbed.models import BadInput
-from nao_testbed.testing.motion import MotionRules
 
 __all__ = ["TraceChecker", "Violation", "check_trace", "trace_hash"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from nao_testbed.controllers.arbitration import events as t
 from nao_testbed.controllers.schemas import events as schemas
 from nao_testbed.controllers.schemas.declaration import Kind, State
+from nao_testbed.controllers.trace_rules.reservations import ReservationRules, Sentences
 from nao_testbed.controllers.transmitter import events as sync
 from nao_testbed.controllers.transmitter.receipt import EndReason
-from nao_testbed.testing.reservations import ReservationRules, Sentences
 
 LATEST_START = 3
 """Ends of slots by which an independent stream has started."""

@@ -1,0 +1,15 @@
+"""For users' tests: the rules that the trace of every run keeps.
+
+    assert not check_trace(events)
+
+`controllers/trace_rules/` lists the eight rules.
+"""
+
+from nao_testbed.controllers.trace_rules import (
+    TraceChecker,
+    Violation,
+    check_trace,
+    trace_hash,
+)
+
+__all__ = ["TraceChecker", "Violation", "check_trace", "trace_hash"]
