@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from shutil import copytree
@@ -134,6 +135,13 @@ print(*nt.run_heat(cfg, Path("run")).arms)
 print(nt.write_report(ReportCfg(runs=(Path("run"),))))
 StandingCfg()
 """
+
+
+@pytest.mark.slow(covers=True)
+def test_every_module_can_be_imported() -> None:
+    """In coverage it counts from then on, whether or not a test needs it."""
+    for name in modules():
+        assert import_module(f"{NAME}{name}").__doc__, f"{name} has no docstring"
 
 
 @pytest.mark.slow
