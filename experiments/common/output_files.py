@@ -7,6 +7,7 @@ given. Run folders have a rule of their own: they take the next free name.
 import functools
 import inspect
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -31,12 +32,15 @@ _OURS = (
     (b"<!doctype html", b'<meta name="generator" content="nao-testbed'),
     (b"\x89MCAP", b"nao-testbed"),
     (b"\0\0\0", b"nao-testbed"),  # MP4
+    (b"GIF89a", b"made by nao-testbed"),
     (b"about: ", b"preset-search --"),
     (b"time_s,q.", b""),
     (b"time_s,kind,data\n", b""),
 )
 """How a file of ours begins, and what stands in its first or last part."""
 _PART_BYTES = 65_536
+_overwrites: ContextVar[bool] = ContextVar("overwrites", default=False)
+"""True while a command with `--overwrite` runs."""
 
 
 def is_ours(path: Path) -> bool:
@@ -57,7 +61,9 @@ def check_replaceable(option: str, path: Path) -> None:
         BadInput: it is somebody else's.
         OSError: it cannot be read, or is a pipe.
     """
-    if not path.exists() or path.is_dir() or path.is_char_device():
+    if _overwrites.get() or not path.exists():
+        return
+    if path.is_dir() or path.is_char_device():
         return  # the command itself says what it does with a folder
     check_kind(path)
     if not is_ours(path):
@@ -84,12 +90,15 @@ def replacing_only_ours(command: CommandT) -> CommandT:
 
     @functools.wraps(command)
     def careful(**given: Any) -> None:
-        overwrites = given.pop(OVERWRITE)
-        for name, option in files.items():
-            value = given[name]
-            if value is not None and str(value) != "-" and not overwrites:
-                check_replaceable(option, Path(value))
-        command(**given)
+        before = _overwrites.set(given.pop(OVERWRITE))
+        try:
+            for name, option in files.items():
+                value = given[name]
+                if value is not None and str(value) != "-":
+                    check_replaceable(option, Path(value))
+            command(**given)
+        finally:
+            _overwrites.reset(before)
 
     parameter = inspect.Parameter(
         OVERWRITE,

@@ -45,11 +45,20 @@ def report(
             "temperatures, their sound.",
         ),
     ] = False,
+    gif: Annotated[
+        bool,
+        typer.Option(
+            "--gif",
+            help="Also an animated GIF of each run, beside the page: smaller, without "
+            "sound, for a README or a message.",
+        ),
+    ] = False,
     video_speed: Annotated[
         float | None,
         typer.Option(
-            help="Of the video, in real time; default: 1 with a sound, else so that "
-            "it lasts a minute at most. Other than 1 it is silent."
+            help="Playback speed of the video over real time; default: 1 if the run "
+            "has sound, else so that an MP4 lasts at most a minute, a GIF 12 s. The "
+            "sound is kept at 1 only."
         ),
     ] = None,
     to: Annotated[
@@ -73,7 +82,7 @@ def report(
 ) -> None:
     """Make one self-contained HTML page of runs, or a file for another program."""
     if to is not None:
-        if len(runs) != 1 or video or video_speed is not None:
+        if len(runs) != 1 or video or gif or video_speed is not None:
             raise BadInput("--to takes one RUN, and no video; give it alone.")
         export_command(runs[0], to, out, robot, json_file)
         return
@@ -83,11 +92,13 @@ def report(
     from nao_testbed.experiments.report.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
+    if video and gif:
+        raise BadInput("--video and --gif exclude each other; run the command twice.")
     film = None
-    if video or video_speed is not None:
+    if video or gif or video_speed is not None:
         from nao_testbed.experiments.report.video.film import FilmCfg  # noqa: PLC0415  # heavy
 
-        film = FilmCfg(speed=video_speed)
+        film = FilmCfg(speed=video_speed, is_gif=gif)
     cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay, video=film)
     with counted("reading") as tell:
         page = write_page(cfg, tell)

@@ -14,7 +14,7 @@ import io
 import math
 import wave
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -55,11 +55,13 @@ if TYPE_CHECKING:
 MOST_EVENTS = 100
 """Rows of the table; the run folder has them all."""
 FAST_FORWARD = "fast-forward"
+COUNTED_AT_END = "controller flags"
+"""Kind of the event that sums up a run at its end."""
 SHOWN = frozenset(
     {
         "protection",
         "reached 80 °C",
-        "controller flags",
+        COUNTED_AT_END,
         "scenario event",
         "operator",
         "refused",
@@ -101,11 +103,13 @@ def event_tables(
     return tuple(table for table in (one_by_one, counted) if table.rows)
 
 
-def events_of(arm: RecordedTrial) -> list[tuple[float, str]]:
-    """Return time in s and words of what is shown one by one, in no order."""
+def events_of(
+    arm: RecordedTrial, kinds: Collection[str] = SHOWN
+) -> list[tuple[float, str]]:
+    """Return the time in s and the text of each event of these kinds, unsorted."""
     config = cast("Mapping[str, Any]", arm.run.meta.config)
     events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
-    events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in SHOWN]
+    events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in kinds]
     if arm.run.state.startswith("failed: ") and len(arm.frame):
         reason = arm.run.state.removeprefix("failed: ")
         events.append((float(arm.frame.index[-1]), f"ended: {reason}"))

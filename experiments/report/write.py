@@ -286,7 +286,7 @@ def write_page(
         check_replaceable("the page", out)
     _check_writable(out)
     runs = [source for source in sources if isinstance(source, RunSource)]
-    videos = _video_files(out, runs) if cfg.video else []
+    videos = _video_files(out, runs, cfg.video) if cfg.video else []
     sections = []
     for i, source in enumerate(sources):
         on_progress(i, len(sources), source.name)
@@ -311,14 +311,15 @@ def write_page(
     return WrittenPage(path=out, sections=tuple(sections), videos=tuple(videos))
 
 
-def _video_files(out: Path, runs: Sequence[RunSource]) -> list[Path]:
+def _video_files(out: Path, runs: Sequence[RunSource], cfg: "FilmCfg") -> list[Path]:
     from nao_testbed.experiments.report.video.write import (  # noqa: PLC0415
         check_video,  # heavy
         video_files,  # beside it
     )
 
-    check_video()
-    return video_files(out, runs)
+    if not cfg.is_gif:
+        check_video()
+    return video_files(out, runs, cfg.suffix)
 
 
 def _shown(section: Section) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """A run as a film: robots to the left, temperatures to the right, what happens below.
 
-    film = Film(source, robots)
+    film = Film(trials, robots, FilmCfg())
     film.write(Path("run.mp4"))
 
-H.264 at 25 pictures a second in an MP4, which browsers and slides play. The sound of
-the run is in it where it runs at real time.
+MP4: H.264 at 25 frames per second, for browsers and slides, with the run's sound if it
+plays in real time. GIF: smaller, silent, for a README or a message.
 """
 
 import os
@@ -30,7 +30,11 @@ from nao_testbed.experiments.heat.figures.robot_view import (
 )
 from nao_testbed.experiments.report.replay.motion import dress, pose_robot, slope_deg
 from nao_testbed.experiments.report.replay.scene import hottest_text
-from nao_testbed.experiments.report.run_contents import events_of
+from nao_testbed.experiments.report.run_contents import (
+    COUNTED_AT_END,
+    SHOWN,
+    events_of,
+)
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.experiments.report.video.chart import Chart
 from nao_testbed.experiments.report.video.stage import stages_of
@@ -43,6 +47,11 @@ if TYPE_CHECKING:
 
 
 FPS = 25
+"""Frames per second of an MP4."""
+GIF_FPS = 10
+GIF_WIDTH = 960
+"""Width of a GIF in pixels: README pages show at most 900."""
+LONGEST_GIF_S = 12.0
 WIDTH, HEIGHT = 1280, 720
 HEAD, FOOT = 68, 108
 """Rows above the robots: titles and clock; below them: names, scale, what happens."""
@@ -73,7 +82,20 @@ class FilmCfg(Checked):
     """What is asked of a film."""
 
     speed: VideoSpeed | None = None
-    """In real time; None: 1 with a sound, else so that it lasts a minute at most."""
+    """Playback speed over real time; None: 1 if the run has sound, else the smallest of
+    `SPEEDS` at which the video lasts at most a minute, a GIF 12 s."""
+    is_gif: bool = False
+    """Write an animated GIF in place of an MP4."""
+
+    @property
+    def suffix(self) -> str:
+        """File suffix of the format."""
+        return ".gif" if self.is_gif else ".mp4"
+
+    @property
+    def fps(self) -> int:
+        """Frames per second."""
+        return GIF_FPS if self.is_gif else FPS
 
 
 class Film:
@@ -102,12 +124,17 @@ class Film:
                 f"the run has {len(arms)} robots with rows; a video shows 1 to "
                 f"{MOST_ROBOTS}. Give the folder of one of them."
             )
+        self.cfg = cfg
         self._end_s = max(float(arm.frame.index[-1]) for arm in arms)
-        self.sound = None if self._end_s > LONGEST_SOUND_S else _sound_of(arms)
-        self.speed = cfg.speed or _speed(self._end_s, has_sound=self.sound is not None)
+        is_silent = cfg.is_gif or self._end_s > LONGEST_SOUND_S
+        self.sound = None if is_silent else _sound_of(arms)
+        longest_s = LONGEST_GIF_S if cfg.is_gif else LONGEST_S
+        self.speed = cfg.speed or (
+            1.0 if self.sound is not None else _speed(self._end_s, longest_s)
+        )
         if self.speed != 1.0:
             self.sound = None
-        step_s = self.speed / FPS
+        step_s = self.speed / cfg.fps
         n = max(int(np.ceil(self._end_s / step_s)), 1)
         self._grid_s = np.minimum(np.arange(n + 1) * step_s, self._end_s)
         self._motions = [
@@ -117,7 +144,7 @@ class Film:
         told = [
             (t, text if len(arms) == 1 else f"{arm.name}: {text}")
             for arm in arms
-            for t, text in events_of(arm)
+            for t, text in events_of(arm, SHOWN - {COUNTED_AT_END})
         ]
         self._events = sorted(told)
         self._title, self._lead = titles
@@ -125,7 +152,7 @@ class Film:
     @property
     def frames(self) -> int:
         """How many pictures it has."""
-        return len(self._grid_s) + round(LAST_S * FPS)
+        return len(self._grid_s) + round(LAST_S * self.cfg.fps)
 
     def write(
         self, path: Path, on_progress: Callable[[int], None] = lambda _: None
@@ -133,42 +160,69 @@ class Film:
         """Write the file; one that is there already is replaced.
 
         Args:
-            path: of the file, `.mp4`.
-            on_progress: told how many pictures are done.
+            path: file with the suffix of the format.
+            on_progress: called with the number of finished frames.
 
         Raises:
             NotWritten: the operating system refuses.
         """
-        import av  # noqa: PLC0415  # an extra
-
-        unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
+        suffix = self.cfg.suffix
+        unfinished = path.with_name(f".{path.stem}.{os.getpid()}{suffix}")
         try:
-            with (
-                told_if_not_written(path),
-                av.open(unfinished, "w", options={"movflags": "faststart"}) as file,
-            ):
-                file.metadata["comment"] = "made by nao-testbed"
-                video = file.add_stream("libx264", rate=FPS, options=CALM)
-                video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-                sound = _sound_frames(self.sound)
-                heard = None
-                if sound:
-                    rate = sound[0].sample_rate
-                    heard = file.add_stream("aac", rate=rate, layout="mono")
-                for i, picture in enumerate(self.pictures()):
-                    frame = av.VideoFrame.from_ndarray(np.asarray(picture), "rgb24")
-                    frame.pts, frame.time_base = i, Fraction(1, FPS)
-                    file.mux(video.encode(frame))
-                    while heard and sound and (sound[0].time or 0.0) <= i / FPS:
-                        file.mux(heard.encode(sound.popleft()))
-                    on_progress(i + 1)
-                file.mux(video.encode(None))
-                if heard:
-                    file.mux(heard.encode(None))
             with told_if_not_written(path):
+                if self.cfg.is_gif:
+                    self._write_gif(unfinished, on_progress)
+                else:
+                    self._write_mp4(unfinished, on_progress)
                 unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+    def _write_mp4(self, path: Path, on_progress: Callable[[int], None]) -> None:
+        import av  # noqa: PLC0415  # an extra
+
+        with av.open(path, "w", options={"movflags": "faststart"}) as file:
+            file.metadata["comment"] = "made by nao-testbed"
+            video = file.add_stream("libx264", rate=FPS, options=CALM)
+            video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+            sound = _sound_frames(self.sound)
+            heard = None
+            if sound:
+                rate = sound[0].sample_rate
+                heard = file.add_stream("aac", rate=rate, layout="mono")
+            for i, picture in enumerate(self.pictures()):
+                frame = av.VideoFrame.from_ndarray(np.asarray(picture), "rgb24")
+                frame.pts, frame.time_base = i, Fraction(1, FPS)
+                file.mux(video.encode(frame))
+                while heard and sound and (sound[0].time or 0.0) <= i / FPS:
+                    file.mux(heard.encode(sound.popleft()))
+                on_progress(i + 1)
+            file.mux(video.encode(None))
+            if heard:
+                file.mux(heard.encode(None))
+
+    def _write_gif(self, path: Path, on_progress: Callable[[int], None]) -> None:
+        """Write a looping GIF; all frames share one palette, without dithering.
+
+        Unchanged pixels then stay equal, and each frame stores only what has moved.
+        """
+        size = GIF_WIDTH, round(GIF_WIDTH * HEIGHT / WIDTH)
+        small = []
+        for i, picture in enumerate(self.pictures()):
+            small.append(picture.resize(size, Image.Resampling.LANCZOS))
+            on_progress(i + 1)
+        palette = _palette(small[-1])
+        frames = [
+            one.quantize(palette=palette, dither=Image.Dither.NONE) for one in small
+        ]
+        frames[0].save(
+            path,
+            save_all=True,
+            append_images=frames[1:],
+            duration=1000 // self.cfg.fps,
+            loop=0,
+            comment="made by nao-testbed",
+        )
 
     def pictures(self) -> Iterator[Image.Image]:
         """Draw one picture after the other; the same one where nothing has changed."""
@@ -204,7 +258,7 @@ class Film:
                         _bubble(draw, motion.said[i], middle, HEAD + 8, stage_width)
                 self._tell(draw, time_s)
                 yield picture
-            for _ in range(round(LAST_S * FPS)):
+            for _ in range(round(LAST_S * self.cfg.fps)):
                 yield picture
         finally:
             for stage in stages:
@@ -236,10 +290,17 @@ class Film:
             draw.text((MARGIN, HEIGHT - 10), text, INK, font=_font(16), anchor="ls")
 
 
-def _speed(end_s: float, *, has_sound: bool) -> float:
-    if has_sound:
-        return 1.0
-    return next((one for one in SPEEDS if end_s <= one * LONGEST_S), SPEEDS[-1])
+def _palette(picture: Image.Image) -> Image.Image:
+    """Return an image with 256 colours for a picture and the temperature scale."""
+    degc = np.linspace(COLDEST_DEGC, HOTTEST_DEGC, picture.width)
+    scale = (255.0 * colours_of(degc)).astype(np.uint8)
+    rows = np.tile(scale, (picture.height // 2, 1, 1))
+    both = np.vstack([np.asarray(picture), rows])
+    return Image.fromarray(both, "RGB").quantize(256, dither=Image.Dither.NONE)
+
+
+def _speed(end_s: float, longest_s: float) -> float:
+    return next((one for one in SPEEDS if end_s <= one * longest_s), SPEEDS[-1])
 
 
 def _sound_of(arms: Sequence[RecordedTrial]) -> Path | None:

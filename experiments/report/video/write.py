@@ -12,8 +12,6 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
-SUFFIX = ".mp4"
-
 
 def check_video() -> None:
     """Look whether videos can be made here.
@@ -30,7 +28,7 @@ def check_video() -> None:
         ) from error
 
 
-def video_files(page: Path, sources: Sequence[RunSource]) -> list[Path]:
+def video_files(page: Path, sources: Sequence[RunSource], suffix: str) -> list[Path]:
     """Return where the videos go: named as the page, and as the run of several.
 
     Raises:
@@ -41,7 +39,7 @@ def video_files(page: Path, sources: Sequence[RunSource]) -> list[Path]:
     names = (
         [page.stem] if len(sources) == 1 else [f"{page.stem}-{s.name}" for s in sources]
     )
-    files = [page.with_name(f"{name}{SUFFIX}") for name in names]
+    files = [page.with_name(f"{name}{suffix}") for name in names]
     for path in files:
         check_replaceable("--video", path)
         check_writable("--video", path)

@@ -12,14 +12,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from PIL.GifImagePlugin import GifImageFile
 
 from nao_testbed.experiments.cli import main
+from nao_testbed.experiments.common.output_files import is_ours
 from nao_testbed.experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
 from nao_testbed.experiments.report.replay.motion import Motion, dress, pose_robot
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
 from nao_testbed.experiments.report.video import film as film_module
 from nao_testbed.experiments.report.video.chart import Chart
-from nao_testbed.experiments.report.video.film import FPS, HEIGHT, WIDTH, Film, FilmCfg
+from nao_testbed.experiments.report.video.film import (
+    FPS,
+    GIF_FPS,
+    HEIGHT,
+    WIDTH,
+    Film,
+    FilmCfg,
+)
 from nao_testbed.experiments.report.video.stage import Stage, stages_of
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.files import NotWritten
@@ -159,8 +168,30 @@ def test_a_faster_film_is_silent_and_shorter(
     [(3.0, 1.0), (60.0, 1.0), (61.0, 2.0), (900.0, 15.0), (1e6, 240)],
 )
 def test_a_silent_film_lasts_a_minute_at_most(end_s: float, speed: float) -> None:
-    assert film_module._speed(end_s, has_sound=False) == speed
-    assert film_module._speed(end_s, has_sound=True) == 1.0
+    assert film_module._speed(end_s, film_module.LONGEST_S) == speed
+
+
+@pytest.mark.slow(covers=True)
+def test_a_gif_is_small_silent_and_loops(
+    arms: tuple[RecordedTrial, ...],
+    tmp_path: Path,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)  # a GIF needs no extra
+    arm = heard(arms[0], tmp_path, (0.5, 1.0))
+    film = Film([arm], {arm.name: NAO}, FilmCfg(is_gif=True))
+    assert film.sound is None
+    film.write(tmp_path / "film.gif")
+    with GifImageFile(tmp_path / "film.gif") as gif:
+        assert (gif.size, gif.info["loop"]) == ((960, 540), 0)
+        last_s = 0.0
+        for k in range(gif.n_frames):
+            gif.seek(k)
+            last_s += gif.info["duration"] / 1000.0
+    end_s = float(arm.frame.index[-1])
+    assert last_s == pytest.approx(end_s + 1.0, abs=2.0 / GIF_FPS)
+    assert is_ours(tmp_path / "film.gif")
 
 
 @pytest.mark.slow(covers=True)
@@ -301,7 +332,12 @@ def test_the_command_tells_its_files(
         "nao_testbed.experiments.report.write.heat_figures", lambda *_: []
     )
     run = copy_of("run")
-    status, out, err = report(str(run), "--video", "--video-speed", "2")
+    (run / "report.mp4").write_text("made elsewhere", "utf-8")
+    status, out, err = report(str(run), "--video")
+    assert status == 2
+    assert "--overwrite to replace it" in err
+    words = ["--video", "--video-speed", "2", "--overwrite"]
+    status, out, err = report(str(run), *words)
     assert (status, err) == (0, "")
     assert out == f"{run / 'report.html'}\n{run / 'report.mp4'}\n"
     assert len(pictures(run / "report.mp4")) == pytest.approx(
@@ -339,3 +375,6 @@ def test_the_command_refuses_what_has_no_film(
         status, _, err = report(str(run), "--video")
     assert status == 2
     assert "install nao-testbed[video]" in err
+    status, _, err = report(str(run), "--video", "--gif")
+    assert status == 2
+    assert "--video and --gif exclude each other" in err
