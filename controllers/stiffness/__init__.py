@@ -1,7 +1,7 @@
-"""The stiffness controller: steps 610 to 690 and 320 of ES2659053.
+"""Stiffness controller: steps 610 to 690 and 320 of ES2659053.
 
-Read `smart_stiffness.py` first, then `equilibrium.py`, which goes through the steps.
-What a user chooses or reads can be imported from here.
+Read `smart_stiffness.py` first, then `equilibrium.py`, which runs the steps in order.
+The package exports the configurations, the laws and the results.
 """
 
 from nao_testbed.controllers.stiffness.contact_forces import ContactForceCfg

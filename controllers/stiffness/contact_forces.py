@@ -1,33 +1,33 @@
 """Forces at the contact points (step 660, fig. 9: 910, 920, 930).
 
 The robot is a point mass, its contacts lie in the virtual plane, nothing moves and the
-tangential parts are zero [ES2659053T3 ¶660]. For the normal forces Y = (f_1 ... f_n):
+tangential forces are zero [ES2659053T3 ¶660]. For the normal forces Y = (f_1 ... f_n):
 
     A Y = B,    A = [1 ... 1; x_i - x_G; y_i - y_G],    B = [m g; 0; 0],    Y >= 0.
 
-Other vertical forces (a load in a hand, an updraught) enter B with their lever, seen
-from the centre of mass: B = [m g - Σ u_j; -Σ u_j (x_j - x_G); -Σ u_j (y_j - y_G)].
+Other vertical forces (a load in a hand, an updraught) enter B with their lever about
+the centre of mass: B = [m g - Σ u_j; -Σ u_j (x_j - x_G); -Σ u_j (y_j - y_G)].
 
-Three contacts with det A ≠ 0 have one solution (930). More have many, and ES2659053
-takes the one that makes
+Three contacts with det A ≠ 0 have one solution (930). More contacts have many
+solutions; ES2659053 takes the minimiser of
 
-    ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R,    Y >= 0,
+    ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R,    Y >= 0.
 
-least. Over all Y its minimum is the closed form
+Without the bound, the minimiser is the closed form
 
     Y = R⁻¹ Aᵀ (A R⁻¹ Aᵀ + Q⁻¹)⁻¹ B,
 
-which is also the minimum over Y >= 0 where it pulls nowhere: the kernels below, the
-part for each tick. Division in them follows NumPy: hopeless weights give NaN, which is
-no answer, and not an exception in the loop.
+which is also the answer with the bound if no force is negative. The kernels below
+compute it at each tick. Division follows NumPy: degenerate weights give NaN, which is
+rejected as an answer, and raise no exception in the loop.
 
-Else, with Q and R diagonal, it is the nonnegative least squares problem of the stacked
-matrix [√Q A; √R] against [√Q B; 0], solved by the method of Lawson and Hanson
-[lawson1974]. The same problem answers soundly where A Y = B cannot hold: the force row
-weighs most, so the forces still sum to the weight while the moments are only as good as
-the contacts allow, and a flag says so. `build_*` and `solve_*` are two functions, so
-that a doubtful case can be looked at. With a small R the forces are weakly determined:
-compare A Y and the objective of two solvers, not Y.
+With a negative force, and with Q and R diagonal, the problem is the nonnegative least
+squares problem of the stacked matrix [√Q A; √R] against [√Q B; 0], solved by the method
+of Lawson and Hanson [lawson1974]. The same problem also covers an A Y = B without a
+solution. The force row has the largest weight, so the forces sum to the weight; the
+moments are matched as closely as the contacts allow, and a flag is raised. `build_*`
+and `solve_*` are separate functions, so that the problem can be inspected. With a small
+R the forces are weakly determined: compare A Y and the objective of two solvers, not Y.
 """
 
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def balance_equation(
     load_points: FloatArray,
     load_forces: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return A, (3, n), and B, (3,); the arguments are `build_contact_problem`'s."""
+    """Return A, (3, n), and B, (3,), for the arguments of `build_contact_problem`."""
     axes = plane_axes(up)
     A = np.ones((3, len(points)))
     for k in range(len(points)):
@@ -120,9 +120,9 @@ def _lever(axis: FloatArray, point: FloatArray, com: FloatArray) -> float:
 def solve_closed(
     A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, tolerance: float
 ) -> tuple[FloatArray, int, bool]:
-    """Return the forces Y, (n,), their flags, and whether Y is the answer.
+    """Return the forces Y, (n,), their flags, and True if Y is valid.
 
-    It is not where a force would pull; then the flags are those known so far.
+    Y is invalid where a force would be negative; the flags are then incomplete.
     """
     n = A.shape[1]
     if n == 0 or B[0] <= 0.0:
@@ -149,7 +149,7 @@ def _pulls_nowhere(Y: FloatArray) -> bool:
 
 @numba.njit(cache=True, error_model="numpy")
 def moment_flag(A: FloatArray, B: FloatArray, Y: FloatArray, tolerance: float) -> int:
-    """Return the flag of moments that A Y = B leaves over, 0 if they balance."""
+    """Return the flag for a residual moment in A Y = B, 0 if the moments balance."""
     mx, my = -B[1], -B[2]
     for k in range(len(Y)):
         mx += A[1, k] * Y[k]
@@ -212,7 +212,7 @@ def solve_three(A: FloatArray, B: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, error_model="numpy")
 def _shape_flags(A: FloatArray, tolerance: float) -> int:
-    """Return what the arrangement of one or more contacts alone says."""
+    """Return the flags for the arrangement of one or more contacts."""
     n = A.shape[1]
     if n == 1:
         return _ONE_CONTACT
@@ -245,13 +245,13 @@ def balance(
     regularisation: float,
     tolerance: float,
 ) -> tuple[IndexArray, FloatArray, int, bool]:
-    """Build and solve A Y = B for the allowed ones of (n_points, 3) positions.
+    """Build and solve A Y = B for the allowed points of (n_points, 3) positions.
 
-    The arguments are those of `build_contact_problem`, with R the same for every force.
+    The arguments are those of `build_contact_problem`, with the same R for every force.
 
     Returns:
-        (n,) the contacts, their forces, flags and whether they are the answer, as of
-        `solve_closed`.
+        (n,) the contacts, their forces, the flags and True if the forces are valid, as
+        in `solve_closed`.
     """
     n = 0
     for k in range(len(allowed)):
@@ -274,22 +274,22 @@ class ContactForceCfg(Checked):
     """Weights of the QP and the tolerances of its flags."""
 
     force_weight: Positive = 1000.0
-    """Q of the force row in 1/N². Well above that of the moments, so that the weight
-    is carried even where the moments cannot be balanced."""
+    """Q of the force row in 1/N². Much larger than the moment weight, so that the
+    weight is carried even where the moments cannot be balanced."""
     moment_weight: Positive = 1.0
-    """Q of the two moment rows in 1/(N·m)²; the same for both, so that the answer does
-    not depend on the heading."""
+    """Q of the two moment rows in 1/(N·m)²; equal for both, so that the solution
+    does not depend on the heading."""
     regularisation: Positive = 1e-6
-    """R of every force in 1/N²: chooses among the exact solutions, and at a foot's
-    lever disturbs them by less than 1 mN·m."""
+    """R of every force in 1/N²: selects one of the exact solutions. At a foot's
+    lever it changes the moments by less than 1 mN·m."""
     tolerance_m: Positive = 1e-3
-    """Distance between centre of mass and support from which the centre of mass counts
-    as outside; also the least width of contacts that are not collinear."""
+    """Distance from the support, in m, beyond which the centre of mass counts as
+    outside; also the minimum width of contacts that are not collinear."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContactProblem:
-    """A Y = B with weights: all that step 930 needs."""
+    """A Y = B with weights: the input of step 930."""
 
     A: FloatArray
     """(3, n): ones; x_i - x_G and y_i - y_G in m."""
@@ -305,7 +305,7 @@ class ContactProblem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContactSolution:
-    """Normal forces at the contacts, and how far they can be trusted."""
+    """Normal forces at the contacts, with flags for their validity."""
 
     forces: FloatArray
     """(n,) Y in N, none negative."""
@@ -327,12 +327,12 @@ def build_contact_problem(
 
     Args:
         points: (n, 3) contact points in the base frame, in m.
-        com: (3,) centre of mass in the base frame, in m. With a moving robot, the point
+        com: (3,) centre of mass in the base frame, in m. For a moving robot, the point
             about which its required moments vanish in the plane.
         up: (3,) unit normal of the virtual plane.
         weight: m g in N.
         cfg: weights and tolerances.
-        load_points: (k, 3) where other vertical forces act, or None.
+        load_points: (k, 3) points of other vertical forces, or None.
         load_forces: (k,) those forces in N, positive upward.
     """
     if load_points is None or load_forces is None:
@@ -350,9 +350,8 @@ def build_contact_problem(
 def solve_contact_problem(problem: ContactProblem) -> ContactSolution:
     """Solve for the contact forces (step 930); never raises on finite input.
 
-    Returns:
-        The forces. Three contacts: the inverse where it exists and pulls nowhere. Other
-        numbers: the QP. No contact, or a robot that nothing presses down: no force.
+    Three contacts: from the inverse of A if it exists and no force is negative. Other
+    numbers: from the QP. Without a contact or a downward weight: zero.
     """
     A, B = problem.A, problem.B
     Y, flags, is_solved = solve_closed(A, B, problem.Q, problem.R, problem.tolerance_m)

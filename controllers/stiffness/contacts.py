@@ -1,28 +1,29 @@
-"""Which candidate points are contacts (step 650, fig. 7: 710, 720, 730).
+"""Selection of the contacts among the candidate points (step 650, fig. 7: 710 to 730).
 
-**Touching.** Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
+**Touching.** Three criteria detect touch, in any combination [ES2659053T3 ¶650, claim
+5]:
 
 - distance: heights above the virtual plane (710), the lowest point (720), and all
-  within the robot's threshold of it (730);
-- sensor: the force sensors, on or off, for the points that have one;
-- both, either, or - the default - the sensor where there is one and the distance
-  elsewhere. A lifted robot has a lowest point too: only a sensor can tell that it does
-  not touch; and buttocks and elbows have no sensor.
+  points within the robot's threshold of it (730);
+- sensor: the on/off state of the force sensors, for the points that have one;
+- both, either, or by default the sensor where there is one and the distance at all
+  other points. A lifted robot has a lowest point too: only a sensor can show that it
+  does not touch. Buttocks and elbows have no sensor.
 
-**Listed.** The robot is compared with stored postures, each of which says which body
-parts carry it. Similarity is the root mean square of the angle differences,
+**Listed.** The robot is compared with stored postures, each of which lists the body
+parts that carry it. Similarity is the root mean square of the angle differences,
 
     d = sqrt(Σ_i w_i (q_i - q̂_i)² / Σ_i w_i),
 
 and the closest posture counts only when d is within a threshold: "if there is one"
-[ES2659053T3 claim 6]. The weights w are 1, and 0 for hands and wrists, which tell
-nothing about what carries the robot.
+[ES2659053T3 claim 6]. The weights w are 1, and 0 for hands and wrists, which do not
+affect the support.
 
-**Chosen** are the touching points that the closest posture lists. Where these cannot
-balance the robot, others are tried in turn: those a little higher above the virtual
-plane, then those not on the posture's list (a robot that fell over keeps the angles of
-its posture), then both. The first that can are used, with a flag; else the first list
-stands, with its own flags.
+**Chosen** are the touching points that the closest posture lists. If they cannot
+balance the robot, three wider sets are tried in turn: points slightly higher above the
+virtual plane; points that the posture does not list (a fallen robot keeps the angles of
+its posture); both. The first set that balances the robot is used, with a flag. If none
+does, the first set is used, with its own flags.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ from nao_testbed.models.values import FloatArray, NotNegative
 
 ContactCriterion = Literal["distance", "sensor", "both", "either", "sensor-first"]
 SensorScope = Literal["effector", "point"]
-# Kernels know the criteria by their place.
+# Kernels use the index of a criterion.
 _CRITERIA: tuple[ContactCriterion, ...] = get_args(ContactCriterion)
 _DISTANCE, _SENSOR, _BOTH, _EITHER = map(
     _CRITERIA.index, ("distance", "sensor", "both", "either")
@@ -49,30 +50,30 @@ _DISTANCE, _SENSOR, _BOTH, _EITHER = map(
 
 @dataclass(frozen=True, kw_only=True)
 class ContactCfg(Checked):
-    """How contacts are told."""
+    """Criteria for detecting contacts."""
 
     criterion: ContactCriterion = "sensor-first"
     """`distance`, `sensor` (points without a sensor never touch), `both` (and),
-    `either` (or), or `sensor-first`: the sensor where there is one, else the
+    `either` (or), or `sensor-first`: the sensor where there is one, otherwise the
     distance."""
     sensor_scope: SensorScope = "effector"
     """A point is on when its body part is pressed (`effector`), or only when its own
-    sensor is (`point`). Cheap force sensors under a stiff sole often show a corner
-    unloaded that is on the ground."""
+    sensor is (`point`). Cheap force sensors under a stiff sole often read zero at a
+    corner that is on the ground."""
     part_reach_m: NotNegative = 0.03
-    """With `effector`: how far above the lowest sensor of its part a point may be, in
-    m. A sole that lies flat on a slope of 10° spans 18 mm; the toes of one that stands
-    on its heel are farther up, and not on."""
+    """Maximum height of a point above the lowest sensor of its part, in m, with
+    `effector`. A sole flat on a slope of 10° spans 18 mm; the toes of a foot that
+    rests on its heel are higher, and off."""
     on_newton: NotNegative = 1.5
-    """Force on a body part (or point) from which its sensor state is on, in N."""
+    """Force on a body part (or point) at which its sensor turns on, in N."""
     off_newton: NotNegative = 0.8
-    """Force below which it is off again: 2 steps of the sensor [nao6-datasheet]."""
+    """Force below which the sensor turns off, in N: 2 of its steps [nao6-datasheet]."""
     threshold_m: NotNegative | None = None
     """Distance to the lowest point (730), in m; None for the robot's own."""
     widest_m: NotNegative = 0.03
-    """Distance tried when the points within the threshold cannot balance the robot, in
-    m; 0 for never. An error of 2° in the vertical lifts an elbow that is 0.4 m from the
-    feet by 14 mm off the virtual plane."""
+    """Distance tried when the points within the threshold cannot balance the robot,
+    in m; 0 disables it. An error of 2° in the vertical lifts an elbow that is 0.4 m
+    from the feet by 14 mm off the virtual plane."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,7 +86,7 @@ class ContactCfg(Checked):
 
 @numba.njit(cache=True)
 def heights_above_lowest(positions: FloatArray, up: FloatArray) -> FloatArray:
-    """Return how far each point is above the lowest one (710, 720).
+    """Return the height of each point above the lowest one (710, 720).
 
     Args:
         positions: (n, 3) in the base frame, in m.
@@ -103,7 +104,7 @@ def heights_above_lowest(positions: FloatArray, up: FloatArray) -> FloatArray:
 
 
 class ContactDetector:
-    """Tells the touching candidates of one robot; keeps the on/off sensor states."""
+    """Detector of the touching candidates of one robot, with on/off sensor states."""
 
     def __init__(self, robot: Robot, cfg: ContactCfg) -> None:
         self._cfg = cfg
@@ -117,8 +118,8 @@ class ContactDetector:
             [[a.effector == b.effector for _, b in with_sensor] for _, a in with_sensor]
         ).reshape(n, n)
         self._same_part: BoolArray = same.astype(np.bool_)
-        # (n, n_force_sensors): which sensors tell about each of those points, and how
-        # far above the lowest sensor of its part a point may be.
+        # (n, n_force_sensors): sensors that cover each of these points, and the maximum
+        # height of a point above the lowest sensor of its part.
         self._pressing: FloatArray = own.reshape(n, len(sensors)).astype(np.float64)
         self._reach = np.inf
         if cfg.sensor_scope == "effector":
@@ -145,7 +146,7 @@ class ContactDetector:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the sensor states."""
+        """Clear the sensor states."""
         self._is_on: BoolArray = np.zeros(len(self._sensed), dtype=np.bool_)
 
     def detect(
@@ -179,10 +180,10 @@ class ContactDetector:
         return np.asarray(touching)
 
     def widen(self) -> BoolArray | None:
-        """Return what `detect` would have with the wider distance; None for never.
+        """Return the result of `detect` for the wider distance; None if it is disabled.
 
-        A point on a link with sensors counts only where it is lower than those: heel
-        and toes of a foot that stands flat do not touch, but the toes of one that
+        A point on a link with sensors counts only if it is lower than the sensors: heel
+        and toes of a foot flat on the ground do not touch, but the toes of a foot that
         points down do.
 
         Returns:
@@ -216,10 +217,10 @@ def _detect_touching(
     is_on: BoolArray,
     on: BoolArray,
 ) -> tuple[BoolArray, FloatArray]:
-    """Return which candidates touch, and their heights; write the states.
+    """Return the touching candidates and their heights; write the sensor states.
 
-    `is_on` are the states of the sensors, kept for their hysteresis; `on` those of the
-    points with a sensor, off also where a point is above its own part's reach.
+    `is_on` holds the sensor states with their hysteresis. `on` holds the states of the
+    points with a sensor; a point above its part's reach is off.
     """
     height = heights_above_lowest(positions, up)
     for s in range(len(sensed)):
@@ -261,18 +262,18 @@ def _combine_criteria(
 
 @dataclass(frozen=True, kw_only=True)
 class PostureCfg(Checked):
-    """The similarity criterion."""
+    """Similarity criterion for postures."""
 
     threshold_rad: NotNegative = 0.3
-    """Root mean square difference below which a typical posture is close, in rad; 0 for
-    never. The typical postures of the NAO are 0.38 or more apart, but for StandInit and
-    PoseInit (0.04), whose effectors are the same."""
+    """Root mean square difference below which a typical posture is close, in rad; 0
+    disables it. The typical postures of the NAO are at least 0.38 from each other,
+    except StandInit and PoseInit (0.04), whose effectors are the same."""
     ignored_joints: tuple[str, ...] = ("LHand", "RHand", "LWristYaw", "RWristYaw")
-    """Joints that do not count; names that the robot does not have are skipped."""
+    """Joints with weight 0; names that the robot does not have are skipped."""
 
 
 class PostureMatcher:
-    """Finds the closest typical posture of one robot."""
+    """Search for the closest typical posture of one robot."""
 
     def __init__(self, robot: Robot, cfg: PostureCfg) -> None:
         self._cfg = cfg
@@ -302,7 +303,7 @@ class PostureMatcher:
         return self._postures[best]
 
     def listed(self, posture: Posture | None) -> BoolArray:
-        """Return which candidate points belong to the effectors of `posture`.
+        """Return a mask of the candidate points on the effectors of `posture`.
 
         Returns:
             (n_points,) booleans, all true without a posture.
@@ -314,7 +315,7 @@ class PostureMatcher:
 def _find_closest_posture(
     angles: FloatArray, weight: FloatArray, q: FloatArray
 ) -> tuple[int, float]:
-    """Return the row of `angles` with the least d², and that d² in rad².
+    """Return the row of `angles` with the smallest d², and that d² in rad².
 
     Args:
         angles: (n_postures, n_joints) q̂ of each posture, one or more.
@@ -339,10 +340,10 @@ _WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
 
 
 class ContactForces(NamedTuple):
-    """Contacts in use and what they bear (650 and 660)."""
+    """Contacts in use and their forces (650 and 660)."""
 
     contacts: IndexArray
-    """(n_contacts,) places among the robot's contact points."""
+    """(n_contacts,) indices into the robot's contact points."""
     forces: FloatArray
     """(n_contacts,) normal forces in N."""
     flags: int
@@ -358,10 +359,10 @@ def choose_contacts(
     """Return the contacts that balance the robot, with their forces.
 
     Args:
-        touching: (n_points,) which candidates touch, within the threshold.
-        listed: (n_points,) which the posture lists; all without a posture.
-        widen: returns what `touching` is with the wider distance; None for never.
-        solve: step 660 for the points allowed to it.
+        touching: (n_points,) mask of candidates that touch, within the threshold.
+        listed: (n_points,) mask of the posture's points; all without a posture.
+        widen: returns `touching` for the wider distance; None if disabled.
+        solve: step 660 for the allowed points.
     """
     first = solve(touching & listed)
     if not first.flags & _DEGENERATE or not touching.any():

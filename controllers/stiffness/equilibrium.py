@@ -1,8 +1,8 @@
-"""First logic (310): joint torques from equilibrium, steps 610 to 690 in turn.
+"""First logic (310): joint torques from equilibrium, steps 610 to 690 in order.
 
-`SmartStiffnessCfg` has everything that can be chosen about both logics. One class holds
-what the steps share: the robot's dynamics at the present angles, and the little memory
-of filters and sensor states.
+`SmartStiffnessCfg` holds all options of both logics. `EquilibriumLogic` holds the state
+that the steps share: the robot's dynamics at the present angles, the filters and the
+sensor states.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class SmartStiffnessCfg(Checked):
-    """Choices of both logics; the defaults are those of ES2659053."""
+    """Options of both logics; the defaults are those of ES2659053."""
 
     name: str = "smart"
     """Name of the controller in tables and run folders."""
@@ -79,22 +79,22 @@ class SmartStiffnessCfg(Checked):
     """`simplified`: gravity and contacts. `full`: accelerations, Coriolis and
     centrifugal terms too."""
     add_friction: bool = False
-    """Add the joint's Coulomb friction to |τ|: the motor must overcome it to move;
-    else the offset stands for it."""
+    """Add the joint's Coulomb friction to |τ|: the motor must overcome it to move.
+    Without it, the offset covers friction."""
     ground: GroundPlaneCfg = field(default_factory=GroundPlaneCfg)
     contacts: ContactCfg = field(default_factory=ContactCfg)
     postures: PostureCfg = field(default_factory=PostureCfg)
     forces: ContactForceCfg = field(default_factory=ContactForceCfg)
     motion: MotionCfg = field(default_factory=MotionCfg)
     offset: OffsetLaw = field(default_factory=PostureOffset)
-    """Give each controller its own: a law may keep state."""
+    """Offset law. Use one instance per controller: a law may keep state."""
     policy: StiffnessPolicy = field(default_factory=ES2659053Policy)
-    """Likewise."""
+    """Stiffness policy. Use one instance per controller: it may keep state."""
     guard: GuardCfg | None = None
-    """When the limit gives way to catch a push; None: never, as in ES2659053."""
+    """Conditions that raise the limit to catch a push; None: never, as in ES2659053."""
     disturbance: DisturbanceCfg | None = None
-    """How B learns of a payload that nobody told of; None: it holds what `set_loads`
-    says, as in claim 8 of ES2659053."""
+    """Estimator of an unknown payload in B; None: B holds only the loads of
+    `set_loads`, as in claim 8 of ES2659053."""
 
 
 _CARRYING = int(StiffnessFlag.CARRYING)
@@ -102,7 +102,7 @@ _SENSOR_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
 
 
 class SensorValues:
-    """Views into one array; `take` fills it. They hold until the next `take`."""
+    """Views into one array, filled by `take` and valid until the next `take`."""
 
     def __init__(self, robot: Robot) -> None:
         n, motors, sensors = map(len, (robot.joints, robot.motors, robot.force_sensors))
@@ -115,7 +115,7 @@ class SensorValues:
         """Copy the values of `observation`.
 
         Raises:
-            SensorError: one is not finite.
+            SensorError: a value is not finite.
         """
         o, values = observation, self._all
         np.concatenate(
@@ -127,13 +127,13 @@ class SensorValues:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Equilibrium:
-    """What the first logic finds at one instant."""
+    """Result of the first logic at one instant."""
 
     plane: GroundPlane
     posture: Posture | None
     """The closest typical posture, if there is one."""
     contacts: IndexArray
-    """(n_contacts,) places among the robot's contact points."""
+    """(n_contacts,) indices into the robot's contact points."""
     forces: FloatArray
     """(n_contacts,) normal forces in N."""
     com: FloatArray
@@ -146,10 +146,10 @@ class Equilibrium:
 
 
 class EquilibriumLogic:
-    """Finds the joint torques that keep one robot in equilibrium."""
+    """Computation of the joint torques that keep one robot in equilibrium."""
 
     def __init__(self, robot: Robot, cfg: SmartStiffnessCfg) -> None:
-        """Prepare for `robot`; nothing is known of its state yet.
+        """Prepare for `robot`, with an empty state.
 
         Raises:
             BadInput: the configuration does not fit the robot.
@@ -180,7 +180,7 @@ class EquilibriumLogic:
         self._compile()
 
     def set_loads(self, loads: Sequence[ExternalLoad]) -> None:
-        """Take vertical forces of the world into account.
+        """Set the known vertical forces on the robot.
 
         Raises:
             UnknownName: the robot has no such link.
@@ -195,7 +195,7 @@ class EquilibriumLogic:
         )
 
     def reset(self) -> None:
-        """Forget what filters and sensor states remember."""
+        """Clear the filters and the sensor states."""
         self._vertical.reset()
         self._selector.reset()
         self._detector.reset()
@@ -242,7 +242,7 @@ class EquilibriumLogic:
         )
 
     def _find_plane(self, time_s: float) -> GroundPlane:
-        """Steps 610 and 630: the vertical, with its cross-check."""
+        """Estimate the vertical and cross-check it (steps 610 and 630)."""
         values, dynamics = self._values, self._dynamics
         up = self._vertical.step(time_s, values.gyro, values.accelerometer)
         if self._imu_turned:
@@ -256,7 +256,7 @@ class EquilibriumLogic:
         return self._selector.select(up, self._vertical.is_trusted, sole_up)
 
     def _left_side(self, observation: Observation, up: FloatArray) -> LeftSide:
-        """Step 640: what contacts and motors must provide together."""
+        """Compute the left side, which contacts and motors must balance (step 640)."""
         dynamics = self._dynamics
         if self._motion is None:
             return left_side_at_rest(dynamics, up)
@@ -267,11 +267,11 @@ class EquilibriumLogic:
     def _find_loads(
         self, time_s: float, left: LeftSide, up: FloatArray
     ) -> tuple[FloatArray, FloatArray, int]:
-        """Step 910: vertical forces on the robot beside contacts and weight.
+        """Collect the vertical forces other than contacts and weight (step 910).
 
         Returns:
-            (k, 3) where they act, base frame, in m, (k,) upward in N, and the flag of
-            one that was estimated: of it, its line of action alone is meant.
+            (k, 3) points in the base frame in m, (k,) forces upward in N, and the flag
+            of an estimated load. Of an estimated load only the line of action is known.
         """
         position, forces = self._dynamics.point_positions, self._load_forces
         points = position[self._loads]
@@ -296,7 +296,7 @@ class EquilibriumLogic:
         load_points: FloatArray,
         load_forces: FloatArray,
     ) -> ContactForces:
-        """Step 660: normal forces at the allowed points; the QP where it must be."""
+        """Solve for the normal forces at the allowed points (660), by QP if needed."""
         position, cfg = self._dynamics.point_positions, self._cfg.forces
         contacts, forces, flags, is_solved = balance(
             position,
@@ -327,9 +327,9 @@ class EquilibriumLogic:
     def _torques(
         self, left: LeftSide, balanced: ContactForces, up: FloatArray
     ) -> JointTorques:
-        """Steps 670 to 690: joint torques from contacts and known loads.
+        """Compute the joint torques from contacts and known loads (670 to 690).
 
-        An estimated one turns about no joint above it, and is taken to be above all.
+        An estimated load is assumed to act above all joints, so it enters no term here.
         """
         points, W = balanced.contacts, balanced.forces
         if len(self._load_forces):
@@ -345,7 +345,7 @@ class EquilibriumLogic:
         )
 
     def _compile(self) -> None:
-        """Go once through the steps, so that no step of a run waits for compilers."""
+        """Run the steps once, so that kernels are compiled before the run."""
         robot = self._robot
         n, motors = len(robot.joints), len(robot.motors)
         at_rest = Observation(
@@ -361,7 +361,7 @@ class EquilibriumLogic:
             fsr=np.zeros(len(robot.force_sensors)),
         )
         self.solve(at_rest)
-        # What a step meets only now and then: a wider distance, and the QP.
+        # Rarely used branches: the wider distance and the QP.
         self._detector.widen()
         corners = np.array(((0.1, 0.0, 0.0), (0.2, 0.1, 0.0), (0.3, -0.1, 0.0)))
         up, com = np.array((0.0, 0.0, 1.0)), np.zeros(3)

@@ -1,10 +1,10 @@
-"""What the stiffness controller wants seen: every fallback has a name."""
+"""Flags of the stiffness controller: one for each fallback."""
 
 from enum import IntFlag
 
 
 class StiffnessFlag(IntFlag):
-    """Conditions of one step; several may hold at once, 0 is the plain case."""
+    """Conditions of one step; several may hold at once, 0 is the normal case."""
 
     NO_CONTACT = 1
     """No contact point: the forces are empty, only the gravity term is left."""
@@ -15,30 +15,30 @@ class StiffnessFlag(IntFlag):
     COLLINEAR_CONTACTS = 8
     """Three or more contacts on one line: balanced only along that line."""
     COM_OUTSIDE_SUPPORT = 16
-    """Nonnegative forces cannot balance the moments; the nearest answer is used."""
+    """Nonnegative forces cannot balance the moments; the closest solution is used."""
     INVERSE_NEGATIVE = 32
-    """Inverting A for three contacts gave a pulling force; the QP was used."""
+    """Inverting A for three contacts gave a negative force; the QP was used."""
     IMU_DISAGREES = 64
-    """The IMU's vertical and the one that the loaded soles give are far apart."""
+    """The verticals from the IMU and from the loaded soles differ too much."""
     IMU_UNTRUSTED = 128
-    """No believable accelerometer reading for a while; the vertical is old."""
+    """No plausible accelerometer reading for a while; the vertical is outdated."""
     POSTURE_CONTRADICTED = 256
-    """The contacts that the closest typical posture lists are none, or cannot balance
-    the robot as the unfiltered ones can: its list was not applied."""
+    """The closest typical posture lists no touching contact, or its contacts cannot
+    balance the robot as the unfiltered ones can: its list was not applied."""
     DISABLED = 512
     """Switched off: the user's stiffness is in force."""
     JOINT_MOVING = 1024
-    """The product's rule: a joint moves, so the user's stiffness is in force."""
+    """Product rule: a joint moves, so the user's stiffness is in force."""
     CONTACTS_WIDENED = 4096
-    """The contacts within the threshold could not balance the robot; points a little
-    higher above the virtual plane, which an error of the vertical lifts, were added."""
+    """The contacts within the threshold could not balance the robot; points slightly
+    higher above the virtual plane were added. An error of the vertical lifts them."""
     CLIPPED = 2048
     """A joint needs more than its limit: its stiffness was clipped to 1."""
 
     CATCHING = 8192
-    """The robot was pushed, or is let down after it: the limit gives way."""
+    """The robot was pushed, or is being lowered after a push: the limit is raised."""
     CARRYING = 16384
-    """The soles feel more than the weight that is known; it is counted."""
+    """The soles measure more than the known weight; the difference is included."""
 
 
 DEGENERATE_CONTACTS = (
@@ -48,7 +48,7 @@ DEGENERATE_CONTACTS = (
     | StiffnessFlag.COLLINEAR_CONTACTS
     | StiffnessFlag.COM_OUTSIDE_SUPPORT
 )
-"""The contact conditions under which A Y = B has no, or no good, solution."""
+"""Contact conditions under which A Y = B has no solution, or a poor one."""
 
 
 def flag_names(bits: int) -> tuple[str, ...]:

@@ -1,28 +1,29 @@
-"""The vertical and the virtual ground plane, with the doubt about the IMU (610, 630).
+"""Vertical and virtual ground plane, with a cross-check of the IMU (610, 630).
 
-**The vertical.** A complementary filter on the unit vector u that points up, in the
-spirit of Mahony's [mahony2008] but on the one direction that gravity can tell:
+**The vertical.** A complementary filter on the unit vector u that points up, after
+Mahony [mahony2008], reduced to the direction that gravity determines:
 
     u̇ = u x ω + (a/|a| - u) / T,
 
-where ω is the gyroscope and a the accelerometer (specific force). The gyroscope carries
-u through quick motions, the accelerometer corrects it with the time constant T, and
-only while |a| is close to g: a robot that is pushed or falls does not feel gravity.
+where ω is the gyroscope reading and a the accelerometer reading (specific force). The
+gyroscope propagates u through fast motions. The accelerometer corrects u with the time
+constant T, only while |a| is close to g: a robot that is pushed or falls does not
+measure gravity.
 
-**The plane** is normal to gravity as the inertial unit shows it. The contact pattern
-gives a second opinion: the pressed points under the soles lie in one plane, and
-kinematics says how that plane is turned against the torso. On level ground both are the
-same. **On a slope they differ by its angle, and rightly so**: the virtual plane stays
+**The plane** is normal to gravity as the inertial unit measures it. The contacts give a
+second estimate: the pressed points under the soles lie in one plane, and kinematics
+gives the orientation of that plane relative to the torso. On level ground both agree.
+**On a slope they differ by its angle, which is correct**: the virtual plane stays
 level, the soles do not. So a difference up to `doubt_rad`, which must exceed the slopes
-that the robot walks on, is taken for a slope (or a small tilt error, which nothing on
-board can tell from one) and the inertial unit is used. A larger one, or an
-accelerometer that shows nothing like gravity (dead, saturated, upside down), throws
-doubt on the inertial unit: a flag is raised and the kinematic vertical is used
+that the robot walks on, is treated as a slope and the inertial unit is used. A small
+tilt error cannot be distinguished from a slope on board. A larger difference, or an
+accelerometer that does not measure gravity (dead, saturated, upside down), puts the
+inertial unit in doubt: a flag is raised and the kinematic vertical is used
 (`on_doubt`).
 
-A robot that tips over an edge of its soles must not be taken for an upright one with a
-broken sensor. Then only points along that edge are pressed, and points on a line give
-no plane: there is no second opinion, and the inertial unit is believed.
+A robot that tips over an edge of its soles must not be mistaken for an upright robot
+with a broken sensor. Then only points along that edge are pressed, and collinear points
+define no plane: there is no second estimate, and the inertial unit is used.
 """
 
 from dataclasses import dataclass, field
@@ -42,25 +43,25 @@ from nao_testbed.models.values import FloatArray, Positive
 
 @dataclass(frozen=True, kw_only=True)
 class GravityFilterCfg(Checked):
-    """Numbers of the filter."""
+    """Parameters of the filter."""
 
     time_constant_s: Positive = 0.5
-    """T: slower than the swing of a pushed robot, quicker than a gyroscope drifts."""
+    """T in s: slower than the swing of a pushed robot, faster than gyroscope drift."""
     trust_fraction: Positive = 0.2
-    """The accelerometer is believed while ||a| - g| is below this share of g. Covers
-    the 10 % of gain error that the data sheet allows [nao6-datasheet] and as much
+    """The accelerometer is used while ||a| - g| is below this share of g. Covers the
+    10 % of gain error that the data sheet allows [nao6-datasheet] and as much
     motion."""
     stale_after_s: Positive = 1.0
-    """Time without a believable reading after which the vertical is called untrusted;
-    the gyroscope alone carries it that long within a few degrees."""
+    """Time without a plausible reading after which the vertical is untrusted, in s;
+    the gyroscope alone stays within a few degrees for that long."""
     longest_gap_s: float = 0.25
-    """A longer time between two observations starts the filter anew."""
+    """Longest time between two observations, in s; a longer gap restarts the filter."""
 
 
 class GravityFilter:
-    """Follows the vertical; one instance a robot, `step` at every observation.
+    """Filter of the vertical; one instance per robot, `step` at every observation.
 
-    State is kept as plain floats: three numbers cost less so than as an array.
+    State is kept as plain floats: for three numbers they are faster than an array.
     """
 
     def __init__(self, cfg: GravityFilterCfg) -> None:
@@ -68,20 +69,20 @@ class GravityFilter:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the vertical; the next reading sets it."""
+        """Clear the vertical; the next reading sets it."""
         self._time: float | None = None
         self._u: tuple[float, float, float] | None = None
         self._stale_s = 0.0
 
     @property
     def is_trusted(self) -> bool:
-        """Whether a believable accelerometer reading is recent enough."""
+        """Return True if a plausible accelerometer reading is recent enough."""
         return self._u is not None and self._stale_s <= self._cfg.stale_after_s
 
     def step(
         self, time_s: float, gyro: FloatArray, accelerometer: FloatArray
     ) -> FloatArray:
-        """Take one reading and return the vertical.
+        """Process one reading and return the vertical.
 
         Args:
             time_s: time of the reading, in s.
@@ -89,7 +90,7 @@ class GravityFilter:
             accelerometer: (3,) in m/s², IMU frame.
 
         Returns:
-            (3,) unit vector up in the IMU frame; its z axis while nothing is known.
+            (3,) unit vector up in the IMU frame; before a plausible reading its z axis.
         """
         dt = 0.0 if self._time is None else time_s - self._time
         self._time = time_s
@@ -131,7 +132,7 @@ _DISAGREES = int(StiffnessFlag.IMU_DISAGREES)
 
 
 class VerticalSource(Enum):
-    """Where the vertical in use comes from."""
+    """Source of the vertical in use."""
 
     IMU = "imu"
     KINEMATICS = "kinematics"
@@ -139,30 +140,30 @@ class VerticalSource(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class GroundPlaneCfg(Checked):
-    """Numbers of the ground plane and of its cross-check."""
+    """Parameters of the ground plane and of its cross-check."""
 
     filter: GravityFilterCfg = field(default_factory=GravityFilterCfg)
     doubt_rad: Annotated[float, Field(gt=0.0, le=pi)] = 0.26
-    """Angle (15°) between the two verticals from which the inertial unit is doubted;
-    above the steepest slope of use (10°) and the play of the leg joints (3°)."""
+    """Angle (15°) between the verticals above which the IMU is in doubt; larger than
+    the steepest slope of use (10°) plus the play of the leg joints (3°)."""
     doubt_ends: Annotated[float, Field(gt=0.0, le=1.0)] = 0.8
     """Share of `doubt_rad` below which the doubt ends."""
     on_doubt: Literal["kinematics", "imu"] = "kinematics"
-    """Which vertical is used while in doubt; the flag is raised either way."""
+    """Vertical used while in doubt; the flag is raised in both cases."""
     pressed_newton: float = 0.6
     """Force from which a point under a sole counts as pressed: above one step of the
     sensor, 40 g [nao6-datasheet]."""
     narrowest_m: float = 0.01
-    """Least spread (standard deviation) of the pressed points across their longest
-    direction; narrower patterns give no plane."""
+    """Minimum spread (standard deviation) of the pressed points across their longest
+    direction, in m; narrower patterns give no plane."""
     roughest_m: float = 0.004
-    """Largest spread of the pressed points off their plane; a sole turned by 4° against
-    the other comes to that. Rougher patterns (a heel and a flat foot) give no plane."""
+    """Maximum spread of the pressed points off their plane, in m, reached by soles
+    turned by 4°. Rougher patterns (a heel and a flat foot) give no plane."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroundPlane:
-    """The virtual plane: its normal, and how sure it is."""
+    """Virtual plane: its normal, the source and the agreement of the two verticals."""
 
     up: FloatArray
     """(3,) unit normal in the base frame, against gravity."""
@@ -181,21 +182,21 @@ def fit_sole_plane(
 ) -> FloatArray | None:
     """Return the normal of the plane through pressed sole points, towards the body.
 
-    The direction of least spread: the eigenvector of the smallest eigenvalue of the
+    The direction of smallest spread: the eigenvector of the smallest eigenvalue of the
     points' covariance.
 
     Args:
         points: (n, 3) positions in the base frame, in m.
         com: (3,) centre of mass of the robot, in m: the normal points to its side.
-        cfg: how far the points must spread, and how flat they must lie.
+        cfg: limits on the spread and flatness of the points.
         force: (n,) on each point, in N; None: all are pressed.
 
     Returns:
-        (3,) unit vector, or None where the points show no plane.
+        (3,) unit vector, or None where the points define no plane.
     """
     if force is None:
         force = np.full(len(points), cfg.pressed_newton)
-        points, com = points.copy(), com.copy()  # rows of tables need no kernel more
+        points, com = points.copy(), com.copy()  # contiguous: one kernel variant
     is_plane, normal = _fit_pressed_points(
         points, force, com, cfg.pressed_newton, cfg.narrowest_m, cfg.roughest_m
     )
@@ -204,16 +205,15 @@ def fit_sole_plane(
 
 @numba.njit(cache=True)
 def least_direction(C: FloatArray) -> tuple[float, float, FloatArray]:
-    """Return the direction in which a symmetric matrix is least.
+    """Return the direction in which a symmetric matrix is smallest.
 
-    The eigenvalues are the closed form of [smith1961]: with m = tr C / 3,
-    p² = ‖C - m I‖² / 6 and cos 3φ = det((C - m I) / p) / 2,
+    The eigenvalues are the closed form of [smith1961]: with m = tr C / 3, p² = ‖C - m
+    I‖² / 6 and cos 3φ = det((C - m I) / p) / 2,
 
         λ_2 = m + 2 p cos φ,    λ_0 = m + 2 p cos(φ + 2π/3),    λ_1 = 3 m - λ_0 - λ_2.
 
-    The eigenvector of λ_0 is at right angles to the rows of C - λ_0 I; of the three
-    products of two rows the longest is used. It means something only while λ_0 and λ_1
-    differ.
+    The eigenvector of λ_0 is orthogonal to the rows of C - λ_0 I; the longest cross
+    product of two rows is used. It is meaningful only while λ_0 and λ_1 differ.
 
     Args:
         C: (3, 3) symmetric.
@@ -262,7 +262,7 @@ def _fit_pressed_points(
     narrowest: float,
     roughest: float,
 ) -> tuple[bool, FloatArray]:
-    """Return whether the pressed points show a plane, and its normal, (3,)."""
+    """Return True if the pressed points define a plane, and its normal, (3,)."""
     centre, n = np.zeros(3), 0
     for k in range(len(points)):
         if force[k] >= least_force:
@@ -288,14 +288,14 @@ def _fit_pressed_points(
 
 
 class VerticalSelector:
-    """Chooses between the two verticals; remembers only whether it doubts."""
+    """Selection between the two verticals; keeps the doubt as its only state."""
 
     def __init__(self, cfg: GroundPlaneCfg) -> None:
         self._cfg = cfg
         self._in_doubt = False
 
     def reset(self) -> None:
-        """Forget the doubt."""
+        """Clear the doubt."""
         self._in_doubt = False
 
     def select(
@@ -304,8 +304,8 @@ class VerticalSelector:
         """Return the plane to use.
 
         Args:
-            imu_up: (3,) unit vector up by the inertial unit, base frame.
-            imu_trusted: False when no believable reading supports it.
+            imu_up: (3,) unit vector up from the inertial unit, base frame.
+            imu_trusted: False without a recent plausible reading.
             sole_up: (3,) unit normal of the pressed soles, base frame, or None.
         """
         flags = 0 if imu_trusted else _UNTRUSTED

@@ -1,8 +1,8 @@
 """Compiled arithmetic: the joint rows at rest (640, 670, 680).
 
-NumPy's own is slow for so few numbers. A kernel takes plain arrays and is compiled at
-its first call; those of another step stand beside the equation that they compute, and
-none calls one of another file: numba would not see that the other has changed.
+NumPy is slow for so few numbers. A kernel takes plain arrays and is compiled at its
+first call. Kernels of other steps are next to the equation that they compute. No kernel
+calls a kernel of another file: numba would not detect a change in that file.
 
 Joint rows of the equation of motion at rest. The weight m G acts at the centre of mass,
 whose Jacobian is J_com:
@@ -10,8 +10,8 @@ whose Jacobian is J_com:
     -M̃(q) G = -m J_comᵀ(q) G.
 
 A force f_k along `up` at p_k is the wrench f_k [up; p_k x up]. With J_i = [J_lin;
-J_ang] the motion about the base origin that joint i causes, and the points k that it
-carries summed before J_i is multiplied,
+J_ang] the motion about the base origin that joint i causes, and summing over the points
+k that the joint carries before multiplying by J_i,
 
     [Cᵗ(q) W]_i = J_i · Σ_k f_k [up; p_k x up]
                 = (J_lin · up) Σ_k f_k + J_ang · ((Σ_k f_k p_k) x up).
@@ -38,7 +38,7 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 def gravity_term(
     J_com: FloatArray, iv: IndexArray, mass: float, G: FloatArray
 ) -> FloatArray:
-    """See `Dynamics.gravity_term`; `iv` holds the column of each joint."""
+    """Compute `Dynamics.gravity_term`; `iv` holds the column of each joint."""
     term = np.empty(len(iv))
     for i in range(len(iv)):
         j = J_com[:, iv[i]]
@@ -56,7 +56,7 @@ def contact_term(
     up: FloatArray,
     forces: FloatArray,
 ) -> FloatArray:
-    """See `Dynamics.contact_term`; J has linear rows first, `carries` 1 for carried."""
+    """Compute `Dynamics.contact_term`; J has linear rows first, `carries` is 0 or 1."""
     ux, uy, uz = up[0], up[1], up[2]
     term = np.empty(len(iv))
     for i in range(len(iv)):
@@ -87,7 +87,7 @@ def contact_matrix(
     points: IndexArray,
     along: FloatArray,
 ) -> FloatArray:
-    """See `Dynamics.contact_matrix`; the others as of `contact_term`."""
+    """Compute `Dynamics.contact_matrix`; other arguments as in `contact_term`."""
     per_point = along.shape[1]
     columns = np.empty((len(iv), len(points) * per_point))
     for n in range(len(points)):

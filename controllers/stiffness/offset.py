@@ -1,11 +1,11 @@
-"""The offset of step 320: a constant, a table by posture, or a law.
+"""Offset of step 320: a constant, a table by posture, or a law.
 
-It stands for what the model leaves out. ES2659053 found 0.25 good for an upright
-robot and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a
-constant, values tabulated by posture or context of use, or a variable with an
-evolution law. Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one
-tabulated value to the next without a jump. `read_offset` makes them of the words that
-follow a controller's name, as in `smart:Crouch=0.1+warm`.
+The offset covers unmodelled torques. ES2659053 found 0.25 good for an upright robot and
+suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a constant,
+values tabulated by posture or context of use, or a variable with an evolution law. Laws
+nest: `ApproachOffset(inner=PostureOffset(...))` moves from one tabulated value to the
+next without a jump. `read_offset` parses laws from the text after a controller's name,
+as in `smart:Crouch=0.1+warm`.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,19 @@ from nao_testbed.models.values import FloatArray, Positive, number_of
 
 Offset = float | FloatArray
 Celsius = Annotated[float, Field(ge=-40.0, le=200.0)]
-"""In °C; a winding that a NAO's motor survives lies well within."""
+"""Temperature in °C; the range contains all windings that a NAO's motor survives."""
 DEGREE = radians(1.0)
 OFFSET_WORDS = (
     "VALUE, POSTURE=VALUE, approach[=SECONDS], blocked[=SECONDS], warm[=BEGIN-END]"
 )
-"""What `read_offset` accepts, joined by `+`."""
+"""Words accepted by `read_offset`, joined by `+`."""
 LAWS = ("approach", "blocked", "warm")
-"""Words that are laws."""
+"""Words that name a law."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OffsetContext:
-    """What an offset may depend on."""
+    """Inputs of an offset law."""
 
     dt_s: float
     """Time since the last step, in s; 0 at the first."""
@@ -48,11 +48,11 @@ class OffsetContext:
     q: FloatArray
     """(n_joints,) measured angles, in rad."""
     stiffness: FloatArray
-    """(n_joints,) that was in force."""
+    """(n_joints,) stiffness that was in force."""
 
 
 class OffsetLaw(Protocol):
-    """Gives the offset at each step."""
+    """Source of the offset at each step."""
 
     def reset(self, robot: Robot) -> None:
         """Prepare for a run on `robot`.
@@ -62,16 +62,16 @@ class OffsetLaw(Protocol):
         """
 
     def step(self, context: OffsetContext) -> Offset:
-        """Return the offset: one number, or one a joint, (n_joints,)."""
+        """Return the offset: one number, or one per joint, (n_joints,)."""
 
 
 @dataclass(kw_only=True)
 class ConstantOffset(Checked):
-    """The same offset always, for all joints or one a joint by name."""
+    """Constant offset for all joints, with exceptions by joint name."""
 
     value: Fraction
     by_joint: Mapping[str, float] = field(default_factory=dict)
-    """Joints with an offset of their own."""
+    """Joint name to its individual offset."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,7 +79,7 @@ class ConstantOffset(Checked):
         self._offset: Offset = self.value
 
     def reset(self, robot: Robot) -> None:
-        """Put the offsets in joint order."""
+        """Arrange the offsets in joint order."""
         if not self.by_joint:
             return
         offset = np.full(len(robot.joints), self.value)
@@ -94,7 +94,7 @@ class ConstantOffset(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class FootOffset(Checked):
-    """The two values of ES2659053: with a foot on the ground, and without."""
+    """Two values of ES2659053: with a foot on the ground, and without."""
 
     on_ground: Fraction = 0.25
     """[ES2659053T3 ¶320]"""
@@ -102,26 +102,26 @@ class FootOffset(Checked):
     """[ES2659053T3 ¶320]"""
 
     def reset(self, robot: Robot) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     def step(self, context: OffsetContext) -> Offset:
-        """Return the one that holds."""
+        """Return the value for the present foot contact."""
         return self.on_ground if context.is_foot_on_ground else self.airborne
 
 
 @dataclass(kw_only=True)
 class PostureOffset:
-    """A table by posture: given here, else the robot's own, else another law.
+    """Table by posture: `table`, then the robot's own values, then another law.
 
-    Joint angles alone do not say that a robot stands: a posture that is carried by feet
-    holds only while a foot is on the ground, so that a robot lifted in an upright
-    posture gets the other law's offset.
+    Joint angles alone do not show that a robot is on its feet. The value of a posture
+    carried by feet holds only while a foot is on the ground, so that a robot lifted in
+    an upright posture gets the other law's offset.
     """
 
     table: Mapping[str, float] = field(default_factory=dict)
-    """Posture name to offset; goes before the robot's data."""
+    """Posture name to offset; overrides the robot's data."""
     otherwise: OffsetLaw = field(default_factory=FootOffset)
-    """For postures without a value, and where no typical posture is close."""
+    """Law for postures without a value, and without a close typical posture."""
 
     def __post_init__(self) -> None:
         _check_table(self.table)
@@ -151,7 +151,7 @@ class PostureOffset:
 
 @dataclass(kw_only=True)
 class ApproachOffset(Checked):
-    """An evolution law: the offset goes to that of `inner` as 1 - exp(-t / T)."""
+    """Evolution law: the offset approaches that of `inner` as 1 - exp(-t / T)."""
 
     inner: OffsetLaw = field(default_factory=PostureOffset)
     time_constant_s: Positive = 1.0
@@ -162,12 +162,12 @@ class ApproachOffset(Checked):
         self._value: Offset | None = None
 
     def reset(self, robot: Robot) -> None:
-        """Start at the first value of `inner`."""
+        """Reset to the first value of `inner`."""
         self.inner.reset(robot)
         self._value = None
 
     def step(self, context: OffsetContext) -> Offset:
-        """Return the offset on its way."""
+        """Return the present offset of the approach."""
         goal = self.inner.step(context)
         if self._value is None:
             self._value = goal
@@ -178,17 +178,17 @@ class ApproachOffset(Checked):
 
 @dataclass(kw_only=True)
 class WarmJointOffset(Checked):
-    """An evolution law: a joint gives up its offset as it warms.
+    """Evolution law: the offset of a joint decreases as its motor warms.
 
-    The offset of `inner` is multiplied by 1 up to `begin_degc`, by 0 from `end_degc`,
-    and linearly in between: a hot joint keeps only what equilibrium needs.
+    The factor on the offset of `inner` is 1 up to `begin_degc`, 0 from `end_degc`, and
+    linear in between: a hot joint keeps only the torque for equilibrium.
     """
 
     inner: OffsetLaw = field(default_factory=PostureOffset)
     begin_degc: Celsius = 50.0
-    """In °C; estimate: well below the 76 °C at which a NAO reduces torque by itself."""
+    """Start in °C; estimate: well below the 76 °C at which a NAO reduces torque."""
     end_degc: Celsius = 70.0
-    """In °C; estimate: a NAO releases that reduction at 70 °C."""
+    """End in °C; estimate: a NAO ends its own torque reduction at 70 °C."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,7 +203,7 @@ class WarmJointOffset(Checked):
         self.inner.reset(robot)
 
     def step(self, context: OffsetContext) -> Offset:
-        """Return one offset a joint, (n_joints,)."""
+        """Return one offset per joint, (n_joints,)."""
         span = self.end_degc - self.begin_degc
         share = (self.end_degc - context.joint_temperature) / span
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
@@ -211,34 +211,34 @@ class WarmJointOffset(Checked):
 
 @dataclass(kw_only=True)
 class BlockedJointOffset(Checked):
-    """An evolution law: a joint that something keeps from its set-point gives way.
+    """Evolution law: a joint blocked short of its set-point loses its offset.
 
-    A joint whose servo has been at its limit, and short of its set-point by more than
-    that explains,
+    A joint is blocked when its servo has been at its limit for `patience_s` without a
+    break, with a fixed set-point, and the error exceeds the error explained by the
+    limit,
 
-        |q* - q| > stiffness · τ_max / k_p + `margin_rad`,
+        |q* - q| > stiffness · τ_max / k_p + `margin_rad`.
 
-    for `patience_s` on end, while its set-point stands still, gives up the offset of
-    `inner` in `fade_s`: it keeps what equilibrium needs, so that an arm carries itself
-    and presses with nothing more. It has the offset again as soon as it is near its
-    set-point, or that moves: each new one is tried. Leg joints never give way: the
-    robot stands on them.
+    The offset of `inner` then fades within `fade_s`. The joint keeps the torque for
+    equilibrium: an arm carries itself and presses with no further force. The offset
+    returns when the joint comes close to its set-point or the set-point changes: each
+    new set-point is tried. Leg joints are exempt: they carry the robot.
 
-    Assumption: what blocks is not told from a load that the model does not know of; an
-    arm whose load is more than its limit bears sinks further.
+    Assumption: an obstacle is not distinguished from an unmodelled load; an arm whose
+    load exceeds its limit sinks further.
     """
 
     inner: OffsetLaw = field(default_factory=PostureOffset)
     patience_s: Positive = 2.0
-    """In s; longer than a motion lags behind its set-points, too short to heat."""
+    """Time in s; longer than the lag of a motion, too short for heating."""
     fade_s: Positive = 1.0
-    """In s; no jerk of the arm that lets go."""
+    """Time in s; avoids a jerk when the arm releases."""
     margin_rad: Positive = 0.5 * DEGREE
-    """In rad; five steps of an encoder. A motion that ends where it was blocked leaves
-    set-points little further away than that."""
+    """Margin in rad: five steps of an encoder. A motion that ends blocked leaves
+    set-points only slightly further away."""
 
     def reset(self, robot: Robot) -> None:
-        """No joint is blocked."""
+        """Reset `inner` and mark all joints as free."""
         self.inner.reset(robot)
         joints = robot.joints
         self._reach: FloatArray = robot.effort_limit / [joint.kp for joint in joints]
@@ -247,7 +247,7 @@ class BlockedJointOffset(Checked):
         self._target: FloatArray = np.full(len(joints), np.nan)
 
     def step(self, context: OffsetContext) -> Offset:
-        """Return one offset a joint, (n_joints,)."""
+        """Return one offset per joint, (n_joints,)."""
         bound = context.stiffness * self._reach + self.margin_rad
         is_short = self._may & (np.abs(context.target - context.q) > bound)
         is_short &= context.target == self._target
@@ -258,23 +258,24 @@ class BlockedJointOffset(Checked):
 
 
 def read_offset(words: str) -> OffsetLaw:
-    """Read an offset law as a person writes it behind a controller's name.
+    """Parse an offset law from the text after a controller's name.
 
     Words are joined by `+`, in any order:
 
     - `0.2`: this offset in every posture (`ConstantOffset`);
-    - `Crouch=0.1`: this one in a posture, the robot's own elsewhere (`PostureOffset`);
-    - `approach`, `approach=2`: from one to the next with this time constant in s
+    - `Crouch=0.1`: this offset in one posture, the robot's own in others
+      (`PostureOffset`);
+    - `approach`, `approach=2`: first-order transition with this time constant in s
       (`ApproachOffset`);
-    - `warm`, `warm=50-70`: none on a joint whose motor is warm, between these
-      temperatures in °C (`WarmJointOffset`);
-    - `blocked`, `blocked=2`: none on a joint that was kept from its set-point for so
-      many s (`BlockedJointOffset`).
+    - `warm`, `warm=50-70`: offset reduced to 0 between these motor temperatures in °C
+      (`WarmJointOffset`);
+    - `blocked`, `blocked=2`: no offset on a joint blocked for this time in s
+      (`BlockedJointOffset`).
 
-    What blocks a joint, and its warmth, act on what the approach gives.
+    The blocked and warm laws act on the output of the approach.
 
     Raises:
-        BadInput: a word is none of these, comes twice, or is out of its range.
+        BadInput: a word is unknown, repeated or out of its range.
     """
     given: dict[str, str | None] = {}
     for word in words.split("+"):

@@ -1,9 +1,9 @@
-"""The stiffness controller: both logics of ES2659053 in one step (310 and 320).
+"""Stiffness controller: both logics of ES2659053 in one step (310 and 320).
 
-Engine-free and clock-free: it reads an `Observation`, returns `Limits`, and leaves a
-`StiffnessReport` of how it came to them. Usable on any robot that is described by a
-`Robot`; in NAOqi's words, it is what the motion module does between reading the shared
-memory and writing to the device manager.
+Independent of engine and clock: the controller reads an `Observation`, returns
+`Limits`, and provides a `StiffnessReport` of the computation. It works on any robot
+described by a `Robot`. In NAOqi terms, it is the part of the motion module between
+reading the shared memory and writing to the device manager.
 """
 
 from collections import Counter
@@ -33,11 +33,11 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StiffnessReport:
-    """How one step came to its stiffness; arrays are not to be written to."""
+    """Intermediate results of one step; the arrays are read-only by convention."""
 
     time_s: float
     flags: int
-    """`StiffnessFlag` bits; `flag_names(report.flags)` spells them out."""
+    """`StiffnessFlag` bits; `flag_names(report.flags)` returns their names."""
     plane: GroundPlane
     posture: str | None
     """The closest typical posture, if there is one."""
@@ -60,38 +60,38 @@ class StiffnessReport:
 
     @property
     def gravity_source(self) -> VerticalSource:
-        """Which vertical was used."""
+        """Return the source of the vertical in use."""
         return self.plane.source
 
 
-# What a report is made of: balance, offset, computed and returned stiffness, flags.
+# Inputs of a report: balance, offset, computed and returned stiffness, flags.
 _Step = tuple[Equilibrium, Offset, FloatArray, FloatArray, int]
 
 
 class SmartStiffness:
-    """Sets each joint's torque limit to what equilibrium needs, plus an offset.
+    """Torque limit of each joint: the torque for equilibrium, plus an offset.
 
-    `reset(robot)` once, then `step(observation)` every 20 ms. At run time a user may
-    set `enabled` and `user_stiffness`, and call `tune` and `set_loads`.
+    Call `reset(robot)` once, then `step(observation)` every 20 ms. At run time a user
+    may set `enabled` and `user_stiffness`, and call `tune` and `set_loads`.
     """
 
     def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:
         self.cfg = cfg or SmartStiffnessCfg()
         self.name = self.cfg.name
         self.enabled = True
-        """Switch: off, the user's stiffness is in force."""
+        """False: the user's stiffness is in force."""
         self.guard: Guard | None = None
-        """Who lets the limit give way; None where the configuration has none."""
+        """Guard that raises the limit; None without one in the configuration."""
         self._last: _Step | None = None
         self._tunings: dict[str, PostureTuning] = {}
         self._robot: Robot | None = None
         self._counts: Counter[int] = Counter()
 
     def reset(self, robot: Robot) -> None:
-        """Build everything that depends on `robot` and forget the past.
+        """Build everything that depends on `robot` and clear the state.
 
-        The switch and the tunings of the user stay; loads are taken off and the user's
-        stiffness is 1 again.
+        `enabled` and the user's tunings are kept; loads are removed and the user's
+        stiffness is set to 1.
 
         Raises:
             BadInput: the configuration or a tuning does not fit the robot.
@@ -118,7 +118,7 @@ class SmartStiffness:
 
     @property
     def user_stiffness(self) -> FloatArray:
-        """(n_joints,) the user's stiffness in [0, 1]: 1 everywhere unless set."""
+        """(n_joints,) the user's stiffness in [0, 1]: 1 everywhere by default."""
         return self._user.copy()
 
     @user_stiffness.setter
@@ -129,7 +129,7 @@ class SmartStiffness:
         self._user = value.copy()
 
     def tune(self, posture: str, tuning: PostureTuning | None) -> None:
-        """Change the stiffness in one posture; None takes the change back.
+        """Change the stiffness in one posture; None removes the change.
 
         Raises:
             UnknownName: the robot has no such posture.
@@ -142,7 +142,7 @@ class SmartStiffness:
             self._tunings[posture] = tuning
 
     def set_loads(self, *loads: ExternalLoad) -> None:
-        """Take vertical forces of the world into account; none: neglect them.
+        """Set the known vertical forces on the robot; no argument: neglect them.
 
         Raises:
             UnknownName: the robot has no such link.
@@ -152,7 +152,7 @@ class SmartStiffness:
 
     @property
     def flag_counts(self) -> Counter[str]:
-        """How many steps since `reset` raised each flag, by name."""
+        """Return the number of steps since `reset` that raised each flag, by name."""
         counts: Counter[str] = Counter()
         for flags, steps in self._counts.items():
             for name in flag_names(flags):
@@ -220,9 +220,9 @@ class SmartStiffness:
 
     @property
     def report(self) -> StiffnessReport | None:
-        """How the last step came to its stiffness; None before the first.
+        """Return the intermediate results of the last step; None before the first.
 
-        It is built when asked for: the loop does not wait for what few read.
+        The report is built on request, so that it costs the control loop no time.
         """
         if self._last is None or self._time is None:
             return None
@@ -245,11 +245,11 @@ class SmartStiffness:
 
 
 class PayloadStiffness(SmartStiffness):
-    """A `SmartStiffness` that counts a payload nobody told of, and says what it is."""
+    """`SmartStiffness` that estimates an unknown payload and reports it as signals."""
 
     signal_names = ("payload_kg", "payload_ahead_m", "payload_left_m")
-    """Its mass, and where its centre is over the ground, from the origin of the base;
-    0 and NaN where the soles feel none."""
+    """Payload mass, and position of its centre over the ground from the base origin;
+    0 and NaN without a detected payload."""
 
     def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:
         cfg = cfg or SmartStiffnessCfg(name="smart-payload")
@@ -257,7 +257,7 @@ class PayloadStiffness(SmartStiffness):
 
     @property
     def signals(self) -> tuple[float, ...]:
-        """Mass in kg and place in m, as of the last step."""
+        """Mass in kg and position in m, as of the last step."""
         if self._last is None:
             return (np.nan, np.nan, np.nan)
         balance = self._last[0]

@@ -1,22 +1,22 @@
-"""From joint torques to stiffness (second logic, step 320), and which is in force.
+"""Stiffness from joint torques (second logic, step 320), and policies that apply it.
 
     stiffness_i = |τ_i| / τ_max,i + offset_i,    clipped to [0, 1].
 
 τ_max is the torque that the joint gives at stiffness 1 (`robot.effort_limit`), so that
-stiffness · τ_max covers the torque that equilibrium needs and the offset is the share
-of τ_max kept for what the model leaves out: acceleration, friction, disturbances
-[ES2659053T3 ¶320, claim 9].
+stiffness · τ_max covers the torque for equilibrium. The offset is the share of τ_max
+for unmodelled torques: acceleration, friction, disturbances [ES2659053T3 ¶320, claim
+9].
 
 Joints that share a motor share its limit: the two hip yaw-pitch joints of a NAO turn by
 the same angle, so by virtual work their motor gives the sum of their torques. Both
-joints get the larger of their own stiffness and that of the sum: never less than the
-law gives a joint by itself, though only the sum loads the motor.
+joints get the larger of their own stiffness and that of the sum. The result is never
+below the law for a single joint, although only the sum loads the motor.
 
-Two policies say what becomes of it. ES2659053's: the computed stiffness is in force, in
-every posture and in motion. The product's, as its maker published it for NAOqi
-[naoqi-smart-stiffness]: only in static postures; the user's value caps the computed
-one; and while a joint moves, the user's stiffness is in force for all joints (an older
-text says: for that joint).
+Two policies apply the result. In ES2659053 the computed stiffness is in force, in every
+posture and in motion. In the product, as published for NAOqi [naoqi-smart-stiffness],
+it applies only in static postures; the user's value caps the computed one; and while a
+joint moves, the user's stiffness is in force for all joints (an older text says: for
+that joint).
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
 class StiffnessLaw:
-    """The law of step 320 for one robot."""
+    """Law of step 320 for one robot."""
 
     def __init__(self, robot: Robot) -> None:
         self._tau_max: FloatArray = robot.effort_limit.copy()
@@ -48,7 +48,7 @@ class StiffnessLaw:
         self._offset = np.zeros(len(motor))
 
     def share_of_limit(self, tau: FloatArray) -> FloatArray:
-        """Return |τ_i| / τ_max,i, (n_joints,), with joints of one motor as one."""
+        """Return |τ_i| / τ_max,i, (n_joints,); joints of one motor are combined."""
         share: FloatArray = _share(tau, self._tau_max, self._next)
         return share
 
@@ -62,8 +62,8 @@ class StiffnessLaw:
             offset: one for all joints, or (n_joints,).
 
         Returns:
-            (n_joints,) stiffness in [0, 1], and whether equilibrium alone, without
-            offset, asks for more than a joint's limit.
+            (n_joints,) stiffness in [0, 1], and True if equilibrium alone, without
+            offset, exceeds a joint's limit.
         """
         self._offset[:] = offset
         stiffness, is_clipped = _stiffness(share, self._offset)
@@ -74,7 +74,7 @@ class StiffnessLaw:
 def _share(
     tau: FloatArray, tau_max: FloatArray, following: NDArray[np.intp]
 ) -> FloatArray:
-    """Return the share of the limit that each joint's motor has to give."""
+    """Return the share of the limit that each joint's motor has to provide."""
     share = np.empty(len(tau))
     for i in range(len(tau)):
         of_motor, j = tau[i], following[i]
@@ -92,7 +92,7 @@ def _share(
 
 @numba.njit(cache=True)
 def _stiffness(share: FloatArray, offset: FloatArray) -> tuple[FloatArray, bool]:
-    """Return clip(share + offset), and whether a share is above 1."""
+    """Return clip(share + offset), and True if a share is above 1."""
     stiffness, is_clipped = np.empty(len(share)), False
     for i in range(len(share)):
         stiffness[i] = min(max(share[i] + offset[i], 0.0), 1.0)
@@ -102,7 +102,7 @@ def _stiffness(share: FloatArray, offset: FloatArray) -> tuple[FloatArray, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class PostureTuning(Checked):
-    """What a user changes in one posture: stiffness' = clip(stiffness + extra)."""
+    """User's change in one posture: stiffness' = clip(stiffness + extra)."""
 
     extra: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.0
     """Added to the computed stiffness; may be negative."""
@@ -125,7 +125,7 @@ class PostureTuning(Checked):
 
 
 class StiffnessPolicy(Protocol):
-    """Decides which stiffness is in force."""
+    """Policy that selects the stiffness in force."""
 
     def reset(self, robot: Robot) -> None:
         """Prepare for a run on `robot`."""
@@ -144,16 +144,16 @@ class StiffnessPolicy(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ES2659053Policy:
-    """The computed stiffness is in force."""
+    """Policy with the computed stiffness in force."""
 
     def reset(self, robot: Robot) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
     def step(
         self,
         computed: FloatArray,
         user: FloatArray,  # noqa: ARG002 - a policy's signature
-        observation: Observation,  # noqa: ARG002 - likewise
+        observation: Observation,  # noqa: ARG002 - a policy's signature
     ) -> tuple[FloatArray, int]:
         """Return the computed stiffness."""
         return computed, 0
@@ -161,19 +161,19 @@ class ES2659053Policy:
 
 @dataclass(kw_only=True)
 class ProductPolicy(Checked):
-    """The published rules of the product [naoqi-smart-stiffness]."""
+    """Published rules of the product [naoqi-smart-stiffness]."""
 
     while_moving: Literal["all", "joint"] = "all"
-    """Which joints get the user's stiffness while one moves."""
+    """Joints that get the user's stiffness while one moves."""
     moving_rad_s: Positive | None = None
-    """Measured speed from which a joint moves, in rad/s. None: a joint moves while its
-    set-point does. Under load the computed limit lets joints yield; if that counted as
-    motion, full stiffness would push them back, and the two would take turns."""
+    """Measured speed above which a joint moves, in rad/s. None: a joint moves while
+    its set-point does. Under load the computed limit makes joints yield; treated as
+    motion, full stiffness would push them back, and the two would alternate."""
     hold_s: NotNegative = 0.2
-    """Time for which a joint counts as moving after its last motion; estimate."""
+    """Time for which a joint counts as moving after its last motion, in s; estimate."""
 
     def reset(self, robot: Robot) -> None:
-        """All joints rest."""
+        """Mark all joints as at rest."""
         self._last_motion = np.full(len(robot.joints), -np.inf)
         self._target: FloatArray | None = None
 

@@ -8,9 +8,9 @@ T = [base velocity (linear, angular); q̇], G the gravity acceleration in the sa
 coordinates, L = [0; I], W the forces of the world **on** the robot. M holds one
 constant 6 x 6 inertia per body and is read from the URDF once, when the robot is built.
 
-Everything is expressed in the base frame: the base sits at the origin, unturned, and
-the gravity vector is turned instead. So nothing here depends on the position or the
-heading of the robot, which no sensor of it could tell. A point k with position r_k in
+Everything is expressed in the base frame: the base is at the origin, not rotated, and
+the gravity vector is rotated instead. So no result depends on the position or the
+heading of the robot, which none of its sensors measures. A point k with position r_k in
 the frame of its body is at
 
     p_k = o + r_x e_x + r_y e_y + r_z e_z,
@@ -41,15 +41,15 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalLoad:
-    """A known vertical force on one point of the body."""
+    """Known vertical force on one point of the body."""
 
     name: str
     link: str
-    """Link that it acts on."""
+    """Link on which the force acts."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where it acts, in the link frame, in m."""
+    """Point of application in the link frame, in m."""
     upward_newton: float
-    """The force on the robot in N, along the vertical; a carried weight is negative."""
+    """Force on the robot in N, along the vertical; a carried weight is negative."""
 
     def __post_init__(self) -> None:
         if not all(map(isfinite, (*self.position, self.upward_newton))):
@@ -66,14 +66,14 @@ BodyPoint = ContactPoint | ForceSensor | ExternalLoad
 def view_placements(model: pin.Model, data: pin.Data) -> FloatArray:
     """Return the placements of all bodies as one view into Pinocchio's memory.
 
-    Pinocchio keeps them one behind another, each as four vectors. To gather them one by
-    one would cost more than to compute them. The view lives no longer than `data`.
+    Pinocchio stores them contiguously, each as four vectors. Copying them one by one
+    would cost more than computing them. The view is valid as long as `data`.
 
     Returns:
         (njoints, 4, 3) axes e_x, e_y, e_z and origin o [m] of each body.
 
     Raises:
-        RuntimeError: this Pinocchio lays them out in another way.
+        RuntimeError: this Pinocchio version uses another memory layout.
     """
     first = data.oMi[0].rotation
     size = first.itemsize
@@ -100,7 +100,7 @@ def place_points(
     """Return the positions p_k, (n_points, 3) in m.
 
     Args:
-        placements: (n_bodies, 4, 3) as of `view_placements`.
+        placements: (n_bodies, 4, 3) from `view_placements`.
         body_of_point: (n_points,) the body of each point.
         local: (n_points, 3) positions r_k in m.
     """
@@ -116,12 +116,12 @@ def place_points(
 GRAVITY = 9.81
 """Acceleration of gravity in m/s²."""
 ROOT_JOINT = 1
-"""Pinocchio's number of the joint between world and base; 0 is the world itself."""
+"""Pinocchio's index of the joint between world and base; 0 is the world."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Motion:
-    """How joints and base move, the base as an inertial unit feels it; base frame.
+    """Motion of joints and base, the base as an inertial unit measures it; base frame.
 
     The equations of motion are the same for every observer in uniform motion, so the
     linear velocity of the base is not needed.
@@ -157,10 +157,10 @@ def build_model(robot: Robot) -> pin.Model:
 
 
 def _urdf_text(robot: Robot) -> str:
-    """Return the URDF as engines read it.
+    """Return the URDF in the form that engines read.
 
-    Pinocchio's own reader knows no entities, and leaves a mass or a shape out, without
-    an error, where a line ends between two numbers.
+    Pinocchio's own reader does not support entities. Where a line ends between two
+    numbers it omits a mass or a shape, without an error.
     """
     return ET.tostring(ET.parse(robot.urdf).getroot(), encoding="unicode")
 
@@ -185,13 +185,13 @@ def build_shapes(robot: Robot, model: pin.Model) -> pin.GeometryModel:
 class Dynamics:
     """Rigid-body terms of one robot at one configuration.
 
-    Built once per robot. `update(q)` sets the configuration; the other methods then
-    answer for it. Coupled joints (the two hip yaw-pitch joints of a NAO) stay separate
-    degrees of freedom: what one motor makes of them is decided in `stiffness_law.py`.
+    Built once per robot. `update(q)` sets the configuration; the other methods evaluate
+    it. Coupled joints (the two hip yaw-pitch joints of a NAO) stay separate degrees of
+    freedom; `stiffness_law.py` combines them.
     """
 
     def __init__(self, robot: Robot, points: Sequence[BodyPoint] = ()) -> None:
-        """Read the URDF of `robot`; `points` are those whose positions are wanted."""
+        """Read the URDF of `robot`; `points` are the points to be tracked."""
         self._model = build_model(robot)
         self._data = self._model.createData()
         joints = [self._joint_id(name, robot) for name in robot.joint_names]
@@ -212,13 +212,13 @@ class Dynamics:
         supports = self._model.supports
         bodies = body_of_point.tolist()
         carries = [[j in supports[b] for b in bodies] for j in joints]
-        shape = len(joints), len(points)  # there may be no points
+        shape = len(joints), len(points)  # `points` may be empty
         self._carries: FloatArray = np.array(carries, dtype=np.float64).reshape(shape)
         # 1 where joint i carries point k, else 0
         self.update(np.zeros(self.n_joints))
 
     def carry(self, link: str, mass_kg: float, place: FloatArray) -> None:
-        """Let a link carry a point mass from the next `update` on.
+        """Add a point mass to a link from the next `update` on.
 
         Args:
             link: of the robot.
@@ -251,7 +251,7 @@ class Dynamics:
         return self._position
 
     def link_rotation(self, link: str) -> FloatArray:
-        """Return R_BL, (3, 3), which turns vectors of a link frame into the base's."""
+        """Return R_BL, (3, 3), which rotates vectors from a link frame to the base."""
         turn = self._turn_in_base.get(link)
         if turn is not None:
             return turn
@@ -266,7 +266,7 @@ class Dynamics:
     def gravity_term(self, gravity: FloatArray) -> FloatArray:
         """Return the joint rows of -M̃(q) G, step 640.
 
-        The torques that hold the robot against gravity with its base held by a hand.
+        These torques hold the robot against gravity with its base fixed.
 
         Args:
             gravity: (3,) gravity acceleration in the base frame, in m/s²; downward.
@@ -279,9 +279,9 @@ class Dynamics:
     def contact_matrix(self, points: IndexArray, along: FloatArray) -> FloatArray:
         """Return the columns of Cᵗ(q) for unit forces, step 670.
 
-        With J_i = [linear; angular] the motion of the robot about the base origin
-        that joint i causes, and w = [d; p_k x d] the wrench of a unit force along d at
-        p_k, an entry is J_i · w where joint i carries point k, else 0.
+        With J_i = [linear; angular] the motion of the robot about the base origin that
+        joint i causes, and w = [d; p_k x d] the wrench of a unit force along d at p_k,
+        an entry is J_i · w where joint i carries point k, otherwise 0.
 
         Args:
             points: (n,) indices of the points.
@@ -305,7 +305,7 @@ class Dynamics:
             forces: (n,) in N: forces of the world on the robot at those points.
 
         Returns:
-            (n_joints,) in N·m, the same as `contact_matrix` times them.
+            (n_joints,) in N·m, equal to `contact_matrix` times the forces.
         """
         return contact_term(
             self._J, self._iv, self._carries, self._position, points, up, forces
@@ -314,7 +314,7 @@ class Dynamics:
     def inverse_dynamics(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
         """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model.
 
-        Gravity needs no separate term: an accelerometer measures Ṫ - G of its place.
+        Gravity needs no separate term: an accelerometer measures Ṫ - G at its position.
 
         Returns:
             (6,) the base rows [force; moment about the base origin] in N, N·m, and
@@ -338,8 +338,8 @@ class Dynamics:
     def body_inertias(self) -> FloatArray:
         """Return the constant diagonal blocks of M, (n_bodies, 6, 6).
 
-        Each is [m I₃, 0; 0, I_c]: mass, and inertia about the body's own centre of
-        mass in its own axes. Bodies joined rigidly count as one; the first is the root.
+        Each is [m I₃, 0; 0, I_c]: mass, and inertia about the body's own centre of mass
+        in its own axes. Rigidly joined bodies count as one; the first is the root.
         """
         blocks = np.zeros((self._model.njoints - 1, 6, 6))
         for block, inertia in zip(blocks, self._model.inertias[1:], strict=True):
@@ -350,8 +350,8 @@ class Dynamics:
     def kinematic_jacobian(self) -> FloatArray:
         """Return C(q), (6 n_bodies, 6 + n_joints): body velocities from T.
 
-        Six rows a body, in the order of `body_inertias`: velocity of its centre of mass
-        and angular velocity, both in its own axes.
+        Six rows per body, in the order of `body_inertias`: velocity of its centre of
+        mass and angular velocity, both in its own axes.
         """
         order = np.concatenate((np.arange(6), self._iv))
         rows = []
@@ -362,7 +362,7 @@ class Dynamics:
         return np.asarray(np.vstack(rows)[:, order])
 
     def _attach(self, points: Sequence[BodyPoint]) -> tuple[IndexArray, FloatArray]:
-        """Move the points from link frames to those of the moving bodies.
+        """Convert the points from link frames to frames of the moving bodies.
 
         Returns:
             (n_points,) the joint that moves each point, and (n_points, 3) its position

@@ -1,40 +1,40 @@
-"""The disturbance wrench: what the soles feel beyond the robot's own weight.
+"""Disturbance wrench: forces on the soles beyond the robot's own weight.
 
 ES2659053 splits the forces of the world into contacts and disturbances, W = W_contact +
-W_disturbance [ES2659053T3 ¶fig.6], and lets B of A Y = B hold the vertical part of the
-latter (910, claim 7). The force sensors measure Y. So with A and B as in
+W_disturbance [ES2659053T3 ¶fig.6], and puts the vertical part of the latter into B of A
+Y = B (910, claim 7). The force sensors measure Y. So with A and B as in
 `contact_forces.py`, A at the sensors and B of the weight and of all known loads,
 
     w = A Y - B = [P; M_x; M_y],
 
 P in N, positive downward, and M_x = P (x - x_G), M_y = P (y - y_G) in N·m: a force P
 that acts along the vertical line through (x, y). For a payload at rest P = m g, and B
-with w added is that of the robot and its payload.
+plus w is that of the robot with its payload.
 
-**What sensors of normal forces tell**: these three numbers, so the payload's mass and
-where over the ground its centre is. **What they cannot tell**: how high it is, which
-link carries it, two horizontal forces and the moment about the vertical. Nor can M be
-told from what else moves the centre of pressure: a horizontal force F at height h,
-F h, or joints that are off, m g e for an error e of the computed centre of mass (at
-10 mm 0.5 N·m, which displaces 2 kg by 26 mm). The torques of the legs need no more:
-a vertical force turns about each joint below it by its line alone. Those of an arm that
-holds the payload are not known by it.
+**Observable** from normal forces: these three numbers, i.e. the payload's mass and the
+position of its centre over the ground. **Not observable**: its height, the link that
+carries it, two horizontal forces and the moment about the vertical. M also cannot be
+separated from other causes that move the centre of pressure: F h for a horizontal force
+F at height h, or m g e for an error e of the computed centre of mass (at 10 mm 0.5 N·m,
+which displaces 2 kg by 26 mm). The leg torques need only P and M: a vertical force acts
+on each joint below it by its line of action alone. The torques of an arm that holds the
+payload remain unknown.
 
-**Only weight counts.** Whatever else bears the robot (hands on a table, a chair, who
-lifts it) makes P smaller; where it does so the soles cannot tell. So w is used from P
-above a threshold on, until it is below half of it.
+**Only extra weight counts.** Any other support (hands on a table, a chair, a person
+lifting the robot) reduces P at a point that the soles cannot locate. So w is used once
+P exceeds a threshold, until P is below half of it.
 
-**Threshold.** A sensor with the step s is off by s / 2 at most, and white noise of
-standard deviation σ a sample, under a low pass of time constant T sampled each dt,
-keeps √(dt / 2T) of it:
+**Threshold.** A sensor with the step s has an error of at most s / 2. White noise of
+standard deviation σ per sample, after a low pass of time constant T sampled each dt,
+keeps √(dt / 2T) of σ:
 
     P_0 = Σ_k s_k / 2 + 7 √(dt / 2T) √(Σ_k σ_k²).
 
-For a NAO 1.77 N, which is 0.18 kg. It says nothing of sensors whose gain is wrong, as
-those of real NAOs are: `least_newton` raises it.
+For a NAO 1.77 N, which is 0.18 kg. The threshold does not cover wrong sensor gains, as
+on real NAOs: `least_newton` raises it.
 
-Assumptions: nearly still, over T; soles that touch with their sensors; a sensor's
-rounding stays within half a step, so none is at the end of its range.
+Assumptions: nearly still, over T; soles that touch with their sensors; rounding errors
+within half a step, so no sensor is at the end of its range.
 """
 
 from dataclasses import dataclass
@@ -47,28 +47,28 @@ from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 NOISE_FACTOR = 7.0
-"""Standard deviations that white noise passes less than once in a year of cycles."""
+"""Multiple of σ that white noise exceeds less than once in a year of cycles."""
 CYCLE_S = 0.02
 """dt of the threshold."""
 RELEASE = 0.5
-"""Share of the threshold below which w is not used any more."""
+"""Share of the threshold below which w is no longer used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DisturbanceCfg(Checked):
-    """When the soles' forces are believed."""
+    """Conditions for using the soles' forces."""
 
     mean_s: Positive = 1.0
-    """T in s: swings of a robot on its soles, at 1 to 2 Hz, are averaged out."""
+    """T in s: averages out swings of a robot on its soles, at 1 to 2 Hz."""
     least_newton: NotNegative = 0.0
-    """P from which w is used, in N, where it is above P_0."""
+    """Minimum P for using w, in N, if it is above P_0."""
 
 
 class DisturbanceEstimator:
-    """Follows w of one robot: `step` once a cycle, then read `wrench`, `is_used`."""
+    """Estimator of w of one robot: `step` each cycle, then read `wrench`, `is_used`."""
 
     def __init__(self, robot: Robot, cfg: DisturbanceCfg) -> None:
-        """Find the threshold for the robot's sensors."""
+        """Compute the threshold for the robot's sensors."""
         self._cfg = cfg
         sensors = robot.force_sensors
         noise = sqrt(sum(sensor.noise_newton**2 for sensor in sensors))
@@ -79,7 +79,7 @@ class DisturbanceEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was felt."""
+        """Clear the estimate."""
         self.wrench: FloatArray = np.zeros(3)
         """(3,) low-passed w: P in N downward, M_x and M_y in N·m about the robot's own
         centre of mass, axes as of `plane_axes`."""
@@ -90,12 +90,12 @@ class DisturbanceEstimator:
     def step(
         self, time_s: float, A: FloatArray, B: FloatArray, forces: FloatArray
     ) -> None:
-        """Take the newest forces.
+        """Process the newest forces.
 
         Args:
-            time_s: when, in s.
+            time_s: time of the reading, in s.
             A: (3, n_force_sensors) of `balance_equation`, at the sensors.
-            B: (3,) likewise, of the weight and of all known loads.
+            B: (3,) of `balance_equation`, for the weight and all known loads.
             forces: (n_force_sensors,) Y in N, finite.
         """
         dt = 0.0 if self._time is None else max(0.0, time_s - self._time)

@@ -1,13 +1,13 @@
-"""The equation of motion, from its left side to the joint torques (640 to 690).
+"""Equation of motion, from its left side to the joint torques (640 to 690).
 
-**Left side (640).** At rest it is -M̃(q) G: the joint rows as they stand, and of the
-base rows only that the weight m g acts at the centre of mass. In motion the base rows
-are a force F and a moment N about the base origin. The ground gives the part of F along
-`up`, at the point of the ground about which the moment has no part in the plane,
+**Left side (640).** At rest it is -M̃(q) G: the joint rows unchanged, and the base rows
+reduced to the weight m g acting at the centre of mass. In motion the base rows are a
+force F and a moment N about the base origin. The ground gives the part of F along `up`,
+at the point of the ground about which the moment has no part in the plane,
 
     up x (N - p x F) = 0,    up · p = height of the ground,
 
-which takes the place of the centre of mass in step 660.
+which replaces the centre of mass in step 660.
 
 **Motion**, which the full model needs, comes from sensors. Velocities come from the
 encoders, the angular velocity from the gyroscope; both are differentiated by filtered
@@ -15,25 +15,24 @@ differences: with a low pass of time constant T,
 
     v̂ ← v̂ + k (v - v̂),    a ← (v̂ - v̂_before) / dt,    k = 1 - exp(-dt / T).
 
-The base acceleration comes from the accelerometer, which measures Ṫ - G of its own
-place. Its gain is wrong by up to 10 % [nao6-datasheet], which at rest would look like
-an acceleration of 1 m/s²; so the reading is divided by the gain that the same sensor
-shows on average, and its low-passed difference to g along the vertical in use is taken
-for the acceleration.
+The base acceleration comes from the accelerometer, which measures Ṫ - G at its
+position. Its gain error of up to 10 % [nao6-datasheet] would at rest look like an
+acceleration of 1 m/s². So the reading is divided by the average gain of the same
+sensor; its low-passed difference to g along the vertical in use is the acceleration.
 
-**Loads.** ES2659053 lets B hold the vertical component of external disturbances
-[ES2659053T3 claim 7], and lets them be neglected [claim 8], which is the default here:
-no sensor of the robot tells them. A user who knows one, such as a tray in a hand, can
-state it.
+**Loads.** In ES2659053, B holds the vertical component of external disturbances
+[ES2659053T3 claim 7], which may be neglected [claim 8]. Neglecting is the default here:
+no sensor of the robot measures them. A user can supply a known load, such as a tray in
+a hand.
 
 **Torques (670, 680, 690).** ES2659053's simplified model, with L = [0; I] and W the
 forces of the ground **on** the robot, reads in its joint rows
 
     -M̃(q) G = L τ + Cᵗ(q) W    =>    τ = [-M̃(q) G]_joints - [Cᵗ(q) W]_joints.
 
-Where it speaks of the *sum* of steps 640 and 680 it counts the forces of the
-robot on the ground; with the forces on the robot the sum is this difference. τ is what
-the motors must give: positive where it pushes the joint towards larger angles.
+ES2659053 calls it the *sum* of steps 640 and 680, because it counts the forces of the
+robot on the ground; with the forces on the robot the sum is this difference. τ is the
+motor torque: positive towards larger joint angles.
 """
 
 from dataclasses import dataclass
@@ -52,25 +51,25 @@ from nao_testbed.models.values import FloatArray, Positive
 
 @dataclass(frozen=True, kw_only=True)
 class MotionCfg(Checked):
-    """Numbers of the filters."""
+    """Parameters of the filters."""
 
     time_constant_s: Positive = 0.06
-    """T of the differences: three cycles; one encoder step of 1.5 mrad then shows as
+    """T of the differences: three cycles; one encoder step of 1.5 mrad then gives
     1.1 rad/s² instead of 3.8."""
     gain_time_constant_s: Positive = 10.0
-    """Time over which the accelerometer's gain is learnt."""
+    """Time constant of the accelerometer's gain estimate, in s."""
     longest_gap_s: float = 0.25
-    """A longer time between two observations starts the filters anew."""
+    """Longest time between observations, in s; a longer gap restarts the filters."""
 
 
 class MotionEstimator:
-    """Differentiates and filters; `step` at every observation."""
+    """Differentiating filter; `step` at every observation."""
 
     def __init__(self, robot: Robot, cfg: MotionCfg) -> None:
-        """Refuse a robot whose inertial unit is not on its base.
+        """Prepare for a robot with its inertial unit on the base link.
 
         Raises:
-            BadInput: the inertial unit sits on another link.
+            BadInput: the inertial unit is on another link.
         """
         if robot.imu.link != robot.base_link:
             raise BadInput(
@@ -83,7 +82,7 @@ class MotionEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all motion."""
+        """Clear the motion."""
         self._time: float | None = None
 
     def step(self, observation: Observation, up: FloatArray) -> Motion:
@@ -126,18 +125,18 @@ class MotionEstimator:
 
 
 class LeftSide(NamedTuple):
-    """The left side of the equation of motion, as the other steps need it (640)."""
+    """Left side of the equation of motion, as the other steps use it (640)."""
 
     joints: FloatArray
     """(n_joints,) joint rows in N·m."""
     weight: float
-    """Vertical force that the ground must give, in N; m g at rest."""
+    """Vertical force that the ground must provide, in N; m g at rest."""
     centre: FloatArray
     """(3,) point that must lie over the support: the centre of mass at rest."""
 
 
 def left_side_at_rest(dynamics: Dynamics, up: FloatArray) -> LeftSide:
-    """Return the left side of the simplified model, for (3,) the unit vector `up`."""
+    """Return the left side of the simplified model; `up` is a (3,) unit vector."""
     return LeftSide(
         joints=dynamics.gravity_term(-GRAVITY * up),
         weight=dynamics.mass * GRAVITY,
@@ -174,14 +173,14 @@ def left_side_in_motion(
 
 
 def armature_at_joints(robot: Robot) -> FloatArray:
-    """Return the rotor inertia at each joint, (n_joints,) in kg·m²; shared evenly."""
+    """Return the rotor inertia per joint, (n_joints,) in kg·m²; shared rotors in parts."""
     motors = [robot.motors[i] for i in robot.motor_of_joint]
     return np.array([motor.armature / len(motor.joints) for motor in motors])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JointTorques:
-    """The joint torques and the two terms that they come from."""
+    """Joint torques and their two terms."""
 
     gravity_term: FloatArray
     """(n_joints,) joint rows of -M̃(q) G; of the whole left side in the full model."""

@@ -1,65 +1,67 @@
-"""The guard: a torque limit gives way at once when the robot is pushed.
+"""Push guard: torque limits are raised immediately when the robot is pushed.
 
-A limit that leaves a joint what equilibrium needs, and an offset, leaves too little to
-catch a push. The guard watches two numbers that a push changes within a cycle or two of
-20 ms, long before a fall (0.5 s and more):
+A limit of equilibrium torque plus offset is too low to catch a push. The guard monitors
+two numbers that a push changes within a cycle or two of 20 ms, long before a fall (0.5
+s and more):
 
     u_ω = |ω| / (ω_0 + κ m),      u_c = min(1, F / W) |c - c̄| / c_0.
 
-ω is the gyroscope's reading and m the speed of the fastest set-point: arms that swing
+ω is the gyroscope's reading and m the speed of the fastest set-point: swinging arms
 turn the body by a small share κ of it. c = Σ f_k p_k / Σ f_k is the centre of pressure
-of the force sensors, at p_k from between the feet at joint angles 0, and c̄ its slow
-mean, which follows slopes and shifts. A robot that leans on the edges of its soles,
-where no sensor is, may have c anywhere: it counts as far as F = Σ f_k is the weight W,
-and not at all while set-points move or the soles carry next to nothing.
+of the force sensors, at p_k from the midpoint of the feet at joint angles 0. c̄ is its
+slow mean, which follows slopes and shifts. On a robot that leans on the edges of its
+soles, outside the sensors, c is arbitrary. So c is scaled by the measured share of the
+weight W, F = Σ f_k, and ignored while set-points move or the soles are almost unloaded.
 
-The alarm is raised where u = max(u_ω, u_c) > 1. Then every joint may use what the user
-allows, for `hold_s` since u was last above 1, and within `release_s` the limit returns,
+The alarm is raised where u = max(u_ω, u_c) > 1. Then every joint may use the user's
+stiffness, for `hold_s` after u was last above 1, and within `release_s` the limit
+returns,
 
     stiffness = limit + lift · max(user - limit, 0),      lift: 1 -> 0.
 
-**A load that lasts.** A hand that leans, or a payload put on, makes no alarm for long:
-c̄ follows it. Yet joints then need more torque than their limits. Such a load is noticed
-by its torques and by where c was before the alarm, and limits stay lifted until it has
-gone, or until lowering them does not move the robot (`LastingLoad`).
+**Lasting loads.** A leaning hand, or an added payload, ends the alarm soon: c̄ follows
+it. Yet joints then need more torque than their limits. Such a load is detected by its
+torques and by c before the alarm. Limits stay raised until the load is removed, or
+until lowering them does not move the robot (`LastingLoad`).
 
-**Motions of the legs.** The limit is that of a robot at rest. While set-points of the
-legs move it gives way likewise, without an alarm: a robot that stands up rocks by
-1 rad/s, which neither sensor can tell from a push.
+**Leg motions.** The limit is that of a robot at rest. While set-points of the legs
+move, the limit is raised too, without an alarm: a robot that rises rocks by 1 rad/s,
+which neither sensor can distinguish from a push.
 
-**Set-points give way too.** Under a limit, joints of a misaligned robot stay short of
-their set-points by e = q* - q. Without the limit they would leap there, which adds to
-the push. So set-points go where the limited torque holds, and stay there meanwhile,
+**Set-point shifts.** Under a limit, joints of a misaligned robot stay short of their
+set-points by e = q* - q. Without the limit they would jump there, which adds to the
+push. So set-points move to the position that the limited torque holds, and stay there
+during the catch,
 
     s = lift · (clip(ē, ± stiffness · τ_max / k_p) - ē),      |s| <= `bound_rad`,
 
-ē being the mean of e before the alarm. A joint within its limit has none of it.
+ē being the mean of e before the alarm. The shift of a joint within its limit is 0.
 
-**The ankles lean against a push.** A robot that tips turns with ω about its soles. Its
-centre of mass, at the height h, moves at ċ = ω x h and comes to rest only over the
-capture point c + ċ √(h / g) [pratt2006]. Each ankle joint, with the axis a_i, leans the
-body back by a share of that:
+**Ankle lean.** A robot that tips turns with ω about its soles. Its centre of mass, at
+the height h, moves at ċ = ω x h and comes to rest only over the capture point c + ċ √(h
+/ g) [pratt2006]. Each ankle joint, with the axis a_i, leans the body back by a share of
+that:
 
     s_i += k ω · a_i √(h / g),      i the last two joints of a leg,
 
-k going from `lean_share` to 0 in `lean_s` after the alarm: a lasting feedback with two
-cycles of delay would rock the robot from edge to edge of its soles. A robot whose legs
-move is shifted by neither.
+k decreasing from `lean_share` to 0 in `lean_s` after the alarm: permanent feedback with
+two cycles of delay would rock the robot from edge to edge of its soles. A robot with
+moving legs gets neither shift.
 
-**No alarm by the guard itself, or by settling.** A robot that is let down yields a
-little. Until the limit is back, and `release_s` longer, u has to be above
-`release_factor`. So it has for as long after the start, when nothing has held the
-robot, and until it has settled: u below CALM for `settle_s`. Put down, some robots
-rattle for seconds on three corners of their soles. And while set-points are shifted ω_0
-is SHIFT_FACTOR times as large: a shift that spares heat rolls some robots onto another
+**False alarms.** A robot yields slightly while its limit is lowered. Until the limit
+has returned, and for `release_s` after that, u must exceed `release_factor`. The same
+holds for that time after the start, when nothing has held the robot, and until the
+robot has settled: u below CALM for `settle_s`. After being put down, some robots rattle
+for seconds on three corners of their soles. While set-points are shifted, ω_0 is
+SHIFT_FACTOR times as large: a shift that reduces heat rolls some robots onto another
 corner, at 0.105 rad/s, while c stays on the edge between.
 
-**Thresholds.** White noise alone crosses n times its standard deviation, in a year of
-cycles, only where n is below 7; `GuardCfg` has twenty and sixty of them, since floors
-shake and soles rattle, and it costs a cycle. A guard that the noise of a robot's own
-sensors would wake more often than once an hour (`alarms_per_hour`) is refused. Motors
-at their limit (under a limit some always are) and feet without a load (0.1 s later
-than the centre of pressure, if at all) tell less.
+**Thresholds.** In a year of cycles, white noise crosses n times its standard deviation
+only for n below 7. `GuardCfg` uses twenty and sixty, since floors shake and soles
+rattle; the margin costs one cycle. A guard with more than one expected noise alarm per
+hour (`alarms_per_hour`) is rejected. Motors at their limit (under a limit some always
+are) and unloaded feet (0.1 s later than the centre of pressure, if at all) are weaker
+indicators.
 """
 
 from math import exp
@@ -87,25 +89,25 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 MOST_ALARMS_PER_HOUR = 1.0
-"""Above it, noise alone would keep a robot from being spared."""
+"""Maximum rate of noise alarms; more would prevent any reduction of the limits."""
 MOTION_MEAN_S = 0.2
-"""Time constant of the mean of set-points: two steps of a controller that shifts them
-ten times a second."""
+"""Time constant of the mean set-point in s: two steps of a controller that shifts
+set-points ten times a second."""
 LEAST_ON_FEET = 0.3
-"""Share of the weight from which there is a centre of pressure."""
+"""Minimum share of the weight on the soles for a valid centre of pressure."""
 CALM = 0.5
-"""u of a robot that stands is below it."""
+"""Upper bound of u for a robot at rest on its feet."""
 SLOW_RAD_S = 0.1 * DEGREE
-"""Speed of a set-point from which it is shifted: a sixth of a shift's most."""
+"""Set-point speed above which a shift is detected: a sixth of a shift's maximum."""
 SHIFT_FACTOR = 1.3
-"""On ω_0 meanwhile: a robot that rolled was above it by 5 %."""
+"""Factor on ω_0 during a shift: a robot that rolled exceeded ω_0 by 5 %."""
 
 
 class Guard:
-    """Watches one robot; `step` once a cycle, then read `lift` and `shift`."""
+    """Guard of one robot; `step` once a cycle, then read `lift` and `shift`."""
 
     def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
-        """Prepare for `robot`, of which nothing is known yet.
+        """Prepare for `robot`, with an empty state.
 
         Raises:
             BadInput: the noise of its sensors alone would raise the alarm.
@@ -136,11 +138,11 @@ class Guard:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was seen."""
+        """Clear the state."""
         self.lift = 0.0
-        """How far the limit gives way: 0 not at all, 1 to the user's stiffness."""
+        """Share by which the limit is raised; 1: to the user's stiffness."""
         self.alarms = 0
-        """How often it began to for a push, since `reset`."""
+        """Number of alarms since `reset`."""
         self.disturbance = 0.0
         """u of the last step: 1 is the threshold."""
         self._time: float | None = None
@@ -158,19 +160,19 @@ class Guard:
 
     @property
     def shift(self) -> FloatArray | None:
-        """(n_joints,) of the set-points, in rad; None where nobody was pushed."""
+        """(n_joints,) shift of the set-points, in rad; None without a push."""
         return None if self._given is None else self._given.copy()
 
     @property
     def is_catching(self) -> bool:
-        """Whether the limit gives way, wholly or in part."""
+        """Return True if the limit is raised, fully or in part."""
         return self.lift > 0.0
 
     def step(self, observation: Observation, limit: FloatArray) -> float:
         """Return `lift`.
 
         Args:
-            observation: the newest sensor values, all finite but for the currents.
+            observation: the newest sensor values, all finite except the currents.
             limit: (n_joints,) stiffness that joints would have unguarded.
         """
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
@@ -214,7 +216,7 @@ class Guard:
         return self.lift
 
     def _bear(self, limit: FloatArray, dt: float, *, is_still: bool) -> None:
-        """Find the lift: 1 while a push is caught or its load lasts, then less."""
+        """Compute the lift: 1 while a push is caught or its load lasts, then less."""
         cfg, load, now = self.cfg, self._load, self._time or 0.0
         since = now - self._held_until
         was = load.phase
@@ -242,7 +244,7 @@ class Guard:
                 self.lift = max(0.0, 1.0 - max(0.0, since) / cfg.release_s)
 
     def _watch_settling(self, u: float) -> None:
-        """Note whether the robot has been calm for long enough since the start."""
+        """Update the flag that the robot has been calm long enough since the start."""
         if self._has_settled:
             return
         cfg, now = self.cfg, self._time or 0.0
@@ -254,24 +256,24 @@ class Guard:
         )
 
     def _threshold(self, since: float) -> float:
-        """Return what u has to be above, so long after the limit gave way."""
+        """Return the threshold of u for the time `since` the limit was raised."""
         cfg = self.cfg
         since = min(since, (self._time or 0.0) - self._begun_at)
         is_high = since <= 2.0 * cfg.release_s or not self._has_settled
         return cfg.release_factor if is_high else 1.0
 
     def _hold(self, duration_s: float) -> None:
-        """Let the limit give way for so long from now, or longer."""
+        """Keep the limit raised for this time from now, or longer."""
         self._held_until = max(self._held_until, (self._time or 0.0) + duration_s)
 
     def _watch_motion(self, target: FloatArray, dt: float) -> float:
-        """Note when set-points move; return m in rad/s.
+        """Detect set-point motion; return m in rad/s.
 
-        A set-point that moves runs ahead of its mean by speed times time constant.
+        A moving set-point leads its mean by speed times time constant.
         """
         now = self._time or 0.0
         if self._slow is None or now - self._begun_at < MOTION_MEAN_S:
-            self._slow = target  # whose set-points these were is not known
+            self._slow = target  # earlier set-points are from an unknown source
         ahead = target - self._slow
         self._slow = self._slow + (1.0 - exp(-dt / MOTION_MEAN_S)) * ahead
         speed = np.abs(ahead) / MOTION_MEAN_S
@@ -285,7 +287,7 @@ class Guard:
     def _pressure(self, observation: Observation, dt: float) -> float:
         """Return min(1, F / W) |c - c̄| in m.
 
-        A mean that begins is that of all cycles since.
+        At first the mean covers all cycles since rest began.
         """
         cfg, load, now = self.cfg, observation.fsr.sum(), observation.time_s
         borne = load / self._weight
@@ -305,21 +307,21 @@ class Guard:
         return min(1.0, float(borne)) * float(np.sqrt(off @ off))
 
     def _watch_error(self, error: FloatArray, dt: float) -> None:
-        """Follow ē, (n_joints,) in rad, while nobody is caught."""
+        """Update ē, (n_joints,) in rad, while no push is being caught."""
         if self._error is None:
             self._error = error
         gain = 1.0 - exp(-dt / self.cfg.sag_s)
         self._error = self._error + gain * (error - self._error)
 
     def _find_sag(self, observation: Observation) -> None:
-        """Find where joints at their limit stay, from the errors before the alarm."""
+        """Compute the holding positions of joints at their limit from prior errors."""
         if self._error is not None:
             reach, bound = observation.stiffness * self._reach, self.cfg.bound_rad
             sag = np.clip(self._error, -reach, reach) - self._error
             self._sag = np.clip(sag, -bound, bound)
 
     def _move_set_points(self, omega: FloatArray) -> None:
-        """Find s; none where legs move or nobody was pushed."""
+        """Compute s; None while legs move or without a push."""
         cfg, now = self.cfg, self._time or 0.0
         if now - self._legs_moved_at <= cfg.motion_s:
             self._alarm_at = -np.inf
@@ -336,10 +338,10 @@ class Guard:
 
 
 class Guarded(ControllerWrapper):
-    """Any controller under a guard: its limits give way when the robot is pushed.
+    """Any controller under a guard: its limits are raised when the robot is pushed.
 
-    `smart` and `minheat` have a guard of their own, which knows the user's stiffness;
-    this one lets every limit go to `most`.
+    `smart` and `minheat` have their own guard, which uses the user's stiffness. This
+    wrapper raises every limit up to `most`.
     """
 
     def __init__(
@@ -348,9 +350,9 @@ class Guarded(ControllerWrapper):
         """Wrap a controller.
 
         Args:
-            controller: whose limits.
-            cfg: when they give way.
-            most: the stiffness to which they do, in [0, 1].
+            controller: source of the limits.
+            cfg: conditions for raising the limits.
+            most: the stiffness to which they are raised, in [0, 1].
         """
         check_value("most", most, Fraction)
         super().__init__(controller)
@@ -360,16 +362,16 @@ class Guarded(ControllerWrapper):
 
     @property
     def guard(self) -> Guard | None:
-        """Who watches; None before `reset`."""
+        """Return the guard; None before `reset`."""
         return self._guard
 
     def reset(self, robot: Robot) -> None:
-        """Prepare both."""
+        """Reset the controller and the guard."""
         super().reset(robot)
         self._guard = Guard(robot, self._cfg)
 
     def step(self, observation: Observation) -> Limits:
-        """Return the limits and shifts, those of the guard on top.
+        """Return the controller's limits and shifts plus those of the guard.
 
         Raises:
             SensorError: a sensor value is not finite.
@@ -392,10 +394,10 @@ class Guarded(ControllerWrapper):
 
 
 def lifted(limit: FloatArray, user: FloatArray, lift: float) -> FloatArray:
-    """Return the stiffness on its way from the limit to what the user allows.
+    """Interpolate the stiffness from the limit to the user's value.
 
     Args:
-        limit: (n_joints,) in [0, 1]; where it is above the user's it stays.
+        limit: (n_joints,) in [0, 1]; values above the user's are kept.
         user: (n_joints,) in [0, 1].
         lift: in [0, 1].
     """

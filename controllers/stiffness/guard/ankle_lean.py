@@ -1,4 +1,4 @@
-"""How far each ankle joint leans the body back, for the rate at which it turns."""
+"""Gain from the body's turning rate to the lean of each ankle joint."""
 
 from math import atan2, radians, sqrt
 
@@ -14,14 +14,13 @@ ANKLE_JOINTS = 2
 
 
 def lean_map(robot: Robot, dynamics: Dynamics) -> FloatArray:
-    """Return √(h / g) a_i in the rows of the ankles, (n_joints, 3), else 0, in s.
+    """Return √(h / g) a_i in the rows of the ankles, (n_joints, 3) in s, 0 elsewhere.
 
-    Axes, in the base frame, and height are those at joint angles 0, where robots stand
-    upright.
+    Axes in the base frame and height are taken at joint angles 0, the upright posture.
 
     Args:
-        robot: whose ankles.
-        dynamics: at joint angles 0, with points on the soles; left like that.
+        robot: the robot.
+        dynamics: at joint angles 0, with points on the soles; restored on return.
     """
     n = len(robot.joints)
     lean = np.zeros((n, 3))
@@ -46,7 +45,7 @@ def lean_map(robot: Robot, dynamics: Dynamics) -> FloatArray:
 
 
 def rotation_vector(R: FloatArray) -> FloatArray:
-    """Return the vector of a rotation below half a turn: axis times angle, (3,)."""
+    """Return the rotation vector of R below half a turn: axis times angle, (3,)."""
     axis = 0.5 * np.array((R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]))
     sine = float(np.sqrt(axis @ axis))
     cosine = 0.5 * (float(np.trace(R)) - 1.0)

@@ -1,20 +1,21 @@
-"""A load that outlasts a catch: keep the limits lifted, and try later to lower them.
+"""Load that outlasts a catch: limits stay raised, and are lowered by trial later.
 
-A hand that leans on a robot, a payload and a slope look alike to its sensors. While one
-lasts, joints give more torque than their limits allow, so a limit that returned would
-let the robot fall. The load lasts while
+A leaning hand, a payload and a slope look the same to the robot's sensors. Under such a
+load, joints give more torque than their limits allow, so restoring the limits would
+cause a fall. The load lasts while
 
     |c - c_0| > `load_m`    or    |τ_i| / τ_max,i > limit_i + `margin` for a joint i,
 
 c_0 being the mean centre of pressure before the alarm, c the present one and τ_i the
-torque that the motor gives. Meanwhile the limits stay lifted: a limit above the torque
-of a joint that stands still changes neither the torque nor its heat.
+motor torque. The limits stay raised during the load: a limit above the torque of a
+resting joint changes neither the torque nor its heat.
 
-Nobody can tell a permanent load from a patient hand, so the guard tries. After `try_s`
-it lowers the limits within `lower_s`. A robot that stands still all the way has its new
-normal; c may return to c_0, as it does where an arm pressed on a table. A robot that
-turns, or whose c moves on by `load_m`, gets its limits back within a cycle, and the
-next try comes after twice the time, at most `MOST_WAIT_S`.
+Sensors cannot distinguish a permanent load from a patient hand, so the guard tries.
+After `try_s` it lowers the limits within `lower_s`. If the robot stays still
+throughout, the load is accepted as the new normal; c may also return to c_0, as it does
+after an arm pressed on a table. If the robot turns, or c moves on by `load_m`, the
+limits are raised within a cycle, and the wait for the next try doubles, up to
+`MOST_WAIT_S`.
 """
 
 from enum import Enum, auto
@@ -30,8 +31,8 @@ from nao_testbed.models.values import FloatArray
 EFFORT_S = 0.1
 """Time constant of the mean torque, in s: five cycles, less than a tenth of a swing."""
 LONGEST_CYCLE_S = 0.1
-"""Time that one step may lower the limits by, in s: after a jump in time, nobody has
-watched the robot meanwhile."""
+"""Longest time in s by which one step lowers the limits: during a jump in time the
+robot was not observed."""
 MOST_WAIT_S = 300.0
 """Longest time between two tries, in s."""
 
@@ -40,19 +41,19 @@ class Phase(Enum):
     """State of the load that raised an alarm."""
 
     ABSENT = auto()
-    """Nothing is known of it: there was no alarm, or it has gone."""
+    """No load: without an alarm, or the load was removed."""
     LASTING = auto()
     TRYING = auto()
-    """Limits are being lowered under it."""
+    """Limits are being lowered under the load."""
     ACCEPTED = auto()
-    """The robot stood while they were: for one step."""
+    """The robot stayed still while limits were lowered; lasts one step."""
 
 
 class LastingLoad:
-    """Follows the torques always, a load from `begin` on; `step` once a cycle."""
+    """Monitor of torques (always) and of a load (after `begin`); `step` each cycle."""
 
     def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
-        """Prepare for `robot`, which bears nothing."""
+        """Prepare for `robot`, without a load."""
         self._cfg = cfg
         self._motor_of_joint = robot.motor_of_joint
         constants = [motor.one_node.torque_constant for motor in robot.motors]
@@ -63,7 +64,7 @@ class LastingLoad:
         self.end()
 
     def end(self) -> None:
-        """Forget the load."""
+        """Clear the load."""
         self.phase = Phase.ABSENT
         self.lift = 1.0
         """Lift of the limits during a try."""
@@ -74,7 +75,7 @@ class LastingLoad:
         self._wait_s = self._cfg.try_s
 
     def begin(self, cop_before: FloatArray, now: float) -> None:
-        """Note an alarm; the first one says where c was without the load.
+        """Record an alarm; the first one gives c without the load.
 
         Args:
             cop_before: (2,) mean centre of pressure in m.
@@ -88,11 +89,11 @@ class LastingLoad:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the robot bears a load that has not been accepted."""
+        """Return True if the robot bears a load that has not been accepted."""
         return self.phase in {Phase.LASTING, Phase.TRYING}
 
     def watch_effort(self, observation: Observation, dt: float) -> None:
-        """Follow |τ_i| / τ_max,i; a current that is not finite counts as none."""
+        """Filter |τ_i| / τ_max,i; a non-finite current counts as zero."""
         amps = np.where(np.isfinite(observation.current), observation.current, 0.0)
         share = self._share_per_amp * np.abs(amps[self._motor_of_joint])
         if self._share is None:
@@ -114,11 +115,11 @@ class LastingLoad:
 
         Args:
             cop: (2,) present centre of pressure in m.
-            limit: (n_joints,) that the joints would have, in [0, 1].
+            limit: (n_joints,) unguarded stiffness limits, in [0, 1].
             now: in s.
             dt: since the last step, in s.
             is_still: the robot does not turn.
-            is_returning: limits return already; torques tell nothing, since
+            is_returning: limits are already being lowered; torques are ignored, since
                 set-points return with them.
         """
         cfg = self._cfg
@@ -135,7 +136,7 @@ class LastingLoad:
                     self.phase, self.lift = Phase.ACCEPTED, 0.0
             return self.phase
         is_loaded = off > cfg.load_m
-        if is_returning:  # it yields as its limits return: lower them by a try only
+        if is_returning:  # it yields as limits return: lower them only by a try
             self._needs_try |= is_loaded
         elif self._share is not None:
             is_loaded |= bool((self._share > limit + cfg.margin).any())

@@ -1,4 +1,4 @@
-"""When the guard wakes, and how often the noise of sensors alone would wake it."""
+"""Thresholds of the guard, and the alarm rate from sensor noise alone."""
 
 from dataclasses import dataclass
 from math import erfc, exp, pi, radians, sqrt
@@ -12,62 +12,62 @@ from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 DEGREE = radians(1.0)
 CYCLE_HZ = 50.0
-"""Cycles a second in which a threshold may be crossed."""
+"""Cycles per second at which a threshold may be crossed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GuardCfg(Checked):
-    """When the limit gives way, and for how long."""
+    """Conditions and durations for raising the limit."""
 
     gyro_rad_s: Positive = 0.1
-    """ω_0: 20 times the noise of a NAO's gyroscope, six times what a robot that stands
-    was seen to turn; a push of 10 N for 0.2 s passes it within 40 ms."""
+    """ω_0 in rad/s: 20 times the noise of a NAO's gyroscope, six times the rate at
+    rest; a push of 10 N for 0.2 s exceeds it within 40 ms."""
     cop_m: Positive = 0.03
-    """c_0: 60 times the noise of the centre of pressure under a NAO. Soles that rattle
-    on three corners move it by 10 mm, gears that slip after a motion by 22 mm."""
+    """c_0 in m: 60 times the noise of a NAO's centre of pressure. Soles rattling on
+    three corners move it by 10 mm, gears slipping after a motion by 22 mm."""
     cop_s: Positive = 0.04
-    """Time constant of c, two cycles: they do so from one to the next."""
+    """Time constant of c in s: two cycles, as the soles rattle from one to the next."""
     mean_s: Positive = 1.0
-    """Time constant of c̄: a robot that settles is slower, a push faster."""
+    """Time constant of c̄ in s: slower than a push, faster than settling."""
     motion_share: NotNegative = 0.05
     """κ: moment of inertia of a NAO's arms about the shoulders to that of the robot
-    about its soles; waving at 4.6 rad/s was seen to turn it by 0.14 rad/s."""
+    about its soles; waving at 4.6 rad/s turned it by 0.14 rad/s."""
     motion_rad_s: Positive = 0.025
-    """Speed of a set-point from which it is a motion, in rad/s: twice that of a shift
-    that spares heat; the centre of pressure follows anything slower."""
+    """Set-point speed above which a set-point counts as moving, in rad/s: twice that
+    of a shift that reduces heat; the centre of pressure follows anything slower."""
     legs_rad_s: Positive = 0.05
-    """Speed of a leg's set-point from which the limit gives way, in rad/s: above that
-    with which shifts come and go when controllers change."""
+    """Leg set-point speed above which the limit is raised, in rad/s: faster than the
+    shifts when controllers change."""
     motion_s: NotNegative = 0.5
-    """Time after a motion before c counts again and the limit of legs comes back."""
+    """Time in s after a motion before c is used again and the leg limits return."""
     hold_s: NotNegative = 2.0
-    """Time without an alarm before the limit comes back: some swings of a robot on its
-    soles, at 1 to 2 Hz."""
+    """Time in s without an alarm before the limit returns: some swings of a robot on
+    its soles, at 1 to 2 Hz."""
     release_s: Positive = 1.0
-    """Time in which it comes back."""
+    """Time in s within which the limit returns."""
     release_factor: Positive = 4.0
-    """Factor on both thresholds while it does, and until the robot has settled."""
+    """Factor on both thresholds while the limit returns, and until settled."""
     settle_s: NotNegative = 1.0
-    """Time of calm in which a robot settles after the start, in s: some swings."""
+    """Calm time after the start that counts as settled, in s: some swings."""
     settle_by_s: NotNegative = 10.0
-    """Time after the start by which it counts as settled, calm or not."""
+    """Time after the start when the robot counts as settled in any case, in s."""
     sag_s: Positive = 0.3
-    """Time constant of ē: the first cycles of a push hardly change it."""
+    """Time constant of ē in s: the first cycles of a push hardly change it."""
     bound_rad: NotNegative = 3.0 * DEGREE
-    """Largest shift of a set-point: as `minheat`'s; 0: set-points stay."""
+    """Maximum shift of a set-point in rad, as in `minheat`; 0: no shift."""
     lean_share: Fraction = 0.6
-    """k at the alarm: the lean comes two cycles late and rocks the robot if whole."""
+    """k at the alarm: the lean is two cycles late; in full it rocks the robot."""
     lean_s: NotNegative = 1.0
-    """Time in which the lean fades: robots that fall do so in 0.5 to 1 s; 0: none."""
+    """Time in s in which the lean fades: falls take 0.5 to 1 s; 0: no lean."""
     load_m: Positive = 0.01
-    """Distance of c from where it was before the alarm from which a load lasts, in m:
-    10 mm are 5 N at the torso of a NAO."""
+    """Distance of c from its position before the alarm above which a load lasts, in
+    m: 10 mm are 5 N at the torso of a NAO."""
     margin: Fraction = 0.05
-    """Torque beyond a limit, as a share of the largest, from which a load lasts."""
+    """Torque beyond a limit, as a share of the maximum, above which a load lasts."""
     try_s: Positive = 20.0
-    """Time under a lasting load before the limits are lowered for a try, in s."""
+    """Time in s under a lasting load before a try lowers the limits."""
     lower_s: Positive = 5.0
-    """Time in which a try lowers them, in s: slow enough to see the robot yield."""
+    """Duration of a try in s: slow enough to detect that the robot yields."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,16 +79,16 @@ class GuardCfg(Checked):
 
 
 def alarms_per_hour(robot: Robot, cfg: GuardCfg, lever: FloatArray) -> float:
-    """Return how often noise alone would cross a threshold on a robot that stands.
+    """Return the expected rate of noise alarms on a robot at rest, per hour.
 
     Noise is white and normal; a step s of a sensor counts as s / √12. With σ the
-    largest standard deviation of an axis, |x| > n σ has in two dimensions the chance
-    exp(-n²/2), in three erfc(n/√2) + √(2/π) n exp(-n²/2).
+    largest standard deviation of an axis, the probability of |x| > n σ is exp(-n²/2) in
+    two dimensions, and erfc(n/√2) + √(2/π) n exp(-n²/2) in three.
 
     Args:
-        robot: whose sensors.
+        robot: source of the sensor data.
         cfg: the thresholds.
-        lever: (n_force_sensors, 2) places of the force sensors in m.
+        lever: (n_force_sensors, 2) positions of the force sensors in m.
     """
     alarms = 0.0
     sigma = robot.imu.gyro_noise * (1.0 + robot.imu.gyro_gain_error)
@@ -105,8 +105,8 @@ def alarms_per_hour(robot: Robot, cfg: GuardCfg, lever: FloatArray) -> float:
 def cop_noise(robot: Robot, lever: FloatArray) -> float:
     """Return the standard deviation of the centre of pressure in m, larger axis.
 
-    σ² = Σ_k (p_k σ_k)² / (m g)², with each sensor's noise and step: that of one
-    cycle, of which the mean over `cop_s` has less.
+    σ² = Σ_k (p_k σ_k)² / (m g)², with each sensor's noise and step, for one cycle; the
+    mean over `cop_s` has less.
     """
     if not len(lever):
         return 0.0
