@@ -1,13 +1,13 @@
-"""Cooler than by a torque limit: set-points moved to where least heat is made.
+"""Reduction of motor heat below a torque limit by moving the set-points.
 
-standing_problem  the torques that contact forces leave over, and what they cost
+standing_problem  residual torques of given contact forces, and their joule loss
 friction_cones    least squares over contact forces in round friction cones
-least_loss        the contact forces of least joule loss: compiled, with stuck gears,
-                  and as a cone programme for tests and studies
-leg_relief        the forces at the soles now, by the motors' currents, and those of
-                  least loss
-set_point_shift   how a shift follows the torques that are wanted
-stillness         whether the robot stands still, and on which feet
+least_loss        contact forces of minimum joule loss: compiled, with stuck gears, and
+as a cone programme for tests and studies
+leg_relief        present forces at the soles, estimated from the motors' currents, and
+forces of minimum loss
+set_point_shift   shift of the set-points towards the desired torques
+stillness         detection of a robot at rest, and of its loaded feet
 minheat, nudge    the controllers
-posture_search    the coolest posture near a wanted one
+posture_search    search for the coolest posture near a desired one
 """

@@ -5,15 +5,16 @@
 **Rays.** A force in its cone is a sum of rays on the cone, f_k = Σ λ r with λ >= 0 and
 r = (μ cos φ, μ sin φ, 1), so that on a fixed set of rays this is a nonnegative least
 squares problem [lawson1974]. A fixed set is a pyramid inside the cone: of eight rays it
-holds 92 % of the friction halfway between two of them, which costs most where little
-friction is available. So the set follows the solution [holloway1974]. With the gradient
-g = Aᵀ(A f + E p - b), the cost falls along the rays of cone k at most by
+holds 92 % of the friction halfway between two of them, which costs most at low
+friction. So the set follows the solution [holloway1974]. With the gradient g = Aᵀ(A f +
+E p - b), the cost falls along the rays of cone k at most by
 
     s_k = μ ‖(g_1, g_2)_k‖ - g_n,k,    along r = (-μ (g_1, g_2)_k / ‖(g_1, g_2)_k‖, 1).
 
-Each round adds these rays where s_k > 0, drops the rays that carry nothing, and solves
+Each round adds these rays where s_k > 0, drops the rays without force, and solves
 again. The cost is convex and gᵀf = 0 at each solution, so that forces f' in the cones
-cost at most 2 max_k s_k Σ f'_n less: the rounds end where that is a small part of it.
+lower the cost by at most 2 max_k s_k Σ f'_n: the rounds end where that bound is a small
+part of the cost.
 """
 
 import numba
@@ -27,26 +28,26 @@ from nao_testbed.models.values import FloatArray
 START_RAYS = 4
 """Rays of each cone in the first round."""
 GAP = 4e-4
-"""Largest part of the cost that may be saved yet, as bounded above: in fact a tenth."""
+"""Bound on the remaining reduction as a share of the cost; in fact a tenth."""
 MOST_ROUNDS = 20
-"""Rounds at most; 2 to 8 are usual where a cone is in the way."""
+"""Maximum number of rounds; 2 to 8 are usual with an active cone."""
 MOST_SWEEPS = 30
-"""Iterations of `nnls` for each unknown; it needs about one."""
+"""Maximum iterations of `nnls` per unknown; it needs about one."""
 
 
 def solve_in_cones(
     A: FloatArray, b: FloatArray, friction: float, gap: float = GAP
 ) -> FloatArray:
-    """Return the forces f of least ‖A f - b‖ within their friction cones.
+    """Return the forces f of minimum ‖A f - b‖ within their friction cones.
 
-    Mostly no cone is in the way, and the plain least squares answer is the answer.
+    Usually no cone is active, and the plain least squares solution is returned.
 
     Args:
         A: (rows, 3 n) of full column rank; forces as (tangent, tangent, normal), one
             point after the other.
         b: (rows,).
         friction: μ.
-        gap: largest part of the cost that may be saved yet.
+        gap: largest remaining reduction, as a share of the cost.
 
     Returns:
         (n, 3) forces.
@@ -54,7 +55,7 @@ def solve_in_cones(
     width = A.shape[1]
     if width == 0:
         return np.zeros((0, 3))
-    factors, solved, flaw = dgels(A, b)  # by QR: the rows weigh too differently for A'A
+    factors, solved, flaw = dgels(A, b)  # by QR: A'A is ill-conditioned
     free = np.asarray(solved[:width].reshape(-1, 3))
     if flaw:
         return solve_on_rays(A, b, friction, gap=gap)[0]
@@ -66,7 +67,7 @@ def solve_in_cones(
 
 
 def are_in_cones(forces: FloatArray, friction: float) -> bool:
-    """Return whether every one of (n, 3) forces lies in its friction cone."""
+    """Return True if each of (n, 3) forces lies in its friction cone."""
     level = np.hypot(forces[:, 0], forces[:, 1])
     return bool((level <= friction * forces[:, 2]).all())
 
@@ -88,15 +89,15 @@ def solve_on_rays(
     rest: float = 0.0,
     gap: float = GAP,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the forces in their cones, and p, of least ‖A f + E p - b‖.
+    """Return the forces in their cones, and p, of minimum ‖A f + E p - b‖.
 
     Args:
         A: (rows, 3 n), n > 0.
         b: (rows,).
         friction: μ.
         others: (rows, m) E; None: no p.
-        rest: part of the cost that these rows leave out.
-        gap: largest part of the cost that may be saved yet.
+        rest: part of the cost outside these rows.
+        gap: largest remaining reduction, as a share of the cost.
 
     Returns:
         (n, 3) forces, and (m,) p.
@@ -133,7 +134,7 @@ def solve_on_rays(
 
 @numba.njit(cache=True)
 def _on_rays(A: FloatArray, rays: FloatArray, point: IndexArray) -> FloatArray:
-    """Return A as columns of (count, 3) rays, each of its contact point."""
+    """Return A projected on (count, 3) rays, one column per ray."""
     columns = np.empty((len(A), len(rays)))
     for j in range(len(rays)):
         k = 3 * point[j]
@@ -148,7 +149,7 @@ def _on_rays(A: FloatArray, rays: FloatArray, point: IndexArray) -> FloatArray:
 def _steepest_rays(
     gradient: FloatArray, friction: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return s, (n,), and the ray of each cone along which the cost falls most."""
+    """Return s, (n,), and the steepest descent ray of each cone."""
     n = len(gradient) // 3
     slope, rays = np.empty(n), np.zeros((n, 3))
     for k in range(n):
@@ -162,9 +163,9 @@ def _steepest_rays(
 
 
 def _solve_nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return λ >= 0 with least ‖A λ - b‖."""
+    """Return λ >= 0 of minimum ‖A λ - b‖."""
     try:
         strength, _ = nnls(A, b, maxiter=MOST_SWEEPS * A.shape[1])
-    except RuntimeError:  # it went round in circles: a slower method, same problem
+    except RuntimeError:  # cycling: a slower method for the same problem
         strength = lsq_linear(A, b, bounds=(0.0, np.inf)).x
     return np.asarray(strength, dtype=np.float64)

@@ -1,35 +1,33 @@
-"""The contact forces of least joule loss, as one least squares problem in cones.
+"""Contact forces of minimum joule loss, as one least squares problem in cones.
 
     min_f Σ_m c_m T_m²,   T = S (g - C f),   B f = h,   f_k in its friction cone,
 
-the cones being ‖(f_1, f_2)_k‖ <= μ f_n,k for every contact k. With B f = h as heavy
-rows that is
+the cones being ‖(f_1, f_2)_k‖ <= μ f_n,k for every contact k. With B f = h as heavily
+weighted rows, this is
 
     min_f ‖ [√c S C; W B; ε I] f - [√c S g; W h; 0] ‖²,   f_k in its friction cone.
 
-ε only chooses among forces that cost the same: four corners of a sole share its wrench
-in many ways. Where no forces can balance the robot, its weight is carried as well as
-can be, and `is_balanced` says so.
+ε only selects among forces of equal cost: the four corners of a sole can share its
+wrench in many ways. If no forces balance the robot, the residual of B f = h is
+minimised, and `is_balanced` is False. The cones are round, as solved by
+`friction_cones`: the loss is at most 0.02 % above the minimum.
 
-The cones are round, as `friction_cones` solves them: the loss is at most 0.02 % above
-the least.
-
-**Stuck gears** bear what they can: no controller gets below. At rest the friction of
-gear and brushes takes a torque u_m of either sign, so a motor gives
-T = S (g - C f) - u, and
+**Stuck gears** carry part of the load: with them the loss has a lower bound for all
+controllers. At rest the friction of gear and brushes takes a torque u_m of either sign,
+so a motor gives T = S (g - C f) - u, and
 
     min_{f, u} Σ_m c_m T_m²,    B f = h,    f_k in its friction cone,    |u_m| <= f_m.
 
-`solve_least_loss` leaves u out: it is the least when nothing is known of the gears, and
-the right one to compare postures by. A robot that came to rest luckily is below it.
+`solve_least_loss` omits u: its result is the minimum without knowledge of the gears,
+and the basis for comparing postures. A robot may come to rest with a lower loss.
 
-**The reference**, as one reads it on paper, is a cone programme,
+**The reference** is the textbook form, a cone programme,
 
     minimise    Σ_m c_m (S (g - C f))_m²
     subject to  B f = h,    ‖(f_1, f_2)_k‖ <= μ f_n,k  for every contact k,
 
-with round cones, by cvxpy and an interior-point solver: what the compiled form is held
-against, three orders of magnitude slower. It needs the extra `reference`.
+with round cones, solved by cvxpy with an interior-point method. It validates the
+compiled form and is three orders of magnitude slower. It needs the extra `reference`.
 """
 
 import warnings
@@ -49,17 +47,17 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 BALANCE_WEIGHT = 1000.0
-"""W in √W/N and √W/(N·m): the multipliers of B f = h are some 0.1 W/N, so that it is
-held to 1e-7 N."""
+"""W in √W/N and √W/(N·m): the multipliers of B f = h are about 0.1 W/N, so its
+residual is below 1e-7 N."""
 REGULARISATION = 1e-4
 """ε in √W/N: 50 N spread evenly cost 3e-6 W."""
 BALANCED_NM = 1e-2
-"""Largest residual of B f = h, in N and N·m, of a robot in balance."""
+"""Maximum residual of B f = h, in N and N·m, of a robot in balance."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeastLoss:
-    """Contact forces, the torques with them, and their joule loss."""
+    """Contact forces, the resulting torques, and their joule loss."""
 
     forces: FloatArray
     """(n, 3) in N, along two tangents and the normal of each sole."""
@@ -70,11 +68,11 @@ class LeastLoss:
     loss_w: float
     """Σ c T² in W."""
     is_balanced: bool
-    """Whether B f = h holds; else no forces of these contacts carry the robot."""
+    """True if B f = h holds; otherwise no forces of these contacts carry the robot."""
 
 
 def _loss_rows(problem: StandingProblem) -> tuple[FloatArray, FloatArray]:
-    """Return √c S C and √c S g of the motors whose heat counts."""
+    """Return √c S C and √c S g of the motors with a counted loss."""
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
     SC = problem.sharing[counts] @ problem.contact_map
@@ -83,11 +81,11 @@ def _loss_rows(problem: StandingProblem) -> tuple[FloatArray, FloatArray]:
 
 
 def solve_least_loss(problem: StandingProblem, gap: float = GAP) -> LeastLoss:
-    """Solve for the forces of least loss; never raises on finite input.
+    """Solve for the forces of minimum loss; never raises on finite input.
 
     Args:
         problem: the robot on its soles.
-        gap: largest part of the loss that may be saved yet where a cone is in the way.
+        gap: largest remaining reduction, as a share of the loss, with an active cone.
     """
     loss_map, loss_at_rest = _loss_rows(problem)
     n = problem.n_points
@@ -99,7 +97,7 @@ def solve_least_loss(problem: StandingProblem, gap: float = GAP) -> LeastLoss:
 
 
 def evaluate_forces(problem: StandingProblem, forces: FloatArray) -> LeastLoss:
-    """Return what (n, 3) forces cost."""
+    """Compute the torques and the loss of (n, 3) forces."""
     effort = problem.effort(forces)
     T = problem.motor_effort(effort)
     residual = problem.base_map @ forces.ravel() - problem.weight
@@ -121,12 +119,12 @@ def gear_friction(robot: Robot) -> FloatArray:
 
 
 def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float | None:
-    """Return the least loss in W; None where no forces balance the robot.
+    """Return the minimum loss in W; None if no forces balance the robot.
 
     Args:
         problem: the robot on its soles.
-        gear: (n_motors,) largest friction torque in N·m; inf where a joint leans on its
-            stop, so that its motor need not bear anything.
+        gear: (n_motors,) maximum friction torque in N·m; inf for a joint at its stop,
+            so that its motor may be unloaded.
     """
     borne = np.isinf(gear)
     some = replace(problem, loss=np.where(borne, 0.0, problem.loss))
@@ -164,10 +162,10 @@ def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float 
 
 
 def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
-    """Solve for the forces of least loss.
+    """Solve for the forces of minimum loss.
 
     Raises:
-        BadInput: no forces in the cones balance the robot; or cvxpy is not there.
+        BadInput: no forces in the cones balance the robot; or cvxpy is not installed.
     """
     try:  # takes 2 s; star imports hide its names from type checkers
         cp: Any = import_module("cvxpy")
@@ -188,8 +186,8 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
     balance = problem.base_map @ flat == problem.weight
     programme = cp.Problem(cp.Minimize(cost), [balance, *cones])
     with warnings.catch_warnings():
-        # "May be inaccurate": forces that cost the same have no best among them. What
-        # they carry is looked at in `evaluate_forces`.
+        # "May be inaccurate": forces of equal cost have no unique optimum.
+        # `evaluate_forces` checks the balance.
         warnings.simplefilter("ignore", UserWarning)
         programme.solve(solver=cp.CLARABEL)
     if programme.status not in ("optimal", "optimal_inaccurate") or f.value is None:

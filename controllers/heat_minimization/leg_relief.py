@@ -1,26 +1,27 @@
-"""From the torques of the motors to those that carry the same at the least heat.
+"""Conversion of motor torques to torques of minimum heat for the same load.
 
-    currents -> present forces at the soles -> forces of least joule loss
+    currents -> present forces at the soles -> forces of minimum joule loss
 
-**Present forces.** The controller's model of the robot is off: an ankle that is two
-degrees off moves the centre of mass by a centimetre, which is as much torque as the
-whole posture needs. The motors, though, tell what is really there. So the present
-forces are those that explain their torques best,
+**Present forces.** The controller's model of the robot is inaccurate: an ankle error of
+two degrees moves the centre of mass by a centimetre, which is as much torque as the
+whole posture needs. The motor torques, however, reflect the real forces. So the present
+forces are the best fit to these torques,
 
     min_f  ‖(T - S (g - C f)) / σ_T‖² + ‖(B f - h) / σ_B‖²,   f in its friction cones,
 
-with σ_B wide for moments, where the model is off, and narrow for the weight, which is
-known. What is sought then is a *change* of these forces that carries the same,
+with σ_B wide for moments, where the model is inaccurate, and narrow for the weight,
+which is known. The optimisation then finds a *change* of these forces that carries the
+same load,
 
     T' = T + S C (f - f'),    B f' = B f,
 
-and of the model only the geometry of the legs enters, to first order right.
+which uses only the geometry of the legs, correct to first order.
 
 **Hot motors** are relieved before cool ones: each loss is weighted by
 
     w_m = (T_max - T_0) / (T_max - T_m),    1 <= w_m <= w_max,
 
-so that a watt in a motor that is half as far from its limit as one at T_0 counts twice.
+so that a watt in a motor with half the margin of a motor at T_0 counts twice.
 """
 
 from dataclasses import dataclass, replace
@@ -46,15 +47,15 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class TemperatureWeightsCfg(Checked):
-    """Numbers of the weights."""
+    """Parameters of the weights."""
 
     limit_degc: float = 80.0
-    """T_max: where the robot of [ES2659053T3] is shut down."""
+    """T_max in °C: shut-down temperature of the robot of [ES2659053T3]."""
     reference_degc: float = 40.0
-    """T_0: up to here all motors count alike. The legs of a NAO that stands coolly stay
-    below it."""
+    """T_0 in °C: up to here all motors have weight 1. The legs of a NAO stay below
+    it in a low-heat posture."""
     largest: Annotated[float, Field(ge=1.0, le=1000.0)] = 10.0
-    """w_max, reached 4 K below the limit; 1 leaves temperatures out."""
+    """w_max, reached 4 K below the limit; 1 ignores temperatures."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,27 +78,27 @@ def temperature_weights(
 TORQUE_SIGMA = 0.05
 """σ_T in N·m: half the gear friction of a leg joint."""
 BASE_SIGMA = np.array((1.0, 1.0, 0.5, 0.3, 0.3, 0.3))
-"""σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; moments as
-of a centre of mass that is 6 mm off."""
+"""σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; moments
+for an error of 6 mm of the centre of mass."""
 PRESENT_REGULARISATION = 1e-3
-"""In 1/N: which of the forces at the corners of a sole that explain the same."""
+"""In 1/N: selects among equivalent forces at the corners of a sole."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PresentForces:
-    """Forces at the soles, and the problem whose present state they are."""
+    """Forces at the soles, and the matching standing problem."""
 
     forces: FloatArray
     """(n, 3) in N, along two tangents and the normal of each sole."""
     problem: StandingProblem
-    """With g and h as the motors tell them: `problem.effort(forces)` are the present
+    """Problem with g and h from the motors: `problem.effort(forces)` are the present
     torques, motor by motor, and the forces balance the robot."""
 
 
 def find_present_forces(
     problem: StandingProblem, motor_effort: FloatArray
 ) -> PresentForces:
-    """Explain the torques of the motors by forces at the soles.
+    """Estimate the forces at the soles from the torques of the motors.
 
     Args:
         problem: of the model, at the measured angles.
@@ -141,14 +142,14 @@ def _corrected(
 
 
 class LegRelief:
-    """Finds the relief of one robot; keeps its model, and nothing of the past."""
+    """Estimator of the leg forces of one robot; keeps its model, and no past values."""
 
     def __init__(self, robot: Robot, friction: float) -> None:
         """Build the model.
 
         Args:
-            robot: that stands.
-            friction: μ of the ground that is counted on.
+            robot: robot with feet.
+            friction: μ assumed for the ground.
 
         Raises:
             BadInput: it has no soles.
@@ -161,9 +162,9 @@ class LegRelief:
         """(n_points,) the foot of each corner of a sole."""
         self._loss = joule_loss(robot)
         self.counts: BoolArray = self._loss > 0.0
-        """(n_motors,) those of the legs."""
+        """(n_motors,) mask of the leg motors."""
         self.weight = self._dynamics.mass * GRAVITY
-        """Of the whole robot, in N."""
+        """Weight of the whole robot, in N."""
 
     def find(
         self,
@@ -173,12 +174,12 @@ class LegRelief:
         is_pressed: BoolArray,
         up: FloatArray,
     ) -> PresentForces:
-        """Return how the legs bear the robot at one moment, as the motors tell it.
+        """Return the present forces of the legs, estimated from the motors.
 
         Args:
             q: (n_joints,) measured angles in rad.
-            effort: (n_motors,) torques that the motors give, in N·m on the joint side.
-            is_pressed: (n_feet,) the feet that carry.
+            effort: (n_motors,) motor torques, in N·m on the joint side.
+            is_pressed: (n_feet,) mask of the loaded feet.
             up: (3,) unit vector against gravity, in the base frame.
         """
         self._dynamics.update(q)

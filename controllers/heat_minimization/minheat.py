@@ -1,15 +1,15 @@
-"""`minheat`: set-points are shifted until the legs make the least heat they can.
+"""Controller `minheat`: set-points are shifted until the legs make minimum heat.
 
-    currents -> torques of least joule loss -> change of torques
+    currents -> torques of minimum joule loss -> change of torques
              -> shift of the set-points, slow and bounded
 
-A torque limit caps the fight of two misaligned legs; it does not end it, since each
-set-point still pulls its own way. Here the set-points give way: ten times a second the
-forces at the soles are found that carry the same robot at the least joule loss
-(`leg_relief`), and the shift follows the torques that go with them. Hot motors weigh
-more (`temperature_weights`). The limit of ES2659053 stays in force as a safety net.
-
-Nothing is shifted while the robot moves or is pushed, or rests on more than its feet.
+A torque limit bounds the opposing torques of two misaligned legs but does not remove
+them, since the set-points still conflict. This controller moves the set-points: ten
+times a second it finds the forces at the soles that carry the robot at minimum joule
+loss (`leg_relief`), and the shift follows the corresponding torques. Hot motors have a
+larger weight (`temperature_weights`). The limit of ES2659053 stays in force as a safety
+net. The shift is frozen while the robot moves, is pushed, or has a support other than
+its feet.
 """
 
 from collections import Counter
@@ -58,89 +58,89 @@ from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 WAYS = ("ahead", "to the left", "normal")
-"""Of a force at a sole."""
+"""Directions of a force at a sole."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MinHeatCfg(Checked):
-    """Choices of the controller."""
+    """Options of the controller."""
 
     name: str = "minheat"
     """Name of the controller in tables and run folders."""
     period_s: Positive = 0.1
     """Time between two solutions, in s."""
     current_time_constant_s: Positive = 0.3
-    """Low pass of the currents, in s."""
+    """Time constant of the low pass of the currents, in s."""
     calm_s: NotNegative = 0.5
-    """Time without motion before the shift goes on, in s."""
+    """Time without motion before the shift continues, in s."""
     friction: Positive = FRICTION
-    """Friction coefficient of the ground that is counted on."""
+    """Friction coefficient assumed for the ground."""
     least_on_feet: Fraction = 0.7
-    """Share of the weight that the force sensors must feel; with less the robot also
-    rests on something else, or is held."""
+    """Minimum share of the weight on the force sensors; below it the robot has
+    another support, or is held."""
     shift: SetPointShiftCfg = field(default_factory=SetPointShiftCfg)
     weights: TemperatureWeightsCfg = field(default_factory=TemperatureWeightsCfg)
     stillness: StillnessCfg = field(default_factory=StillnessCfg)
     limits: SmartStiffnessCfg = field(default_factory=SmartStiffnessCfg)
-    """The safety net."""
+    """Controller of the limits, as a safety net."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MinHeatState:
-    """Where the controller stands: how far the legs are from the least heat."""
+    """State of the controller: distance of the legs from the minimum heat."""
 
     time_s: float
-    """When this was found."""
+    """Time of the solution, in s."""
     loss_w: float
-    """Joule loss of the legs now, from the currents, in W."""
+    """Present joule loss of the legs, from the currents, in W."""
     least_w: float
-    """The least that contact forces allow in this posture, in W, with gears stuck as
-    they are now."""
+    """Minimum loss that contact forces allow in this posture, in W, with gears stuck
+    as at present."""
     shift: FloatArray
     """(n_joints,) in rad."""
     feet: tuple[str, ...]
-    """Those that carry."""
+    """Loaded feet."""
     forces: FloatArray
-    """(n_feet, 3) of the ground on each of them now, as the currents tell it, in N:
+    """(n_feet, 3) present force of the ground on each foot, from the currents, in N:
     ahead and to the left along the sole, and along its normal."""
     least_forces: FloatArray
-    """(n_feet, 3) those of the least loss."""
+    """(n_feet, 3) forces of minimum loss, in N."""
 
     @property
     def above_least_w(self) -> float:
-        """The distance to the limit: heat that is made for nothing, in W."""
+        """Avoidable heat: difference from the minimum, in W."""
         return self.loss_w - self.least_w
 
 
 class MinHeat:
-    """Shifts set-points towards the least joule loss, under the limit of ES2659053.
+    """Shift of set-points to minimum joule loss, under the limit of ES2659053.
 
-    `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the safety
-    net, with switches of its own; `enabled` switches both. Switched off it goes on
-    looking, so that `state` tells what it would save.
+    Call `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the
+    safety net, with its own switches; `enabled` switches both. While disabled, the
+    controller still computes `state`, which shows the possible reduction.
     """
 
     signal_names: tuple[str, ...] = ("loss_w", "least_w")
-    """What `signals` holds, for recorders."""
+    """Names of `signals`, for recorders."""
 
     def __init__(self, cfg: MinHeatCfg | None = None) -> None:
         self.cfg = cfg or MinHeatCfg()
         self.name = self.cfg.name
         self.limits = SmartStiffness(self.cfg.limits)
-        """The controller of ES2659053, which sets the limits."""
+        """Controller of ES2659053, which sets the limits."""
         self._is_enabled = True
         self._robot: Robot | None = None
         self._forget()
 
     def _forget(self) -> None:
-        """Nothing has been seen yet."""
+        """Clear all past values."""
         self._next = -np.inf
         self._seen: tuple[PresentForces, float, FloatArray, BoolArray] | None = None
         self._state: MinHeatState | None = None
         self._counts: Counter[str] = Counter()
 
     def reset(self, robot: Robot) -> None:
-        """Build everything that depends on `robot` and forget the past.
+        """Build everything that depends on `robot` and clear the state.
 
         Raises:
             BadInput: the robot has no soles, or the configuration does not fit it.
@@ -161,7 +161,7 @@ class MinHeat:
 
     @property
     def enabled(self) -> bool:
-        """Switch; off, the shift goes back and the user's stiffness is in force."""
+        """Switch; False: the shift returns to zero, the user's stiffness applies."""
         return self._is_enabled
 
     @enabled.setter
@@ -171,23 +171,23 @@ class MinHeat:
 
     @property
     def shift(self) -> FloatArray:
-        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        """(n_joints,) present shift of the set-points in rad; a copy."""
         require_robot(self._robot)
         return self._given.copy()
 
     @property
     def flag_counts(self) -> Counter[str]:
-        """Steps since `reset` with a flag of the limits, or in which nothing was done.
+        """Return the number of steps since `reset` per flag of the limits.
 
-        The latter by reason.
+        Steps without a shift update are included, by reason.
         """
         return self.limits.flag_counts + self._counts
 
     @property
     def state(self) -> MinHeatState | None:
-        """Where the last solution left the legs; None before the first.
+        """Return the state after the last solution; None before the first.
 
-        It is computed when first asked for.
+        The state is computed on first access.
         """
         if self._state is None and self._seen is not None:
             present, time_s, shift, pressed = self._seen
@@ -213,12 +213,12 @@ class MinHeat:
 
     @property
     def signals(self) -> tuple[float, ...]:
-        """Joule loss of the legs and the least possible, in W; NaN before the first."""
+        """Present and minimum joule loss of the legs, in W; NaN before the first."""
         state = self.state
         return (state.loss_w, state.least_w) if state else (np.nan, np.nan)
 
     def panel(self) -> Panel:
-        """Return present and least forces of the soles, and the heat of both."""
+        """Return present and minimum-loss forces of the soles, and the heat of both."""
         state, cfg = self.state, self.cfg
         rows: list[Row] = []
         if state is not None:
@@ -261,7 +261,7 @@ class MinHeat:
         )
 
     def change_setting(self, name: str, value: SettingValue) -> None:
-        """Take over a setting of the panel.
+        """Apply a setting of the panel.
 
         Raises:
             BadInput: the value is out of its range.
@@ -284,7 +284,7 @@ class MinHeat:
             BadInput: `reset` was not called.
         """
         require_robot(self._robot)
-        limits = self.limits.step(observation)  # looks whether values are finite
+        limits = self.limits.step(observation)  # checks that values are finite
         require_finite(observation, ("current",))
         effort = observation.current * self._torque_constant
         dt = self._effort.step(observation.time_s, effort)
@@ -310,14 +310,14 @@ class MinHeat:
         )
 
     def _interrupt(self, why: str) -> None:
-        """Leave the shift as it is; the gear's side is not known any more."""
+        """Keep the shift; the friction side of the gear is no longer known."""
         self._shift.renew_gear()
         self._counts[why] += 1
 
     def _within_range(self, request: FloatArray, shift: FloatArray) -> FloatArray:
-        """Return the shift, cut where a set-point would leave its joint's range."""
+        """Return the shift, limited where a set-point would leave its joint's range."""
         robot = require_robot(self._robot)
-        # Who misreads an angle may ask for a little more than the range: left alone.
+        # A misread angle may put a request slightly beyond the range: keep it.
         low, high = np.minimum(robot.lower, request), np.maximum(robot.upper, request)
         wanted = request + shift
         beyond = (wanted < low) | (wanted > high)
@@ -326,7 +326,7 @@ class MinHeat:
         return np.where(beyond, np.clip(wanted, low, high) - request, shift)
 
     def _reason_not_to_shift(self) -> str | None:
-        """Return why the shift is left as it is; None: it may go on."""
+        """Return the reason to freeze the shift; None: it may continue."""
         still, guard = self._stillness, self.limits.guard
         if guard is not None and guard.is_catching:
             return "catching"
@@ -338,7 +338,7 @@ class MinHeat:
         return None
 
     def _solve(self, observation: Observation) -> None:
-        """Find where to go, and let the shift follow unless switched off."""
+        """Solve for the target torques; move the shift unless disabled."""
         plane = self.limits.plane
         if plane is None:
             return
@@ -353,13 +353,13 @@ class MinHeat:
         self._state = None
 
     def _aim(self, present: PresentForces, observation: Observation) -> LeastLoss:
-        """Return the torques to go to: those of least loss of weighted motors."""
+        """Return the target torques: minimum loss with temperature weights."""
         weights = temperature_weights(observation.temperature, self.cfg.weights)
         problem = present.problem
         return solve_least_loss(replace(problem, loss=problem.loss * weights))
 
     def _follow(self, least: LeastLoss) -> None:
-        """Move the shift towards the torques of `least`, in the legs alone."""
+        """Move the shift towards the torques of `least`, for the legs only."""
         counts = self._relief.counts
         change = np.where(counts, least.motor_effort - self._effort.value, 0.0)
         remaining = np.where(counts, least.motor_effort, 0.0)

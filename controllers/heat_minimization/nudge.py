@@ -1,18 +1,18 @@
-"""`nudge`: the joint with the highest current has its set-point moved a little.
+"""Controller `nudge`: small set-point steps on the joint with the highest current.
 
-What teams of the RoboCup do on real robots that stand: Berlin United began with knees
-and ankles [naoth], B-Human moves joints towards the angles that they measure [bhuman],
-others followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point
-q* against the sign of the current lowers that current. No model of the robot is used,
-and nobody knows whether another joint pays for it.
+RoboCup teams use this method on real standing robots: Berlin United began with knees
+and ankles [naoth], B-Human moves joints towards the measured angles [bhuman], others
+followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point q*
+against the sign of the current lowers that current. The method uses no model of the
+robot, and ignores its effect on other joints.
 
     every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
 
-While somebody pushes the robot nothing is changed; when the posture is changed, or a
-foot lifted, the shifts go back. We leave out three things of theirs: arms, since legs
-are what we compare; the restart of all shifts when several have come to their bound,
-which would heat the robot anew (here such a joint is passed over); and the larger steps
-with signs from a table after ten steps in vain.
+During a push nothing is changed. When the posture changes, or a foot is lifted, the
+shifts return to zero. Three parts of their method are omitted: arms, since we compare
+legs; the restart of all shifts when several are at their bound, which would heat the
+robot again (here such a joint is skipped); and the larger steps with signs from a table
+after ten unsuccessful steps.
 """
 
 from collections import Counter
@@ -40,11 +40,11 @@ from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 @dataclass(frozen=True, kw_only=True)
 class NudgeCfg(Checked):
-    """When a set-point is moved, by how much, and when it is left alone.
+    """Conditions and sizes of the set-point steps.
 
-    Where nothing else is said, the value is that of `energySavingProvider.cfg` of
-    [bhuman], release of 2025; the first to do it, [naoth], wait 1 s between steps of
-    0.08° and leave joints below 0.3 A alone.
+    Unless stated otherwise, a value is that of `energySavingProvider.cfg` of [bhuman],
+    release of 2025. The first implementation, [naoth], waits 1 s between steps of 0.08°
+    and skips joints below 0.3 A.
     """
 
     name: str = "nudge"
@@ -52,27 +52,27 @@ class NudgeCfg(Checked):
     period_s: Positive = 0.5
     """Time between two nudges, in s."""
     small_step_rad: Positive = 0.0286479 * DEGREE
-    """Step where the servo's error is at most `large_step_rad`: 0.5 mrad, the smallest
-    that the gears can make."""
+    """Step for a servo error up to `large_step_rad`, in rad: 0.5 mrad, the smallest
+    possible with the gears."""
     large_step_rad: Positive = 0.0035
-    """Step where the error is larger."""
+    """Step for a larger servo error, in rad."""
     bound_rad: Positive = 3.0 * DEGREE
-    """Largest shift of a joint."""
+    """Maximum shift of a joint, in rad."""
     threshold_a: NotNegative = 0.1
-    """A joint with less current is left alone, in A."""
+    """Current below which a joint is skipped, in A."""
     high_shift_rad: NotNegative = 1.5 * DEGREE
-    """From this shift on `high_threshold_a` holds."""
+    """Shift above which `high_threshold_a` applies, in rad."""
     high_threshold_a: NotNegative = 0.3
-    """A joint that has been moved far is left alone below this current, in A."""
+    """Current below which a joint with a large shift is skipped, in A."""
     return_s: Positive = 3.0
-    """Time in which a shift of `bound_rad` goes back to zero, in s."""
+    """Time in which a shift of `bound_rad` returns to zero, in s."""
     current_time_constant_s: Positive = 0.2
-    """Low pass of the currents, in s: a fraction of the period. Ours."""
+    """Time constant of the currents' low pass, in s. Not from [bhuman]."""
     calm_s: NotNegative = 1.0
-    """Time without motion before the first nudge, in s. Ours; theirs waits 0.1 s, but
-    knows when a motion has ended."""
+    """Time without motion before the first nudge, in s. [bhuman] waits 0.1 s, but
+    knows the end of each motion."""
     stillness: StillnessCfg = field(default_factory=StillnessCfg)
-    """From when on the robot moves, or is lifted."""
+    """Thresholds for motion and for a lifted foot."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,23 +93,23 @@ _SENSOR_FIELDS = ("q", "v", "target", "current", "gyro", "fsr")
 
 
 class Nudge:
-    """Moves the set-point of the leg joint with the highest current, again and again.
+    """Repeated set-point steps on the leg joint with the highest current.
 
-    `reset(robot)` once, then `step(observation)` every 20 ms. Stiffness is 1. `enabled`
-    may be set at any time: off, the shifts go back to zero.
+    Call `reset(robot)` once, then `step(observation)` every 20 ms. Stiffness is 1.
+    `enabled` may be set at any time: False returns the shifts to zero.
     """
 
     def __init__(self, cfg: NudgeCfg | None = None) -> None:
         self.cfg = cfg or NudgeCfg()
         self.name = self.cfg.name
         self.enabled = True
-        """Switch; off, the shifts go back."""
+        """Switch; False: the shifts return to zero."""
         self.flag_counts: Counter[str] = Counter()
-        """Nudges by motor, and the cycles in which nothing was nudged, by reason."""
+        """Nudges by motor, and the cycles without a nudge, by reason."""
         self._robot: Robot | None = None
 
     def reset(self, robot: Robot) -> None:
-        """Prepare for `robot` and forget the past; the switch stays as it is."""
+        """Prepare for `robot` and clear the state; `enabled` is kept."""
         self._robot = robot
         n, motors = len(robot.joints), len(robot.motors)
         legs = {
@@ -133,7 +133,7 @@ class Nudge:
 
     @property
     def shift(self) -> FloatArray:
-        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        """(n_joints,) present shift of the set-points in rad; a copy."""
         return self._shift.copy()
 
     def step(self, observation: Observation) -> Limits:

@@ -1,22 +1,22 @@
-"""The shift of the set-points, moved slowly and within bounds.
+"""Slow and bounded shift of the set-points.
 
-A servo gives T = k_p (q* - q). To get from T to T' while nothing moves, its set-point
-has to go by (T' - T) / k_p; the shift goes there with a time constant t_s,
+A servo gives T = k_p (q* - q). To change from T to T' without motion, its set-point has
+to move by (T' - T) / k_p; the shift approaches this with a time constant t_s,
 
     ds/dt = (T' - T) / (k_p t_s),    |ds/dt| <= v_max,    |s| <= s_max.
 
 T' - T is a change of internal forces alone, so the shift would turn no joint of a robot
-whose soles stick and whose gears do not; simulated, joints turn by 0.2 to 0.4°.
+with fixed soles and rigid gears; simulated, joints turn by 0.2 to 0.4°.
 
-A second, small part uses the gear. Stuck friction bears up to ± f on either side of a
-joint; which side it is, is left from how the robot came to stand. Moving a set-point
-against the motor's remaining torque by at most
+A second, small part uses the gear. Stuck friction carries up to ± f on either side of a
+joint; the side depends on the robot's last motion. Moving a set-point against the
+motor's remaining torque by at most
 
     b = share · 2 f (1 / k_p + 1 / k_g),
 
-k_g being the stiffness of the stuck gear, brings it to the side that helps and turns
-the joint by 2 f / k_g at most: 0.17° on a NAO. After a motion nobody knows the side any
-more, so this part begins anew.
+k_g being the stiffness of the stuck gear, brings friction to the supporting side and
+turns the joint by 2 f / k_g at most: 0.17° on a NAO. A motion makes the side unknown,
+so this part restarts from zero.
 """
 
 from dataclasses import dataclass
@@ -33,24 +33,23 @@ DEGREE = radians(1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class SetPointShiftCfg(Checked):
-    """How fast and how far."""
+    """Speed and bounds of the shift."""
 
     time_constant_s: Positive = 1.5
-    """t_s: some five times that of the low pass of the currents."""
+    """t_s in s: about five times that of the low pass of the currents."""
     rate_rad_s: Positive = 0.6 * DEGREE
-    """v_max: 3° in 5 s, a fifth of the speed at which a robot counts as moving."""
+    """v_max in rad/s: 3° in 5 s, a fifth of the speed of a moving robot."""
     bound_rad: Positive = 3.0 * DEGREE
-    """s_max of a motor: what calibration errors of 2° ask for, and some play."""
+    """s_max of a motor in rad: covers calibration errors of 2°, and some play."""
     gear_share: Fraction = 1.0
-    """Part of the gear friction that may bear a load; 0: none, as if friction could
-    vanish."""
+    """Share of gear friction that may carry a load; 0: none."""
 
 
 class SetPointShift:
-    """The shift of one robot's motors; zero at first."""
+    """Shift of one robot's motors; zero at first."""
 
     def __init__(self, robot: Robot, cfg: SetPointShiftCfg) -> None:
-        """Take the servos' gains and the gears' friction of `robot`."""
+        """Read the servos' gains and the gears' friction of `robot`."""
         self._cfg = cfg
         self._motor_of_joint = robot.motor_of_joint
         lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
@@ -78,15 +77,15 @@ class SetPointShift:
 
     @property
     def is_at_bound(self) -> bool:
-        """Whether a motor's shift is as large as it may be."""
+        """Return True if a motor's shift is at its bound."""
         return bool(np.abs(self._value).max(initial=0.0) >= self._cfg.bound_rad)
 
     def follow(self, change: FloatArray, remaining: FloatArray, dt: float) -> None:
-        """Go a step towards other torques.
+        """Move one step towards other torques.
 
         Args:
-            change: (n_motors,) T' - T in N·m; 0 where the shift shall stay.
-            remaining: (n_motors,) T' in N·m, which the gear may help with.
+            change: (n_motors,) T' - T in N·m; 0 keeps the shift.
+            remaining: (n_motors,) T' in N·m, which gear friction may reduce.
             dt: time since the last step in s.
         """
         cfg = self._cfg
@@ -106,11 +105,11 @@ class SetPointShift:
         self._sum_up()
 
     def renew_gear(self) -> None:
-        """Begin anew with the gear's part: the robot has moved."""
+        """Restart the gear's part after a motion of the robot."""
         self._is_gear_old = True
 
     def go_back(self, dt: float) -> None:
-        """Go a step back towards no shift."""
+        """Move one step back towards zero shift."""
         step = self._cfg.rate_rad_s * dt
         self._internal -= np.clip(self._internal, -step, step)
         self._gear -= np.clip(self._gear, -step, step)

@@ -1,7 +1,7 @@
-"""A robot that stands: contact forces, the torques they leave over, what those cost.
+"""Robot at rest on its feet: contact forces, residual torques and their loss.
 
 At rest, with forces f of the ground on the robot at the contact points, the equation of
-motion [ES2659053T3 ¶fig.6] leaves in its rows of the base and of the joints
+motion [ES2659053T3 ¶fig.6] gives in its rows of the base and of the joints
 
     B f = h,        τ = g - C f,
 
@@ -12,9 +12,9 @@ several joints, T = S τ, and makes the joule loss
     P = Σ_m c_m T_m²,        c_m = R_m / K_m².
 
 Each force lies in its friction cone about the normal of its sole, ‖f_t‖ <= μ f_n, which
-on a slope is not the vertical. Two feet on the ground make h's six equations of many
-forces: those left free push the legs against each other, and that costs P without
-carrying anything.
+on a slope is not the vertical. With two feet on the ground, h has six equations for
+many forces. The remaining freedom pushes the legs against each other, which increases P
+without carrying any load.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from nao_testbed.models import BadInput, ContactPoint, Robot
 from nao_testbed.models.values import FloatArray
 
 FLAT = GroundPlaneCfg()
-"""How far the corners of a sole spread at least, and how flat they lie."""
+"""Limits on the spread and flatness of a sole's corners."""
 
 
 def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
@@ -57,7 +57,7 @@ def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> Flo
 
     Args:
         positions: (n, 3) points in the base frame, in m.
-        foot: (n,) the foot that each belongs to. A foot whose points span no plane gets
+        foot: (n,) foot index of each point. A foot whose points span no plane gets
             `up`.
         up: (3,) unit vector against gravity: normals point to its side.
     """
@@ -72,15 +72,15 @@ def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> Flo
 
 
 FRICTION = 0.5
-"""Coulomb coefficient that is counted on: below the 0.7 of a sole on a hard floor."""
+"""Assumed Coulomb coefficient: below the 0.7 of a sole on a hard floor."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandingProblem:
     """min Σ c T² over f, with B f = h and every force in its cone.
 
-    Forces stand as (e_1, e_2, n) for each point in turn: two tangents of its sole, and
-    the sole's normal away from the ground.
+    Forces are ordered (e_1, e_2, n) for each point in turn: two tangents of its sole,
+    and the sole's normal away from the ground.
     """
 
     contact_map: FloatArray
@@ -92,9 +92,9 @@ class StandingProblem:
     weight: FloatArray
     """(6,) h: N along e_x, e_y, up, then N·m about them."""
     sharing: FloatArray
-    """(n_motors, n_joints) S: 1 where a motor drives a joint, else 0."""
+    """(n_motors, n_joints) S: 1 where a motor drives a joint, otherwise 0."""
     loss: FloatArray
-    """(n_motors,) c in W/(N·m)²; 0 for a motor whose heat does not count."""
+    """(n_motors,) c in W/(N·m)²; 0 for a motor whose heat is ignored."""
     friction: float = FRICTION
     """μ."""
 
@@ -116,8 +116,8 @@ def joule_loss(robot: Robot, joints: Sequence[str] | None = None) -> FloatArray:
     """Return c = R / K², (n_motors,) in W/(N·m)², K on the joint side.
 
     Args:
-        robot: whose motors.
-        joints: those whose motors count, the others get 0; None: those of the legs.
+        robot: source of the motor data.
+        joints: joints whose motors count, the others get 0; None: the leg joints.
     """
     names = robot.leg_joints if joints is None else joints
     counted = {robot.joints[robot.joint_index(name)].motor for name in names}
@@ -144,13 +144,13 @@ def build_standing_problem(
     """Build B, C, g and h at the configuration of `dynamics`.
 
     Args:
-        dynamics: updated to the joint angles; its points hold the contact points.
-        robot: whose motors.
+        dynamics: updated to the joint angles; its points include the contact points.
+        robot: source of the motor data.
         up: (3,) unit vector against gravity, in the base frame.
-        points: (n,) the contacts, as places among the dynamics' points.
-        loss: (n_motors,) c, as of `joule_loss`, weighted if need be.
-        friction: μ that is counted on.
-        normals: (n, 3) normal of the sole at each contact, as of `sole_normals`; None:
+        points: (n,) the contacts, as indices into the dynamics' points.
+        loss: (n_motors,) c, from `joule_loss`, weighted if needed.
+        friction: assumed μ.
+        normals: (n, 3) normal of the sole at each contact, from `sole_normals`; None:
             `up`, as on level ground.
     """
     axes = np.vstack((plane_axes(up), up))  # rows e_x, e_y, up

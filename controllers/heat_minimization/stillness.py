@@ -1,12 +1,12 @@
-"""Whether a robot stands still, and on which feet.
+"""Detection of a robot at rest, and of its loaded feet.
 
-Set-points are only shifted while it does: not while somebody pushes it, moves its
-posture or lifts it. Sensor values come at times of their own and are smoothed by a low
-pass of first order,
+Set-points are only shifted at rest: not while the robot is pushed, lifted or changes
+its posture. Sensor values arrive at irregular times and are smoothed by a low pass of
+first order,
 
     x̂ <- x̂ + k (x - x̂),      k = 1 - exp(-dt / T),
 
-whose first values are taken as they are.
+which is initialised with the first values.
 """
 
 from dataclasses import dataclass
@@ -22,24 +22,24 @@ from nao_testbed.models.values import FloatArray, NotNegative, Positive
 
 
 class LowPass:
-    """Smooths an array; `step` with every new one, then read `value`."""
+    """First-order low pass of an array; call `step` per sample, then read `value`."""
 
     def __init__(self, n: int, time_constant_s: float) -> None:
-        """Know nothing yet of `n` values; `time_constant_s` is T."""
+        """Create a filter of `n` values without a state; `time_constant_s` is T."""
         self.value: FloatArray = np.zeros(n)
-        """(n,) x̂; the first values as they came, zeros before."""
+        """(n,) x̂; zeros before the first values."""
         self._time_constant_s = time_constant_s
         self._time: float | None = None
 
     def step(self, time_s: float, values: FloatArray) -> float:
-        """Take new values.
+        """Process new values.
 
         Args:
-            time_s: when they were measured, in s; a step back in time changes nothing.
+            time_s: time of measurement, in s; a step back in time changes nothing.
             values: (n,) x, finite.
 
         Returns:
-            The time passed since the last ones, in s; 0 for the first.
+            The time since the last values, in s; 0 for the first.
         """
         if self._time is None:
             dt, k = 0.0, 1.0
@@ -53,22 +53,22 @@ class LowPass:
 
 @dataclass(frozen=True, kw_only=True)
 class StillnessCfg(Checked):
-    """From when on a robot moves."""
+    """Thresholds for motion and for lifted feet."""
 
     request_threshold_rad: Positive = 0.01
-    """A set-point that was moved farther by others is a motion, in rad [bembelbots]."""
+    """External set-point change above which the robot moves, in rad [bembelbots]."""
     gyro_threshold: Positive = 0.05
-    """Angular velocity of the body above which it moves, in rad/s: 10 times the noise
-    of the gyroscope."""
+    """Angular velocity of the body above which the robot moves, in rad/s: 10 times
+    the noise of the gyroscope."""
     velocity_threshold: Positive = 0.03
-    """Joint velocity above which it moves, in rad/s: after the low pass 4 times that of
-    one step of the encoder."""
+    """Joint velocity above which the robot moves, in rad/s: 4 times that of one
+    encoder step after the low pass."""
     time_constant_s: Positive = 0.2
-    """Low pass of both velocities, in s."""
+    """Time constant of the low pass of both velocities, in s."""
     lifted_newton: NotNegative = 0.8
-    """A foot that carries less is lifted, in N: 2 steps of its sensors."""
+    """Load below which a foot counts as lifted, in N: 2 steps of its sensors."""
     pressed_newton: NotNegative = 1.5
-    """A lifted foot that carries more is on the ground again, in N."""
+    """Load above which a lifted foot is on the ground again, in N."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,10 +80,10 @@ class StillnessCfg(Checked):
 
 
 class Stillness:
-    """Follows one robot; `step` once a cycle, then read the attributes."""
+    """Motion detector of one robot; `step` once a cycle, then read the attributes."""
 
     def __init__(self, robot: Robot, cfg: StillnessCfg) -> None:
-        """Prepare for `robot`, of which nothing is known yet."""
+        """Prepare for `robot`, with an empty state."""
         self._cfg = cfg
         self._sensors = sensors_of_feet(robot)  # (n_feet, n_force_sensors)
         self._velocity = LowPass(len(robot.joints), cfg.time_constant_s)
@@ -93,14 +93,14 @@ class Stillness:
         self.calm_s = 0.0
         """Time without motion, in s."""
         self.is_new_posture = False
-        """Whether others moved the set-points since the last call."""
+        """True if another source moved the set-points since the last call."""
         self.foot_loads: FloatArray = np.zeros(len(robot.feet))
-        """(n_feet,) what the sensors of each foot add up to, in N; 0 without any."""
+        """(n_feet,) sum of the sensors of each foot, in N; 0 without sensors."""
         self.is_pressed: BoolArray = np.ones(len(robot.feet), dtype=np.bool_)
-        """(n_feet,) which feet carry something; True where no sensor could tell."""
+        """(n_feet,) mask of the loaded feet; True for feet without sensors."""
 
     def step(self, observation: Observation, request: FloatArray) -> None:
-        """Take the newest sensor values.
+        """Process the newest sensor values.
 
         Args:
             observation: all finite.
@@ -133,7 +133,7 @@ class Stillness:
 
 
 def sensors_of_feet(robot: Robot) -> FloatArray:
-    """Return (n_feet, n_force_sensors), 1 where a sensor is of a foot, else 0."""
+    """Return (n_feet, n_force_sensors), 1 where a sensor belongs to a foot."""
     table = np.zeros((len(robot.feet), len(robot.force_sensors)))
     for row, foot in enumerate(robot.feet):
         of_foot = {p.fsr for p in robot.contact_points if p.effector == foot}

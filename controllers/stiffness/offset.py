@@ -263,8 +263,7 @@ def read_offset(words: str) -> OffsetLaw:
     Words are joined by `+`, in any order:
 
     - `0.2`: this offset in every posture (`ConstantOffset`);
-    - `Crouch=0.1`: this offset in one posture, the robot's own in others
-      (`PostureOffset`);
+    - `Crouch=0.1`: this offset in one posture, the robot's in others (`PostureOffset`);
     - `approach`, `approach=2`: first-order transition with this time constant in s
       (`ApproachOffset`);
     - `warm`, `warm=50-70`: offset reduced to 0 between these motor temperatures in °C

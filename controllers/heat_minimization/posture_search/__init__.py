@@ -1,8 +1,7 @@
-"""A tool that finds the coolest posture near a wanted one that keeps its balance.
+"""Search for the coolest posture near a desired one that stays balanced.
 
-search_space     what is asked for: limits, and the joints that may move, mirrored ones
-                 as one
-stance           soles on the ground, what carries the robot, links that must not touch
-posture_problem  loss, constraints and their slopes
-search           the search, and what it found
+search_space     options and limits, and the movable joints, mirrored pairs as one
+stance           soles on the ground, the support, links that must not touch
+posture_problem  loss, constraints and their derivatives
+search           the search and its result
 """

@@ -1,13 +1,13 @@
-"""The problem of a posture search: angles in, joule loss and constraints out.
+"""Problem of a posture search: joule loss and constraints as functions of angles.
 
-    min_x P(q(x))     x: angles of the motors that may move, left and right as one
-    such that         both soles lie flat on one plane, and stay where they stand,
+    min_x P(q(x))     x: angles of the movable motors, left and right as one
+    such that         both soles lie flat on one plane, and keep their position,
                       the plumb line of the centre of mass meets the support, inside by
-                      a margin, no motor needs more than its share, no links touch,
+                      a margin, no motor exceeds its torque share, no links touch,
 
-P being the least joule loss that contact forces allow (`least_loss`) in the posture.
-The ranges of the angles are bounds on x. To build the problem and to solve it are two
-things, so that what fails can be looked at.
+P being the minimum joule loss that contact forces allow (`least_loss`) in the posture.
+The ranges of the angles are bounds on x. Building and solving the problem are separate,
+so that failures can be inspected.
 """
 
 from dataclasses import dataclass
@@ -40,23 +40,23 @@ from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
 
 LOSS_GAP = 1e-9
-"""Of the least loss: differences of it over 1e-5 rad are the derivatives."""
+"""Relative accuracy of the loss: differences over 1e-5 rad are its derivatives."""
 PER_M = 100.0
-"""Constraints of lengths count in cm, so that all are of one size."""
+"""Scale of length constraints: cm, so that all constraints have similar size."""
 PER_RAD = 10.0
-"""And angles in tenths of a radian."""
+"""Scale of angle constraints: tenths of a radian."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constraint:
-    """What one row of the constraints means."""
+    """Meaning of one row of the constraints."""
 
     name: str
     unit: str
-    """`mm`, `degrees` or `share²`, for people."""
+    """`mm`, `degrees` or `share²`, for display."""
 
     def missed(self, value: float) -> str:
-        """Return in words that it is missed by `value`, scaled as the rows are."""
+        """Return a text for a violation by `value`, scaled like the rows."""
         if self.unit == "mm":
             return f"{self.name} (by {1000.0 * abs(value) / PER_M:.1f} mm)"
         if self.unit == "degrees":
@@ -66,30 +66,29 @@ class Constraint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PostureValue:
-    """A posture, what it costs and how it fulfils the constraints."""
+    """A posture, its loss and its constraint values."""
 
     q: FloatArray
     """(n_joints,) in rad."""
     body: StandingBody
     least: LeastLoss
     equal: FloatArray
-    """Equality constraints, 0 where fulfilled; lengths in cm, angles in 0.1 rad."""
+    """Equality constraints, 0 if satisfied; lengths in cm, angles in 0.1 rad."""
     atleast: FloatArray
-    """Inequality constraints, 0 or more where fulfilled; scaled likewise."""
+    """Inequality constraints, 0 or more if satisfied; same scaling."""
     clearance: FloatArray
     """(n_pairs,) distances of the watched links in m."""
 
 
 class PostureProblem:
-    """The search around one posture of one robot; `at(x)` evaluates it."""
+    """Search problem around one posture of one robot; `at(x)` evaluates it."""
 
     def __init__(self, robot: Robot, wanted: Posture, cfg: PostureSearchCfg) -> None:
         """Choose the variables and the constraints.
 
         Raises:
-            BadInput: the robot or the posture does not stand on feet, or nothing is
-                left that may move.
-            UnknownName: a joint that is to be kept is not of this robot.
+            BadInput: the robot or the posture is not on feet, or no joint is movable.
+            UnknownName: the robot has no joint of a name in `keep`.
         """
         _check_stands(robot, wanted)
         self.robot = robot
@@ -120,7 +119,7 @@ class PostureProblem:
 
     @property
     def motor_loss(self) -> FloatArray:
-        """(n_motors,) c in W/(N·m)² of the motors that count, else 0."""
+        """(n_motors,) c in W/(N·m)² of the counted motors, 0 for others."""
         return self._loss.copy()
 
     def angles(self, x: FloatArray) -> FloatArray:
@@ -153,12 +152,12 @@ class PostureProblem:
         )
 
     def com_margin(self, body: StandingBody) -> float:
-        """Return how far inside its support the centre of mass is, in m."""
+        """Return the distance of the centre of mass inside its support, in m."""
         order = hull_order(body.corners)
         return float(distances_to_edges(body.corners, order, body.com).min())
 
     def torque_share(self, least: LeastLoss) -> float:
-        """Return the largest share of its limit that a motor needs."""
+        """Return the largest motor torque as a share of its limit."""
         share = np.abs(least.motor_effort) / self._limit
         return float(share[self._counts].max())
 
@@ -214,7 +213,7 @@ def _turn(angle: float) -> float:
 
 
 def _check_stands(robot: Robot, posture: Posture) -> None:
-    sole_points(robot)  # refuses a robot without feet
+    sole_points(robot)  # raises for a robot without feet
     if not robot.has_legs:
         raise BadInput(f"this body of robot {robot.name!r} has no legs to stand on.")
     others = [name for name in posture.effectors if name not in robot.feet]

@@ -1,10 +1,10 @@
-"""The coolest posture near a wanted one that keeps its balance.
+"""Search for the coolest posture near a desired one that stays balanced.
 
 Sequential quadratic programming [kraft1988] from several starting points, with
 derivatives by central differences: the joule loss is smooth as long as the same contact
-points carry force, and nearly so where that changes. The wanted posture is one of the
-candidates, so what is found is never hotter than it, if it may be taken.
-`FoundPosture` says what was found, `NoPostureFound` why nothing was.
+points carry force, and nearly so where that changes. The desired posture is one of the
+candidates, so the result is never hotter than it, if it is feasible.
+`FoundPosture` is the result; `NoPostureFound` reports the violated constraints.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ from nao_testbed.models.values import FloatArray
 
 
 class NoPostureFound(TestbedError):
-    """No posture in reach keeps all that it must.
+    """No reachable posture satisfies all constraints.
 
-    `missed` holds the constraints that the nearest one misses, in words.
+    `missed` holds texts for the constraints that the nearest posture violates.
     """
 
     def __init__(self, posture: str, missed: tuple[str, ...]) -> None:
@@ -46,71 +46,70 @@ class NoPostureFound(TestbedError):
 
 @dataclass(frozen=True, kw_only=True)
 class PostureBalance:
-    """What a posture costs and how safely it stands."""
+    """Loss and stability margins of a posture."""
 
     angles: FloatArray
     """(n_joints,) in rad."""
     least: LeastLoss
-    """Contact forces of least joule loss, and the torques with them."""
+    """Contact forces of minimum joule loss, and the resulting torques."""
     com_margin_m: float
-    """How far the centre of mass is inside its support."""
+    """Distance of the centre of mass inside its support, in m."""
     joint_margin_rad: float
-    """Of the moved joint that is closest to its stop."""
+    """Margin of the moved joint closest to its stop, in rad."""
     at_stop: tuple[str, ...]
-    """Joints of the legs, or moved ones, so close to a stop that it may bear a part of
-    their load; a search counts on motors alone."""
+    """Leg or moved joints so close to a stop that it may carry part of their load; a
+    search assumes motors only."""
     torque_share: float
     """Largest torque of a motor over its limit."""
     clearance_m: float | None
-    """Distance of the two watched links that are closest; None: none is near."""
+    """Distance of the closest watched pair of links, in m; None: no pair is near."""
     missed: tuple[str, ...]
-    """Constraints that it does not keep, in words."""
+    """Texts for the violated constraints."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPosture:
-    """The result of a search."""
+    """Result of a search."""
 
     wanted: PostureBalance
     found: PostureBalance
     moved: tuple[str, ...]
-    """What could move: motors, or pairs of them that mirror each other."""
+    """Movable motors, or mirrored pairs of them."""
     motor_loss: FloatArray
-    """(n_motors,) c in W/(N·m)² of the motors that count, else 0."""
+    """(n_motors,) c in W/(N·m)² of the counted motors, 0 for others."""
     starts: int
-    """Starting points from which a posture was found that keeps everything."""
+    """Number of starting points that gave a feasible posture."""
 
 
 STEP_RAD = 1e-5
-"""Of the differences: the loss is exact to 1e-9 W, its error then 1e-4 W/rad."""
+"""Step of the differences: the loss is exact to 1e-9 W, its error then 1e-4 W/rad."""
 FULFILLED = 0.01
-"""A constraint may be missed by so much: 0.1 mm, 1 mrad, or 1 in 100 of the square of
-a torque's limit."""
+"""Tolerance of a constraint: 0.1 mm, 1 mrad, or 1 in 100 of the square of a torque's
+limit."""
 INDEPENDENT = 0.01
-"""Least singular value of the slopes of equalities that count, in their units a rad.
-The others hold by themselves: 5 degrees change them by a tenth of `FULFILLED`."""
+"""Minimum singular value of the equality derivatives in use, in their units per rad.
+The others hold by symmetry: 5 degrees change them by a tenth of `FULFILLED`."""
 AT_STOP_RAD = 0.005
-"""A servo gives way by so much under some 0.8 N·m: a joint that is closer to its stop
-leans on it."""
+"""Deflection of a servo under some 0.8 N·m: a joint closer to its stop leans on it."""
 ITERATIONS = 100
 PRECISION = 1e-7
-"""Of the loss, in units of the wanted posture's."""
+"""Tolerance of the loss, in units of the desired posture's loss."""
 
 
 def search_posture(
     robot: Robot, wanted: Posture, cfg: PostureSearchCfg | None = None
 ) -> FoundPosture:
-    """Find the coolest posture near a wanted one.
+    """Find the coolest posture near a desired one.
 
     Args:
-        robot: that is to take it.
-        wanted: stands on the feet alone.
+        robot: robot that takes the posture.
+        wanted: desired posture, on the feet alone.
         cfg: limits of the search; None: the defaults.
 
     Raises:
-        BadInput: the robot or the posture does not stand, or nothing may move.
-        UnknownName: a joint that is to be kept is not of this robot.
-        NoPostureFound: no posture in reach keeps all that it must.
+        BadInput: the robot or the posture is not on feet, or no joint is movable.
+        UnknownName: the robot has no joint of a name in `keep`.
+        NoPostureFound: no reachable posture satisfies all constraints.
     """
     problem = PostureProblem(robot, wanted, cfg or PostureSearchCfg())
     origin = np.zeros(len(problem.variables.names))
@@ -137,7 +136,7 @@ def search_posture(
 
 
 def _starts(problem: PostureProblem) -> Iterator[FloatArray]:
-    """Yield the wanted posture, then points drawn in the box."""
+    """Yield the desired posture, then random points in the box."""
     rng = np.random.default_rng(problem.cfg.seed)
     yield np.zeros(len(problem.variables.names))
     for _ in range(problem.cfg.starts - 1):
@@ -145,7 +144,7 @@ def _starts(problem: PostureProblem) -> Iterator[FloatArray]:
 
 
 def _descend(problem: PostureProblem, start: FloatArray) -> FloatArray:
-    """Return where the descent from (n,) `start` ends, within the bounds."""
+    """Return the end point of the descent from (n,) `start`, within the bounds."""
     tangent = _Tangent(problem)
     scale = max(problem.at(np.zeros(len(start))).least.loss_w, 0.01)  # W
     constraints: list[Any] = [
@@ -181,9 +180,9 @@ def _descend(problem: PostureProblem, start: FloatArray) -> FloatArray:
 
 
 def _independent_rows(slopes: FloatArray) -> FloatArray:
-    """Return (r, m) combinations of (m, n) equalities that do not depend on each other.
+    """Return (r, m) linearly independent combinations of (m, n) equalities.
 
-    In a symmetric posture some hold by themselves, and SLSQP takes none too many.
+    SLSQP rejects redundant equalities, which symmetric postures have.
     """
     if not slopes.size:
         return np.zeros((0, len(slopes)))
@@ -192,7 +191,7 @@ def _independent_rows(slopes: FloatArray) -> FloatArray:
 
 
 class _Tangent:
-    """Values and derivatives at the last x; SLSQP asks for each by itself."""
+    """Values and derivatives at the last x; SLSQP requests them separately."""
 
     def __init__(self, problem: PostureProblem) -> None:
         self._problem = problem
@@ -224,7 +223,7 @@ def _stack(value: PostureValue) -> FloatArray:
 
 
 def _repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
-    """Return the point near `start` that misses the constraints least."""
+    """Return the point near `start` with the smallest constraint violation."""
 
     def missed(x: FloatArray) -> FloatArray:
         value = problem.at(x)
@@ -241,7 +240,7 @@ def _repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
 
 
 def _missed(problem: PostureProblem, value: PostureValue) -> tuple[str, ...]:
-    """Return the constraints that a posture does not keep, each once."""
+    """Return texts for the constraints that a posture violates, each once."""
     worst: dict[Constraint, float] = {}
     for row, x in zip(problem.equal_rows, value.equal.tolist(), strict=True):
         if abs(x) > max(FULFILLED, abs(worst.get(row, 0.0))):

@@ -1,13 +1,13 @@
-"""What a posture search may change, and what it must keep.
+"""Variables and options of a posture search.
 
-It moves motors, those that mirror each other as one:
+The search moves motors, with a mirrored pair as one variable:
 
     q = wanted + map · x,    lower <= x <= upper.
 
-Which joints mirror each other is found from the robot's own geometry. A reflection in
-the base's plane y = 0, M = diag(1, -1, 1), takes a turn by θ about an axis a at p to
-one by -θ about M a at M p. So joint j mirrors joint i where, with all angles 0,
-p_j = M p_i and a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
+Mirrored joints are found from the robot's own geometry. A reflection in the base's
+plane y = 0, M = diag(1, -1, 1), takes a turn by θ about an axis a at p to one by -θ
+about M a at M p. So joint j mirrors joint i where, with all angles 0, p_j = M p_i and
+a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
 """
 
 from collections.abc import Sequence
@@ -33,34 +33,34 @@ class PostureSearchCfg(Checked):
     """Limits of a search; the defaults suit a NAO on a level floor."""
 
     within_rad: float = 5.0 * DEGREE
-    """Largest change of an angle of the wanted posture."""
+    """Maximum change of an angle of the desired posture, in rad."""
     com_margin_m: NotNegative = 0.02
-    """Least distance of the centre of mass from the edges of its support, in m."""
+    """Minimum distance of the centre of mass from the edges of its support, in m."""
     joint_margin_rad: NotNegative = DEGREE
-    """Least distance from a joint's stop; a joint that the wanted posture holds closer
-    may stay so."""
+    """Minimum distance from a joint's stop, in rad; a joint closer to it in the
+    desired posture may stay there."""
     torque_share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.8
-    """Largest torque of a motor over its limit at stiffness 1."""
+    """Maximum torque of a motor over its limit at stiffness 1."""
     clearance_m: NotNegative = 0.003
-    """Least distance between links, in m; links that the wanted posture holds closer
-    may not come closer still."""
+    """Minimum distance between links, in m; links closer in the desired posture may
+    not come closer still."""
     moves_arms: bool = False
-    """Whether joints that are not of the legs may move too, and their heat counts."""
+    """True: joints outside the legs may move too, and their heat counts."""
     keep: Sequence[str] = ()
-    """Joints, or groups of joints, that stay as wanted."""
+    """Joints, or groups of joints, that keep their desired angles."""
     feet_may_move: bool = False
-    """False: both soles stay where they stand, so that the robot can go there without
-    lifting a foot. True: they are only held flat on one plane."""
+    """False: both soles keep their position, so that the robot can reach the posture
+    without lifting a foot. True: the soles must only lie flat on one plane."""
     may_be_asymmetric: bool = False
-    """False: what is symmetric in the wanted posture stays so."""
+    """False: symmetric joint pairs of the desired posture stay symmetric."""
     slope_deg: float = 0.0
-    """The ground rises by this angle towards the front of the robot."""
+    """Slope of the ground, rising towards the front of the robot, in degrees."""
     friction: Positive = FRICTION
-    """Coulomb coefficient that is counted on."""
+    """Assumed Coulomb coefficient."""
     starts: int = 5
-    """Points from which the search begins; the first is the wanted posture."""
+    """Number of starting points; the first is the desired posture."""
     seed: int = 0
-    """Of the other starting points."""
+    """Seed of the other starting points."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,10 +83,10 @@ class PostureSearchCfg(Checked):
 
 
 def kept_joints(robot: Robot, keep: Sequence[str]) -> frozenset[str]:
-    """Return the names of the joints that `keep` names, itself or by their group.
+    """Return the joints that `keep` names, individually or by group.
 
     Raises:
-        UnknownName: there is no such group, and no such joint.
+        UnknownName: a name is neither a group nor a joint.
     """
     kept: set[str] = set()
     for name in keep:
@@ -98,7 +98,7 @@ def kept_joints(robot: Robot, keep: Sequence[str]) -> frozenset[str]:
 
 
 ALIKE = 1e-3
-"""How well places (m) and axes must agree."""
+"""Tolerance of positions (m) and axes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,15 +106,15 @@ class MirrorPair:
     """Two joints, left and right, or one joint that mirrors itself."""
 
     joint: int
-    """Place of the one in joint order."""
+    """Index of the first joint, in joint order."""
     other: int
-    """Place of the other; the same for a joint in the plane."""
+    """Index of the second joint; the same for a joint in the plane."""
     sign: float
     """θ_other = sign · θ_joint in a symmetric posture."""
 
 
 def find_mirror_pairs(robot: Robot) -> tuple[MirrorPair, ...]:
-    """Return the pairs of `robot`; joints without a mirror image are in none."""
+    """Return the pairs of `robot`; joints without a mirror image are omitted."""
     places, axes = _joint_axes(robot)
     M = np.array((1.0, -1.0, 1.0))
     pairs, taken = [], set[int]()
@@ -133,13 +133,13 @@ def find_mirror_pairs(robot: Robot) -> tuple[MirrorPair, ...]:
 
 
 def is_symmetric(pair: MirrorPair, angles: FloatArray) -> bool:
-    """Whether the two angles mirror each other within `ALIKE` rad."""
+    """Return True if the two angles mirror each other within `ALIKE` rad."""
     difference = angles[pair.other] - pair.sign * angles[pair.joint]
     return bool(abs(difference) < ALIKE)
 
 
 def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Return (n_joints, 3) places in m and unit axes, in the base frame, angles 0."""
+    """Return (n_joints, 3) positions in m and unit axes, base frame, angles 0."""
     model = build_model(robot)
     data = model.createData()
     pin.computeJointJacobians(model, data, pin.neutral(model))
@@ -152,17 +152,17 @@ def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
 
 
 ROOM_RAD = 1e-6
-"""A variable with less room does not move."""
+"""Minimum range of a movable variable, in rad."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Variables:
-    """The variables x of a search."""
+    """Variables x of a search."""
 
     names: tuple[str, ...]
-    """What each moves: a motor, or two that mirror each other."""
+    """Name of each: a motor, or two that mirror each other."""
     map: FloatArray
-    """(n_joints, n) angles for a unit of each; 1, -1 or 0."""
+    """(n_joints, n) change of the angles per unit of each; 1, -1 or 0."""
     lower: FloatArray
     """(n,) in rad from the wanted posture, 0 or less."""
     upper: FloatArray
@@ -170,7 +170,7 @@ class Variables:
 
     @property
     def is_moved(self) -> BoolArray:
-        """(n_joints,) which joints may move."""
+        """(n_joints,) mask of the movable joints."""
         return np.asarray(self.map.any(axis=1))
 
 
@@ -180,8 +180,8 @@ def choose_variables(
     """Return the variables of a search around the (n_joints,) `wanted` angles.
 
     Raises:
-        BadInput: nothing is left that may move.
-        UnknownName: a joint that is to be kept is not of this robot.
+        BadInput: no joint is movable.
+        UnknownName: the robot has no joint of a name in `keep`.
     """
     columns = _free_motors(robot, cfg)
     names = {m: robot.motors[m].name for m in columns}
@@ -215,7 +215,7 @@ def choose_variables(
 
 
 def _free_motors(robot: Robot, cfg: PostureSearchCfg) -> dict[int, FloatArray]:
-    """Return by motor (n_joints,) 1 for its joints, for motors that may move."""
+    """Return per movable motor a (n_joints,) vector, 1 for its joints."""
     kept = kept_joints(robot, cfg.keep)
     columns = {}
     for m, motor in enumerate(robot.motors):

@@ -1,13 +1,13 @@
-"""How the soles of a posture stand to each other, the body above them, and its links.
+"""Relative pose of the soles, the body above them, and distances of its links.
 
-Each sole has a frame of its own: the mean of its contact points, z off the ground, x as
-that of its link as near as may be. Everything is told in the frame of the first sole,
-which is the ground where all soles lie flat.
+Each sole has its own frame: origin at the mean of its contact points, z off the ground,
+x as close as possible to that of its link. All results are in the frame of the first
+sole, which is the ground frame when all soles lie flat.
 
-How far links are from each other is told by the shapes of the URDF: boxes, balls and
-cylinders that overlap where links join, so links of one limb that are few joints apart
-are left to the stops of their joints. Of the others those pairs are watched that are
-apart in the wanted posture, and near.
+Distances of links come from the shapes of the URDF: boxes, balls and cylinders that
+overlap where links join. Links of one limb with few joints between them are not
+checked: their joint stops limit them. Of the other pairs, those near each other in the
+desired posture without touching are watched.
 """
 
 from dataclasses import dataclass
@@ -30,22 +30,22 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolePlace:
-    """Where another sole is, seen from the first one."""
+    """Pose of another sole in the frame of the first."""
 
     position: FloatArray
-    """(3,) in m; the last is its height above the ground."""
+    """(3,) in m; the last element is the height above the ground."""
     tilt: FloatArray
-    """(2,) parts of its normal along the ground: 0 where it is flat."""
+    """(2,) components of its normal along the ground: 0 for a flat sole."""
     turn: float
-    """About the normal, in rad."""
+    """Angle about the normal, in rad."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandingBody:
-    """A posture on its soles."""
+    """Posture on its soles."""
 
     soles: tuple[SolePlace, ...]
-    """All soles but the first."""
+    """All soles except the first."""
     up: FloatArray
     """(3,) unit vector against gravity, base frame."""
     normal: FloatArray
@@ -53,19 +53,19 @@ class StandingBody:
     corners: FloatArray
     """(n_points, 2) contact points on the ground, in m."""
     com: FloatArray
-    """(2,) where a plumb line from the centre of mass meets the ground."""
+    """(2,) plumb-line projection of the centre of mass on the ground, in m."""
 
 
 class Stance:
-    """Soles of one robot; `at` answers for the configuration of `dynamics`."""
+    """Soles of one robot; `at` evaluates the configuration of `dynamics`."""
 
     def __init__(self, robot: Robot, dynamics: Dynamics, slope_deg: float) -> None:
-        """Lay a frame into each sole.
+        """Define a frame for each sole.
 
         Args:
             robot: with feet.
             dynamics: its points are the robot's `sole_points`, in their order.
-            slope_deg: the ground rises by this towards the front of the robot.
+            slope_deg: slope of the ground, rising towards the front of the robot.
 
         Raises:
             BadInput: the contact points of a foot do not span a sole.
@@ -86,7 +86,7 @@ class Stance:
         self._forward, self._off = np.sin(slope), np.cos(slope)
 
     def at(self) -> StandingBody:
-        """Return how the body stands at the configuration of the dynamics."""
+        """Return the pose of the body at the configuration of the dynamics."""
         dynamics = self._dynamics
         position = dynamics.point_positions
         frames = []
@@ -135,7 +135,7 @@ def hull_order(corners: FloatArray) -> IndexArray:
 def distances_to_edges(
     corners: FloatArray, order: IndexArray, point: FloatArray
 ) -> FloatArray:
-    """Return how far a point is inside each edge of a polygon, in m.
+    """Return the distance of a point inside each edge of a polygon, in m.
 
     Args:
         corners: (n, 2) in m.
@@ -155,7 +155,7 @@ def distances_to_edges(
 def _sole_frame(foot: str, points: FloatArray) -> FloatArray:
     """Return the axes of a sole as columns, (3, 3), in its link's frame.
 
-    Which side of the sole is up is not told here: z may point into the ground.
+    The sign of z is undetermined: z may point into the ground.
     """
     spread = points - points.mean(axis=0)
     _, widths, directions = np.linalg.svd(spread)
@@ -172,17 +172,16 @@ def _sole_frame(foot: str, points: FloatArray) -> FloatArray:
 
 
 OWN_LIMB = 3
-"""Links with at most so many joints between them in one limb are not watched: so many
-make a hip."""
+"""Maximum number of joints between unwatched links of one limb: a hip has so many."""
 NEAR_M = 0.08
-"""Pairs farther apart than this in the wanted posture are not watched, in m."""
+"""Maximum distance in the desired posture of a watched pair, in m."""
 
 
 class Clearance:
-    """Distances between links; `at` answers for joint angles."""
+    """Distances between links; `at` evaluates joint angles."""
 
     def __init__(self, robot: Robot, wanted: FloatArray) -> None:
-        """Choose the pairs that are apart, and near, at the `wanted` angles."""
+        """Choose the pairs that are near without touching at the `wanted` angles."""
         self._model = build_model(robot)
         self._data = self._model.createData()
         self._iq = np.array(
@@ -204,12 +203,12 @@ class Clearance:
         self.wanted = self.wanted[is_near]
         link_of = [self._link(shape) for shape in self._shapes.geometryObjects]
         self.names = tuple(f"{link_of[i]} and {link_of[k]}" for i, k in self._pairs)
-        """The watched pairs in words."""
+        """Names of the watched pairs."""
 
     def at(self, q: FloatArray) -> FloatArray:
         """Return (n_pairs,) distances in m at (n_joints,) angles in rad.
 
-        Shapes that overlap have a negative one.
+        Overlapping shapes have a negative distance.
         """
         self._q[self._iq] = q
         pin.updateGeometryPlacements(
@@ -219,7 +218,7 @@ class Clearance:
         return np.array([r.min_distance for r in self._distances.distanceResults])
 
     def _is_own_limb(self, one: int, other: int) -> bool:
-        """Whether one joint carries the other, with at most `OWN_LIMB` on the way."""
+        """Return True for links of one limb with at most `OWN_LIMB` joints between."""
         supports = self._model.supports
         for upper, lower in ((one, other), (other, one)):
             chain = supports[lower].tolist()
