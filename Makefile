@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
-# All that a user may want; `reference` and `dev` are for tests, few have `rerun`.
+# All that a user may want; `docs`, `reference` and `dev` are for developers, few have `rerun`.
 RUN_EXTRAS := cluster export live mujoco naoqi report server speech video
 PIP_QUIET := --quiet --disable-pip-version-check
 BESIDE := tests docs examples benchmarks studies
@@ -86,7 +86,7 @@ IN_ANOTHER = { echo "== quick tests in $(1), $(JOBS) processes"; \
         -p no:nbmake -m "not slow" $(OTHER_TESTS); }
 
 .PHONY: help which run bench test test-all test-engines test-newest test-pythons format lint types \
-    quick long docs lock clean
+    quick long docs site lock clean
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -173,7 +173,12 @@ format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
 	@$(BIN)/ruff format --quiet $(LINTED)
 
-docs: $(DEV)  ## write docs/requirements.md from the tests, notebooks from their scripts
+# The variable silences an advertisement of the theme's makers.
+site: $(DEV)  ## build the documentation site in site/, strictly: half a minute
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "== site/index.html; with search: $(BIN)/python -m http.server --directory site"
+
+docs: $(DEV)  ## write docs/measured/requirements.md from the tests, notebooks from their scripts
 	@$(BIN)/python docs/make_requirements.py
 	@$(BIN)/python docs/make_notebooks.py
 
@@ -191,7 +196,7 @@ lock:  ## pin anew, in both locks, what pyproject.toml asks for
 	    --output-file requirements-dev.lock pyproject.toml
 
 clean:  ## remove .venv and what tools leave; runs/ stays
-	@rm -rf $(VENV) $(OTHERS) dist build htmlcov .coverage* .*_cache .hypothesis
+	@rm -rf $(VENV) $(OTHERS) dist build htmlcov site .coverage* .*_cache .hypothesis
 	@find $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
 
 # The packages of the lock; a half-made .venv has no stamp, so the next call begins anew.

@@ -138,7 +138,7 @@ VARIANTS: Mapping[str, ControllerFactory] = {
 }
 """Variants of them for comparison, by name as they: `smart` without its guard; the full
 model; with what the soles feel beyond the robot's weight; under the product's rules;
-`minheat` without the help of stuck gears. docs/cooler.md has a table of them."""
+`minheat` without the help of stuck gears. See docs/guides/controllers.md."""
 
 
 def controller_names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Write docs/requirements.md: what must hold, and which tests hold it.
+"""Write docs/measured/requirements.md: what must hold, and which tests hold it.
 
 The catalogue is `docs/requirements.csv`; a test names what it holds by a marker:
 
@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADER = """\
 # Requirements and the tests that hold them
 
-From `requirements.csv` and the markers in `tests/`; written by `make docs`. The places
-are those of the document in the title, see `REFERENCES.md`.
+From `docs/requirements.csv` and the markers in `tests/`; written by `make docs`. The
+places are those of the document in the title, see `REFERENCES.md`.
 """
 TABLE = """
 | id | what must hold | place | tests |
@@ -82,7 +82,7 @@ def find_tests(root: Path) -> tuple[MarkedTest, ...]:
 
 
 def render(catalogue: Sequence[Requirement], tests: Sequence[MarkedTest]) -> str:
-    """Return the text of docs/requirements.md: one table for each document."""
+    """Return the text of docs/measured/requirements.md: one table for each document."""
     text = HEADER
     for document, requirements in groupby(catalogue, key=_document):
         text += f"\n## {document}\n{TABLE}"
@@ -121,7 +121,10 @@ def complaints(
                 f'holds it with @pytest.mark.requirement("{requirement.id}").'
             )
     if text != render(catalogue, tests):
-        yield "docs/requirements.md is stale; run `make docs` and look at its diff."
+        yield (
+            "docs/measured/requirements.md is stale; run `make docs` and look at "
+            "its diff."
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     catalogue = read_catalogue(ROOT / "docs" / "requirements.csv")
     tests = find_tests(ROOT)
-    target = ROOT / "docs" / "requirements.md"
+    target = ROOT / "docs" / "measured" / "requirements.md"
     if not options.check:
         target.write_text(render(catalogue, tests), encoding="utf-8")
         return 0
@@ -151,7 +154,7 @@ def _document(requirement: Requirement) -> str:
 def _line(requirement: Requirement, tests: Sequence[MarkedTest]) -> str:
     """Return the line of the table: the tests that hold it, and what is open."""
     holding = ", ".join(
-        f"[{test.name}](../{test.path})"
+        f"[{test.name}](../../{test.path})"
         for test in tests
         if requirement.id in test.requirements
     )

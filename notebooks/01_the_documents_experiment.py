@@ -112,7 +112,7 @@ Markdown(words)
 # ## 2. What was assumed?
 #
 # The document gives neither the misalignments nor the start temperatures. A search found a set with which `fixed` shows the
-# published column; it never saw the column of `smart` (`docs/heat_experiment.md`). Other sets fit four numbers as well.
+# published column; it never saw the column of `smart` (`docs/guides/heat.md`). Other sets fit four numbers as well.
 
 # %%
 assumed = load_preset(story.preset)

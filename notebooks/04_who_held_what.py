@@ -171,4 +171,4 @@ Markdown(words)
 #
 # - Another scenario: set `scenario` above to `hot_dance` or `greeting_busy_legs`; a file of yours: `load_scenario(Path("mine.yaml"))`.
 # - A run that was recorded: `read_trace(folder)` of `nao_testbed.experiments.scenarios.playing.trace_file` gives the same events.
-# - The rules behind it: `docs/reservations.md`.
+# - The rules behind it: `docs/concepts/reservations.md`.

@@ -33,8 +33,8 @@ def heat_command(
         typer.Option(
             help="Comma-separated: fixed, smart, nudge, minheat, constant:VALUE, "
             "current:AMPERE; one robot each. Behind smart and minheat an offset may "
-            "stand, as in smart:Crouch=0.1+warm (see docs/cooler.md, which also has "
-            "variants for comparison)."
+            "stand, as in smart:Crouch=0.1+warm (see docs/guides/controllers.md, which "
+            "also has variants for comparison)."
         ),
     ] = "fixed,smart",
     preset: Annotated[

@@ -7,7 +7,7 @@
 
 The plug-in comes with the package and is loaded by every pytest of the environment;
 names are therefore imported when they are first used, from where `__init__.pyi` says.
-docs/regression_kit.md defines every assertion.
+docs/guides/regression_kit.md defines every assertion.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
 """A trial that was run, and the assertions about it, which read as sentences.
 
 Each of them returns None, or raises AssertionError with a sentence: who, what was
-expected, the value, when, which joint. docs/regression_kit.md defines each. A trial
-that ended early says nothing about the rest of its time, so it fails all of them.
+expected, the value, when, which joint. docs/guides/regression_kit.md defines each. A
+trial that ended early says nothing about the rest of its time, so it fails all of them.
 
 Bounds that a test gives are looked at first, so that none holds for naught. A limit of
 the stiffness is a number, a number a joint, or another controller: then it is what that

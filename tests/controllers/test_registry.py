@@ -292,7 +292,7 @@ def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 
 
 def test_variants_are_made_by_name_and_stand_in_one_table_alone() -> None:
-    page = (ROOT / "docs" / "cooler.md").read_text("utf-8")
+    page = (ROOT / "docs" / "guides" / "controllers.md").read_text("utf-8")
     table = page.partition("## Variants for comparison")[2].partition("\n## ")[0]
     shown = CliRunner().invoke(app, ["heat", "--help"]).output
     assert VARIANTS.keys() == {

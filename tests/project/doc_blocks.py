@@ -17,7 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")))
+PAGES = (
+    "README.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")),
+)
 LANGUAGES = frozenset({"console", "python", "text", "toml", "yaml"})
 
 MINUTES = "takes minutes or hours"
@@ -65,14 +68,20 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
 
 NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("docs/engines.md", "frame = read_sweep("): FOLDER,
-        ("docs/heat_experiment.md", "import dataclasses"): MINUTES,
-        ("docs/regression_kit.md", "import pytest"): "test_page.py of the kit runs it",
+        ("docs/measured/engines.md", "frame = read_sweep("): FOLDER,
+        ("docs/guides/heat.md", "import dataclasses"): MINUTES,
         (
-            "docs/sweeps.md",
+            "docs/guides/regression_kit.md",
+            "import pytest",
+        ): "test_page.py of the kit runs it",
+        (
+            "docs/guides/sweeps.md",
             "from pathlib import Path\n\nfrom nao_testbed import read_spec, run_sweep",
         ): CLUSTER,
-        ("docs/tour.md", "import pytest"): "half a minute; the kit's page has its like",
+        (
+            "docs/start/first_run.md",
+            "import pytest",
+        ): "half a minute; the kit's page has its like",
     }
 )
 """Page and beginning of Python blocks to the reason why they are not run."""
@@ -80,14 +89,17 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
 TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("README.md", "Beside the published"): "a part of a console block of the tour",
-        ("docs/cooler.md", "|tau|"): "an equation",
+        ("docs/guides/controllers.md", "|tau|"): "an equation",
         (
-            "docs/regression_kit.md",
+            "docs/guides/regression_kit.md",
             "chatterbox",
         ): "test_packages.py of the kit prints it",
-        ("docs/scenarios.md", "# yaml-language-server"): "a comment for editors",
-        ("docs/sweeps.md", "00000-hangs"): "of foreign code; test_hanging_trials.py",
-        ("docs/sweeps.md", "error: the worker"): CLUSTER,
+        ("docs/guides/scenarios.md", "# yaml-language-server"): "a comment for editors",
+        (
+            "docs/guides/sweeps.md",
+            "00000-hangs",
+        ): "of foreign code; test_hanging_trials.py",
+        ("docs/guides/sweeps.md", "error: the worker"): CLUSTER,
     }
 )
 """Page and beginning of texts that no Python block prints to what they are."""

@@ -51,7 +51,7 @@ FROM_PANEL = """
 from nao_testbed.controllers.interface.panel import Line, Panel, Plot, Row
 from nao_testbed.controllers.interface.panel import Setting, SettingValue
 """
-GIVEN: Mapping[str, str] = MappingProxyType({"docs/live.md": FROM_PANEL})
+GIVEN: Mapping[str, str] = MappingProxyType({"docs/guides/live.md": FROM_PANEL})
 """Page to the names that its Python blocks take for granted."""
 
 BAD = """name: bad
@@ -118,7 +118,9 @@ def test_nothing_is_listed_that_is_not_there() -> None:
 def test_what_a_table_of_the_readme_shows_is_printed() -> None:
     """The tour has all of it, and is run."""
     (text,) = [block for block in blocks_of("README.md") if block.language == "text"]
-    printed = [c.printed for block, c in COMMANDS if block.page == "docs/tour.md"]
+    printed = [
+        c.printed for block, c in COMMANDS if block.page == "docs/start/first_run.md"
+    ]
     assert any(appears(text.text, one) for one in printed)
 
 
@@ -170,7 +172,7 @@ def yaml_of(page: str) -> str:
 
 def with_slips() -> str:
     """Return the file of the scenarios' page with what its page says is wrong."""
-    text = yaml_of("docs/scenarios.md")
+    text = yaml_of("docs/guides/scenarios.md")
     for right, wrong in (
         ("for_s: 2.0", "fors_s: 2.0"),
         ("link: torso", "link: trso"),
@@ -183,10 +185,10 @@ def with_slips() -> str:
 
 FILES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
-        "my_scenario.yaml": lambda: yaml_of("docs/scenarios.md"),
+        "my_scenario.yaml": lambda: yaml_of("docs/guides/scenarios.md"),
         "wrong.yaml": with_slips,
-        "hello.yaml": lambda: yaml_of("docs/tour.md"),
-        "shared.scenario.yaml": lambda: yaml_of("docs/scenarios.md").replace(
+        "hello.yaml": lambda: yaml_of("docs/start/first_run.md"),
+        "shared.scenario.yaml": lambda: yaml_of("docs/guides/scenarios.md").replace(
             "for_s: 2.0", "for_s: 3.0"
         ),
         "bad.yaml": lambda: BAD,
@@ -197,7 +199,7 @@ FILES: Mapping[str, Callable[[], str]] = MappingProxyType(
 )
 """Files that the pages speak of, to what stands in them."""
 BEFORE = MappingProxyType(
-    {"docs/sweeps.md": "nao-testbed sweep begun.yaml --out runs/small"}
+    {"docs/guides/sweeps.md": "nao-testbed sweep begun.yaml --out runs/small"}
 )
 """What a reader has done before."""
 REFUSED = (
@@ -330,12 +332,14 @@ def test_a_text_is_known_or_printed_by_code_before_it() -> None:
 
 # --- files ----------------------------------------------------------------------------
 
-SWEEPS = ("docs/cooler.md", "docs/sweeps.md")
+SWEEPS = ("docs/guides/controllers.md", "docs/guides/sweeps.md")
 READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
-        "docs/reservations.md": "experiments/server/service/test_station_schemas.py",
-        "docs/schemas.md": "controllers/schemas/library/test_declarations.py",
-        "docs/scenarios.md": "experiments/scenarios/test_page.py",
+        "docs/concepts/reservations.md": (
+            "experiments/server/service/test_station_schemas.py"
+        ),
+        "docs/concepts/schemas.md": "controllers/schemas/library/test_declarations.py",
+        "docs/guides/scenarios.md": "experiments/scenarios/test_page.py",
     }
 )
 """Page to the tests that read its YAML blocks, all of them."""

@@ -226,7 +226,9 @@ def test_the_lock_to_run_has_no_tools_of_developers(
 ) -> None:
     """And all that a user may want; what both have is of one version."""
     extras = dict(project["optional-dependencies"])
-    for_tests = [*extras.pop("dev"), *extras.pop("reference")]
+    for_tests = [
+        line for name in ("dev", "docs", "reference") for line in extras.pop(name)
+    ]
     del extras["rerun"]  # `NOT_LOCKED`
     lines = [*project["dependencies"], *(x for extra in extras.values() for x in extra)]
     run = set(here(lines, place))

@@ -90,7 +90,7 @@ def test_what_is_open_is_said_in_its_own_words_and_needs_no_test() -> None:
     tests = (MarkedTest(path="t.py", name="test_it", requirements=("JD-18",)),)
     text = render(catalogue, tests)
     assert not list(complaints(catalogue, tests, text))
-    assert "| 3.2 | **open**: The log server. Held: [test_it](../t.py) |" in text
+    assert "| 3.2 | **open**: The log server. Held: [test_it](../../t.py) |" in text
     assert "| 3.4 | **open**: The screen. |" in text
 
 

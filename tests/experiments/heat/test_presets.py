@@ -28,7 +28,7 @@ from studies.preset_search import JOINTS, START_RANGE, opposed
 
 LARGEST_MISALIGNMENT_DEG = 4.0
 ATOL_LEGS = 0.05  # K, 0.001 N·m of LAnklePitch: 0.6 counts of its encoder
-ATOL_ARMS = 0.1  # K, the torque of PyBullet's rotors follows late: docs/engines.md
+ATOL_ARMS = 0.1  # K, PyBullet's rotors follow late: docs/measured/engines.md
 
 GOOD = """\
 about: a test

@@ -12,7 +12,7 @@ from nao_testbed.experiments.regression.golden import BY_UNIT
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "regression_kit.md"
+PAGE = ROOT / "docs" / "guides" / "regression_kit.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 

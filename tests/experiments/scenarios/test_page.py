@@ -1,4 +1,4 @@
-"""docs/scenarios.md: its files are right, and it speaks of every key."""
+"""docs/guides/scenarios.md: its files are right, and it speaks of every key."""
 
 import io
 import re
@@ -22,7 +22,7 @@ from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
 from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
 from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenarios.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "scenarios.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 WHOLE = [block for block in BLOCKS if block.startswith("name:")]

@@ -141,7 +141,7 @@ def test_rotors_in_the_links_add_to_the_inertia_in_pitch(
 ) -> None:
     """Of the locked robot about its centre of mass, before the torque that corrects it.
 
-    As docs/engines.md says.
+    As docs/measured/engines.md says.
     """
     moments = []
     for rotors in (False, True):

@@ -115,7 +115,7 @@ def test_it_is_one_number_and_has_words_for_a_page() -> None:
     assert reading.unit == "1"
 
 
-if __name__ == "__main__":  # the figures of docs/limits.md
+if __name__ == "__main__":  # the figures of docs/concepts/limits.md
     names: tuple[EngineName, ...] = ("pybullet", "mujoco")
     for name in names:
         for duration_s in (2.0, 4.0, 8.0):

@@ -68,12 +68,12 @@ def test_each_output_says_what_it_means_and_in_which_unit(name: str) -> None:
 
 
 def test_the_page_of_schemas_names_every_one() -> None:
-    page = (ROOT / "docs" / "schemas.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "concepts" / "schemas.md").read_text(encoding="utf-8")
     assert not [name for name in BUILT_IN if f"`{name}`" not in page]
 
 
 def test_the_yaml_of_the_page_is_a_behaviour(nao: Robot) -> None:
-    page = (ROOT / "docs" / "schemas.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "concepts" / "schemas.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     data = YAML(typ="safe").load(block)
     children = tuple(Waking(**child) for child in data["children"])

@@ -119,7 +119,9 @@ def test_each_bad_controller_fails_with_a_sentence_that_says_so(tmp_path: Path) 
     parts = re.split(r"^_{4,} (\S+) _{4,}$", said, flags=re.MULTILINE)
     failed = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert len(failed) == len(SENTENCES), said
-    (shown,) = (b for b in blocks_of("docs/regression_kit.md") if b.language == "text")
+    (shown,) = (
+        b for b in blocks_of("docs/guides/regression_kit.md") if b.language == "text"
+    )
     for line in shown.text.splitlines():
         assert appears(line, re.sub(r"^E +(AssertionError: )?", "", said, flags=re.M))
     for test, sentence in SENTENCES.items():

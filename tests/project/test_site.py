@@ -1,0 +1,62 @@
+"""The documentation site builds without warnings and loads nothing from elsewhere."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.project.doc_blocks import ROOT
+
+LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"?(\S+)")
+"""What a browser fetches of a page besides the page itself."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed (extra docs)")
+    folder = tmp_path_factory.mktemp("site")
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 20
+    loaded = {
+        f"{page.relative_to(site)}: {address}"
+        for page in pages
+        for address in LOADED.findall(page.read_text(encoding="utf-8"))
+    }
+    assert len(loaded) > len(pages), "nothing was found: the pattern is wrong"
+    assert not [one for one in loaded if "//" in one.partition(": ")[2]]
+    styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
+    assert styles
+    assert not [text for text in styles if re.search(r"(@import|url\()\W*http", text)]
+
+
+@pytest.mark.slow
+def test_generated_pages_show_what_the_program_has(site: Path) -> None:
+    def words(page: str) -> str:
+        text = (site / "reference" / page).read_text(encoding="utf-8")
+        return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+    for name in ("heat", "sweep", "scenario run", "naoqi serve", "resources take"):
+        assert f"nao-testbed {name}" in words("command_line.html")
+    assert "SimulatedRobot" in words("simulated_robot.html")
+    assert "Temperature of the heating model" in words("run_columns.html")
+    assert "granted" in words("scenario_words.html")
