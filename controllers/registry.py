@@ -1,9 +1,9 @@
-"""Controllers by name, ours and those of other packages.
+"""Controllers by name, built-in and from other packages.
 
 A third-party package registers a controller under the entry-point group
-`nao_testbed.controllers`; the entry point is a callable that takes the text behind the
-colon, or None, and returns a `Controller`. Behind the colon of ours that set limits
-after ES2659053 stands another offset than the robot's own: `smart:Crouch=0.1+warm`.
+`nao_testbed.controllers`; the entry point is a callable that takes the text after the
+colon, or None, and returns a `Controller`. For built-in controllers with limits after
+ES2659053, this text is an offset law: `smart:Crouch=0.1+warm`.
 """
 
 import copy
@@ -81,8 +81,8 @@ def _limited(
 
     Args:
         name: of the controller.
-        limits: how limits are set; the policy and the offset are made anew.
-        make: the controller, of its name and limits; None: the limits alone.
+        limits: configuration of the limits; policy and offset are created per call.
+        make: constructor from name and limits; None: the limits alone.
     """
 
     def factory(argument: str | None) -> Controller:
@@ -123,9 +123,9 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "nudge": _plain("nudge", Nudge),
     "minheat": _limited("minheat", _GUARDED, _minheat),
 }
-"""Our controllers: no limit but the motor's; one stiffness; one current; the simplified
-model of ES2659053 under a guard that catches pushes; the nudges of teams; set-points
-shifted to the least heat, guarded."""
+"""Built-in controllers: no limit except the motor's; constant stiffness; constant
+current; the simplified model of ES2659053 under a guard that catches pushes; the
+nudges of RoboCup teams; set-points shifted to the minimum heat, guarded."""
 
 VARIANTS: Mapping[str, ControllerFactory] = {
     "smart-document": _limited("smart-document", SmartStiffnessCfg()),
@@ -136,29 +136,29 @@ VARIANTS: Mapping[str, ControllerFactory] = {
     ),
     "minheat-no-gear": _limited("minheat-no-gear", _GUARDED, _minheat_no_gear),
 }
-"""Variants of them for comparison, by name as they: `smart` without its guard; the full
-model; with what the soles feel beyond the robot's weight; under the product's rules;
-`minheat` without the help of stuck gears. See docs/guides/controllers.md."""
+"""Variants for comparison: `smart` without its guard; the full model; with the
+payload on the soles; under the product's rules; `minheat` without the help of stuck
+gears. See docs/guides/controllers.md."""
 
 
 def controller_names() -> tuple[str, ...]:
-    """Return the names to choose from, ours first, without our `VARIANTS`."""
+    """Return the available names, built-in first, without `VARIANTS`."""
     ours = BUILT_IN.keys() | VARIANTS.keys()
     others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - ours)
     return (*BUILT_IN, *others)
 
 
 def make_controller(spec: str) -> Controller:
-    """Make the controller that `spec` names; call its `reset(robot)` before use.
+    """Create the controller that `spec` names; call its `reset(robot)` before use.
 
     Args:
-        spec: a name, or `name:argument` as in `constant:0.6` and `smart:warm`. Our
-            names go before those of other packages.
+        spec: a name, or `name:argument` as in `constant:0.6` and `smart:warm`. Built-in
+            names take precedence over those of other packages.
 
     Raises:
         UnknownName: no controller has this name.
-        BadInput: the argument does not fit, or another package's controller fails to
-            load, or is none.
+        BadInput: the argument is invalid, or another package's controller fails to
+            load, or is not a controller.
     """
     name, colon, text = spec.strip().partition(":")
     argument = text if colon else None
@@ -186,10 +186,10 @@ def make_controller(spec: str) -> Controller:
 
 
 def check_controller(spec: str, robot: Robot | None = None) -> None:
-    """Look whether it can be made, and its offset is of a robot.
+    """Check that a controller can be created, and that its offset fits a robot.
 
     Raises:
-        BadInput: it cannot.
+        BadInput: it cannot be created.
         UnknownName: the robot has no such posture.
     """
     controller = make_controller(spec)
@@ -199,14 +199,14 @@ def check_controller(spec: str, robot: Robot | None = None) -> None:
 
 
 def check_controllers(names: Sequence[str], robot: Robot | None = None) -> None:
-    """Look whether each of them can be made, and none comes twice.
+    """Check that each controller can be created, and that names are unique.
 
     Args:
-        names: as `make_controller` takes them.
-        robot: whose postures an offset may name; None: that is not looked at.
+        names: in the format of `make_controller`.
+        robot: robot for the postures of an offset; None: postures are not checked.
 
     Raises:
-        BadInput: one cannot, or does; or there is none.
+        BadInput: a name is invalid or repeated, or there is none.
         UnknownName: the robot has no such posture.
     """
     if len(set(names)) != len(names) or not names:

@@ -1,8 +1,8 @@
-"""What a robot wants to do next [CN1396856, fig. 5 to 8].
+"""Action selection by emotions, drives and learning [CN1396856, fig. 5 to 8].
 
-`automaton` proposes and learns from praise and scolding, `switch` takes, and emotions
-and drives (`Strengths`) hear what came of it; `behaviour_models` reads all from data.
-`arbitration_by` makes it the choice among the children of a schema.
+`automaton` proposes behaviours and learns from feedback. `switch` selects a proposal
+and updates emotions and drives (`Strengths`). `behaviour_models` reads both from data.
+`arbitration_by` applies the selection to the children of a schema.
 """
 
 from nao_testbed.controllers.action_selection.automaton import (

@@ -1,13 +1,13 @@
-"""A finite probabilistic automaton that learns [CN1396856, fig. 7 and 8].
+"""Finite probabilistic automaton that learns [CN1396856, fig. 7 and 8].
 
-Each node has a table. A row holds for a recognised event, perhaps with a value of it in
-a range, or without any event for a strength of an emotion or drive in a range. The
-first row that holds gives the probabilities, in percent, of going to other nodes; on
-the way an action is put out. The probabilities of a row sum to 100 %.
+Each node has a table. A row applies to a recognised event, optionally with a value of
+it in a range, or without an event to the strength of an emotion or drive in a range.
+The first matching row gives the probabilities, in percent, of transitions to other
+nodes; a transition may emit an action. The probabilities of a row sum to 100 %.
 
-Praise and scolding make the probability of what was just done rise or fall. CN1396856
-says that, not by how much. Here a share of the distance to 100 %, or to 0 %, is gone
-each time; the others of the row give or take in proportion, so that the row keeps its
+Praise and scolding raise or lower the probability of the last transition. CN1396856
+does not state the amount. Here each lesson covers a share of the distance to 100 %, or
+to 0 %; the other transitions of the row change in proportion, so that the row keeps its
 sum [CN1396856, learning module 72].
 """
 
@@ -21,31 +21,31 @@ from nao_testbed.models import BadInput, UnknownName
 
 WHOLE_PERCENT = 100.0
 SUM_TOLERANCE = 1e-6
-"""Percent by which a row may miss 100: what rounding leaves, far below any choice."""
+"""Allowed deviation of a row's sum from 100, in percent: rounding errors only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stimulus:
-    """Something was recognised."""
+    """Recognised event with its values."""
 
     event: str
     values: Mapping[str, float] = field(default_factory=dict)
-    """Such as the size of a ball."""
+    """Values such as the size of a ball."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
-    """When a row holds: all that it names is so."""
+    """Condition of a row: all named parts must match."""
 
     event: str | None = None
-    """None: nothing has to be recognised."""
+    """Event to match; None: the row applies only without an event."""
     quantity: str | None = None
-    """A value of the event, or a strength; None: whatever they are."""
+    """Value of the event, or a strength; None: no range check."""
     low: float = 0.0
     high: float = 100.0
 
     def holds(self, stimulus: Stimulus | None, strengths: Mapping[str, float]) -> bool:
-        """Tell whether it is so now."""
+        """Return True if the condition matches now."""
         if (None if stimulus is None else stimulus.event) != self.event:
             return False
         if self.quantity is None:
@@ -57,17 +57,17 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arc:
-    """A way to a node, and what is done on it."""
+    """Transition to a node, with its probability and action."""
 
     to: str
     percent: float
     action: str | None = None
-    """Name of a behaviour; None: nothing is done."""
+    """Name of a behaviour; None: no action."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A condition, and where it leads with which probability."""
+    """Condition with transitions and their probabilities."""
 
     condition: Condition
     arcs: tuple[Arc, ...]
@@ -83,7 +83,7 @@ class Row:
             )
 
     def draw(self, random: np.random.Generator) -> int:
-        """Return the number of an arc, by the probabilities."""
+        """Return the index of a randomly drawn arc, by the probabilities."""
         drawn = random.random() * WHOLE_PERCENT
         for number, arc in enumerate(self.arcs):
             drawn -= arc.percent
@@ -96,14 +96,14 @@ class Automaton:
     """Nodes with their tables, and the present node."""
 
     def __init__(self, nodes: Mapping[str, tuple[Row, ...]], start: str) -> None:
-        """Begin in a node.
+        """Create the automaton in its start node.
 
         Args:
             nodes: name to the rows of its table, in their order of precedence.
             start: the first node.
 
         Raises:
-            UnknownName: the start, or a node that an arc leads to, is none of them.
+            UnknownName: the start, or the target of an arc, is not a node.
         """
         self._tables = {name: list(rows) for name, rows in nodes.items()}
         self.node = self._known(start)
@@ -114,29 +114,29 @@ class Automaton:
 
     @property
     def actions(self) -> frozenset[str]:
-        """All that it may put out."""
+        """Return all actions of the automaton."""
         rows = [row for table in self._tables.values() for row in table]
         return frozenset(arc.action for row in rows for arc in row.arcs if arc.action)
 
     def row_for(
         self, stimulus: Stimulus | None, strengths: Mapping[str, float]
     ) -> int | None:
-        """Return the number of the first row of the present node that holds, if any."""
+        """Return the index of the present node's first matching row, or None."""
         for number, row in enumerate(self._tables[self.node]):
             if row.condition.holds(stimulus, strengths):
                 return number
         return None
 
     def row(self, node: str, number: int) -> Row:
-        """Return a row as it is now."""
+        """Return the present contents of a row."""
         return self._tables[self._known(node)][number]
 
     def replace(self, node: str, number: int, row: Row) -> None:
-        """Put a row in the place of another: what was learnt."""
+        """Replace a row, for example by a learnt one."""
         self._tables[self._known(node)][number] = row
 
     def go(self, node: str) -> None:
-        """Be in another node from now on."""
+        """Change the present node."""
         self.node = self._known(node)
 
     def _known(self, node: str) -> str:
@@ -146,7 +146,7 @@ class Automaton:
 
 
 class Lesson(StrEnum):
-    """What a person says to what was done."""
+    """Feedback from a person on the last action."""
 
     PRAISE = "praise"
     """CN1396856's stroking."""
@@ -158,13 +158,13 @@ def reinforce(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:
     """Return a row after a lesson about one of its arcs.
 
     Args:
-        row: as it was.
-        arc: number of the one that was taken.
+        row: row before the lesson.
+        arc: index of the arc that was taken.
         lesson: praise moves it towards 100 %, scolding towards 0 %.
-        rate: share of the distance that is gone, in [0, 1].
+        rate: share of the distance covered, in [0, 1].
 
     Returns:
-        A row whose probabilities sum to 100 %. The only arc of a row keeps its 100 %.
+        A row whose probabilities sum to 100 %. A single arc keeps its 100 %.
 
     Raises:
         BadInput: the rate is out of range, or there is no such arc.
@@ -194,9 +194,9 @@ def reinforce(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:
 
 @dataclass(frozen=True, kw_only=True)
 class BehaviourModel:
-    """Proposes behaviours for one condition."""
+    """Source of behaviour proposals for one condition."""
 
     name: str
     priority: int
-    """Of its proposals; of several models no two have the same."""
+    """Priority of its proposals; must be unique among the models."""
     automaton: Automaton

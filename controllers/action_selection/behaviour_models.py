@@ -1,4 +1,4 @@
-"""Behaviour models as plain data, such as a scenario file gives.
+"""Behaviour models as plain data, for example from a scenario file.
 
     play:
       priority: 1
@@ -9,8 +9,8 @@
           - {quantity: exercise, low: 50, to: {idle: [70], tired: [30, dance]}}
         tired: []
 
-Each row names the nodes that it may lead to, with the probability in percent and the
-behaviour that is proposed on the way; none proposes nothing.
+Each row lists its target nodes with the probability in percent and, optionally, the
+behaviour proposed on the transition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +30,14 @@ _OF_A_ROW = ("event", "quantity", "low", "high", "to")
 
 
 def read_models(data: Mapping[str, Any]) -> tuple[BehaviourModel, ...]:
-    """Return the models of plain data.
+    """Parse models from plain data.
 
     Args:
         data: name to model.
 
     Raises:
-        UnknownName: a key is unknown, or a node that is named is not there.
-        BadInput: something is missing, of the wrong type, or no distribution.
+        UnknownName: a key or a named node is unknown.
+        BadInput: a value is missing, has the wrong type, or is not a distribution.
     """
     return tuple(_model(name, model) for name, model in data.items())
 

@@ -1,4 +1,4 @@
-"""A parent whose children are chosen by motivation [CN1396856, fig. 5]."""
+"""Parent schema that selects its children by motivation [CN1396856, fig. 5]."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,42 +30,42 @@ from nao_testbed.models.values import LONGEST_S
 
 @dataclass(frozen=True, kw_only=True)
 class MotivatedParameters(Parameters):
-    """What drives it, and what it hears."""
+    """Behaviour models, strengths and stimuli of the schema."""
 
     models: Mapping[str, Any] = field(default_factory=dict)
-    """Name to behaviour model, as `controllers.action_selection` takes them; what they
-    propose are the names of the children."""
+    """Name to behaviour model, in the format of `controllers.action_selection`; the
+    proposed actions are names of children."""
     start: Mapping[str, float] = field(default_factory=dict)
-    """Emotion or drive to its strength at the beginning, 0 to 100."""
+    """Emotion or drive to its initial strength, 0 to 100."""
     per_s: Mapping[str, float] = field(default_factory=dict)
-    """Emotion or drive to its change by time alone, per second."""
+    """Emotion or drive to its rate of change with time, per second."""
     gains: Mapping[str, float] = field(default_factory=dict)
-    """Emotion or drive to how sensitive it is, `ke` or `ki`; 1 where none is given."""
+    """Emotion or drive to its gain, `ke` or `ki`; default 1."""
     effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Child to what it changes when it has finished: emotion or drive to ΔE or ΔI."""
+    """Child to the changes when it finishes: emotion or drive to ΔE or ΔI."""
     reactions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """What is recognised to what it changes at once: emotion or drive to ΔE or ΔI."""
+    """Event to its immediate changes: emotion or drive to ΔE or ΔI."""
     hears: str = ""
-    """What was recognised. It is heard once; to be heard again it is emptied first."""
+    """Recognised event. It is processed once; clear it to repeat it."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """Of what was recognised, as the size of a ball."""
+    """Values of the recognised event, such as the size of a ball."""
     quiet_s: float = bounded(0.0, 0.0, LONGEST_S, "s")
-    """Models decide when something is recognised, and when nothing was for this time
-    in s; 0: at every look, as who refers to emotions and drives in each period."""
+    """Time without an event after which models decide without one, in s; 0: at every
+    look, so that emotions and drives are evaluated in each period."""
     lesson: Lesson | None = None
-    """What somebody says to what it did last; it counts once, as `hears` does."""
+    """Feedback from a person on the last action; it counts once, like `hears`."""
     rate: float = 0.1
-    """Of learning, in [0, 1]."""
+    """Learning rate, in [0, 1]."""
     practice: float = 0.01
-    """Of learning from completion alone, in [0, 1]: what a child finished becomes that
+    """Learning rate from completion alone, in [0, 1]: a finished child becomes that
     much more likely. A tenth of `rate`: one lesson outweighs ten completions."""
 
     def __post_init__(self) -> None:
-        """Refuse models and names that there are not.
+        """Validate models, names and rates.
 
         Raises:
-            UnknownName: an emotion, a drive or a child that is named is unknown.
-            BadInput: a model, a strength or the rate cannot be used.
+            UnknownName: a named emotion, drive or child is unknown.
+            BadInput: a model, a strength or the rate is invalid.
         """
         super().__post_init__()
         actions = actions_of(read_models(self.models))
@@ -84,10 +84,10 @@ class MotivatedParameters(Parameters):
 
 
 class Motivated(ActuationSchema[MotivatedParameters]):
-    """Wakes its children, and lets the switch of motivation choose among them.
+    """Parent that runs its children and selects among them by motivation.
 
-    A child that finishes changes emotions and drives, and may be chosen again. Only
-    what a model proposes acts, also when one child alone is ready.
+    A child that finishes changes emotions and drives, and may be chosen again. A child
+    acts only if a model proposes it, even if it is the only ready child.
     """
 
     info = SchemaInfo(
@@ -102,16 +102,16 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     _switch: Switch | None = None
     _heard: Stimulus | None = None
     _heard_s = 0.0
-    """When something was recognised last, or it began."""
+    """Time of the last event, or of the start."""
     _rule: Arbitration | None = None
     _said: MotivatedParameters | None = None
-    """What it was told last."""
+    """Last parameters received."""
 
     @classmethod
     def check_waking(
         cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
     ) -> None:
-        """Refuse to have nothing that proposes, or nobody who could act."""
+        """Raise BadInput or UnknownName without models, or without their children."""
         del robot
         if not (parameters.models and waking.children):
             raise BadInput(
@@ -125,7 +125,7 @@ class Motivated(ActuationSchema[MotivatedParameters]):
                 raise UnknownName("Action", action, children, where)
 
     def start(self) -> None:
-        """Begin with the strengths that it had, or those of its parameters."""
+        """Start with the previous strengths, or with those of the parameters."""
         now = self.parameters
         if self._switch is None:
             self._switch = Switch(
@@ -148,11 +148,11 @@ class Motivated(ActuationSchema[MotivatedParameters]):
             self.wake_child(child)
 
     def on_modulated(self) -> None:
-        """Hear what is new, and learn from praise and scolding."""
+        """Process a new event and learn from praise and scolding."""
         self._hear()
 
     def iterate(self) -> None:
-        """Let time change the strengths, and note what is done."""
+        """Update the strengths with time, and process finished children."""
         switch = self._switch
         if switch is None:
             return
@@ -165,7 +165,7 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         self.write("strengths", switch.strengths.as_mapping())
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
-        """Choose what the switch takes."""
+        """Return the child that the switch selects."""
         rule = self._rule or keep_winner
         return rule(ready, present)
 

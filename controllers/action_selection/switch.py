@@ -1,16 +1,16 @@
-"""What to do next: models propose, a switch takes one [CN1396856, fig. 5 and 6].
+"""Selection of the next behaviour from proposals of models [CN1396856, fig. 5, 6].
 
-Each model stands for one condition, such as a low battery or a ball in sight, and has
-an automaton and a preset priority. The switch takes the proposal of the highest. When
-it is done, the learning, the emotions and the drives are told.
+Each model covers one condition, such as a low battery or a ball in sight, and has an
+automaton and a preset priority. The switch selects the proposal of the highest
+priority. When the behaviour is done, learning, emotions and drives are updated.
 
 Emotions and drives have strengths from 0 to 100 [CN1396856, equations (1) and (2)]:
 
     E[t+1] = E[t] + ke ΔE[t]        I[k+1] = I[k] + ki ΔI[k]
 
-`ke` and `ki` are set for each by itself: how sensitive it is. What changes them, and by
-how much, is preset too: what is recognised, what was done, time. The result is bounded
-to 0 to 100, as CN1396856 has it.
+`ke` and `ki` are gains per emotion and drive. The changes are preset too, for
+recognised events, for finished actions and with time. The result is bounded to 0 to
+100, as in CN1396856.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,10 +29,10 @@ from nao_testbed.controllers.schemas.declaration import Arbitration
 from nao_testbed.models import BadInput, UnknownName
 
 EMOTIONS = ("joy", "sadness", "anger", "surprise", "disgust", "fear")
-"""The six of CN1396856."""
+"""Six emotions of CN1396856."""
 DRIVES = ("exercise", "affection", "appetite", "curiosity")
-"""Those that CN1396856 names; it says that there are five. Equation (2) is not for
-appetite, which follows the charge of the battery: `set` it."""
+"""Drives named in CN1396856, which announces five. Appetite does not follow equation
+(2), but the charge of the battery: `set` it."""
 LOWEST, HIGHEST = 0.0, 100.0
 
 
@@ -45,14 +45,14 @@ class Strengths:
         gains: Mapping[str, float] | None = None,
         start: Mapping[str, float] | None = None,
     ) -> None:
-        """Begin with all at 0 but those that are given.
+        """Create all strengths at 0, except the given ones.
 
         Args:
-            gains: `ke` or `ki` of each; 1 where none is given.
-            start: strengths at the beginning.
+            gains: `ke` or `ki` of each; default 1.
+            start: initial strengths.
 
         Raises:
-            UnknownName: a gain or a start is of none of them.
+            UnknownName: a name is neither an emotion nor a drive.
             BadInput: a number is not finite, or a strength out of range.
         """
         self._values = dict.fromkeys((*EMOTIONS, *DRIVES), LOWEST)
@@ -67,21 +67,21 @@ class Strengths:
         return self._values[self._known(name)]
 
     def as_mapping(self) -> dict[str, float]:
-        """Return all, as they are now."""
+        """Return all present strengths."""
         return dict(self._values)
 
     def set(self, name: str, value: float) -> None:
-        """Give one a strength, such as appetite by the charge that is missing."""
+        """Set one strength, such as appetite from the missing charge."""
         if not LOWEST <= value <= HIGHEST:
             raise BadInput(f"{name!r} is {value}; give a number from 0 to 100.")
         self._values[self._known(name)] = float(value)
 
     def update(self, changes: Mapping[str, float]) -> None:
-        """Go one period on: add gain times change, bounded to [0, 100].
+        """Advance one period: add gain times change, bounded to [0, 100].
 
         Raises:
-            UnknownName: there is none of a name.
-            BadInput: a change is not finite. Nothing has changed then.
+            UnknownName: a name is unknown.
+            BadInput: a change is not finite; then no strength changes.
         """
         new = {}
         for name, change in changes.items():
@@ -105,7 +105,7 @@ def _finite(what: str, value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """A behaviour, and the way of the automaton that led to it."""
+    """Behaviour with the automaton's transition that led to it."""
 
     model: BehaviourModel
     action: str
@@ -115,14 +115,14 @@ class Proposal:
 
 
 Changes = Mapping[str, float]
-"""Emotion or drive to how what is done, or recognised, changes it: ΔE or ΔI."""
+"""Emotion or drive to its change by an action or event: ΔE or ΔI."""
 
 
 class Switch:
-    """Takes the proposal of highest priority, and feeds back what came of it.
+    """Selection of the proposal of highest priority, with feedback of the result.
 
-    `recognise` what happens, `decide`, and when it is done `complete`; `teach` as often
-    as a person does.
+    Call `recognise` for each event, `decide`, and `complete` when an action is done;
+    call `teach` for each lesson.
     """
 
     def __init__(
@@ -135,20 +135,20 @@ class Switch:
         rate: float = 0.1,
         practice: float = 0.0,
     ) -> None:
-        """Begin with nothing decided.
+        """Create a switch without a decision.
 
         Args:
             models: of all conditions.
             strengths: of emotions and drives.
-            effects: action to what it changes when it is done.
-            reactions: event to what it changes when it is recognised.
-            rate: of learning from praise and scolding, in [0, 1].
-            practice: of learning from completion alone, in [0, 1]: what is done comes
-                that much nearer to 100 %. CN1396856 says that learning changes the
-                probabilities by it, and not which way or by how much; 0: it does not.
+            effects: action to its changes on completion.
+            reactions: event to its changes on recognition.
+            rate: learning rate for praise and scolding, in [0, 1].
+            practice: learning rate for completion alone, in [0, 1]: a finished action
+                moves that much closer to 100 %. CN1396856 states neither sign nor size
+                of this change; 0: no change.
 
         Raises:
-            BadInput: two models have one priority.
+            BadInput: two models have the same priority.
         """
         self._models = sorted(models, key=lambda model: -model.priority)
         for above, below in zip(self._models, self._models[1:], strict=False):
@@ -163,7 +163,7 @@ class Switch:
         self._rate = rate
         self._practice = practice
         self.present: Proposal | None = None
-        """What was taken last."""
+        """Last selected proposal."""
 
     def decide(
         self,
@@ -173,19 +173,19 @@ class Switch:
         among: Collection[str] | None = None,
         above: int | None = None,
     ) -> Proposal | None:
-        """Let the models propose, and take the proposal of highest priority.
+        """Collect the models' proposals and select that of the highest priority.
 
-        A model goes on to its next node only when its proposal is taken; of this
-        CN1396856 says nothing.
+        A model moves to its next node only when its proposal is selected; CN1396856
+        does not specify this.
 
         Args:
-            stimulus: what was recognised; None: nothing was for some time.
+            stimulus: recognised event; None: no event for some time.
             random: the only source of chance.
-            among: names of the actions that are possible; None: all are.
-            above: only models of a higher priority are asked; None: all are.
+            among: names of the possible actions; None: all.
+            above: lower bound of the models' priority, exclusive; None: all models.
 
         Returns:
-            None: nobody proposes anything.
+            The selected proposal; None without a proposal.
         """
         strengths = self.strengths.as_mapping()
         for model in self._models:
@@ -201,17 +201,17 @@ class Switch:
         return None
 
     def recognise(self, stimulus: Stimulus) -> None:
-        """Note what was recognised: it changes emotions and drives."""
+        """Update emotions and drives for a recognised event."""
         self.strengths.update(self._reactions.get(stimulus.event, {}))
 
     def complete(self, action: str) -> None:
-        """Note that an action is done: emotions, drives and learning hear of it."""
+        """Update emotions, drives and learning for a finished action."""
         self.strengths.update(self._effects.get(action, {}))
         if self.present is not None and self.present.action == action:
             self._learn(Lesson.PRAISE, self._practice)
 
     def teach(self, lesson: Lesson) -> None:
-        """Let what was taken last become more likely, or less; if anything was."""
+        """Make the last selected action more or less likely, if there is one."""
         self._learn(lesson, self._rate)
 
     def _learn(self, lesson: Lesson, rate: float) -> None:
@@ -229,17 +229,17 @@ def arbitration_by(
     random: np.random.Generator,
     is_quiet: Callable[[], bool] = lambda: True,
 ) -> Arbitration:
-    """Return a rule by which a parent's winner is what the switch takes.
+    """Return an arbitration rule whose winner is the switch's selection.
 
-    Actions are the names of children. A winner stays until it is not ready any more, or
-    a model of higher priority than the one that proposed it proposes another.
+    Actions are the names of children. A winner stays until it is no longer ready, or a
+    model of higher priority proposes another action.
 
     Args:
-        switch: decides.
-        stimulus: returns what was recognised since it was called last, if anything.
+        switch: source of the decisions.
+        stimulus: returns the event recognised since its last call, if any.
         random: the only source of chance.
-        is_quiet: tells whether nothing was recognised for so long that the models
-            decide without a stimulus; by default they always do.
+        is_quiet: returns True if no event was recognised for so long that the models
+            decide without a stimulus; by default always True.
     """
 
     def choose(ready: Sequence[str], present: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Configurations that check themselves, by the ranges that their annotations tell."""
+"""Base of configurations that validate themselves by their annotated ranges."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -37,11 +37,11 @@ _UNITS = {
 
 
 class Checked:
-    """Base of a dataclass whose fields say what they accept.
+    """Base of a dataclass whose annotations declare the accepted values.
 
-    Numbers do so by `Field(gt=, ge=, le=)` and are finite, words by `Literal`; `title=`
-    is what a message calls the field. Rules between fields stand in `__post_init__`,
-    after this one.
+    Numbers are bounded by `Field(gt=, ge=, le=)` and finite, words by `Literal`;
+    `title=` is the name of the field in messages. Rules between fields belong in
+    `__post_init__`, after a call of this one.
     """
 
     _limited: ClassVar[tuple[tuple[str, Any, bool], ...]]
@@ -59,10 +59,10 @@ class Checked:
         cls._limited = tuple(limited)
 
     def __post_init__(self) -> None:
-        """Refuse numbers and words without meaning.
+        """Validate the numbers and words of all fields.
 
         Raises:
-            BadInput: a field has one; the message names the first.
+            BadInput: a value is not accepted; the message names the first such field.
         """
         for name, hint, may_be_none in self._limited:
             value = getattr(self, name)
@@ -93,7 +93,7 @@ def check_value(name: str, value: object, hint: Any) -> None:
 
 @dataclass(frozen=True)
 class _Interval:
-    """The finite numbers from `low` to `high`, or only the whole ones."""
+    """Finite or whole numbers from `low` to `high`."""
 
     low: float
     high: float
@@ -126,7 +126,7 @@ def _marks(hint: Any) -> list[FieldInfo]:
 
 @cache
 def _interval(hint: Any) -> _Interval:
-    """Return what `Field(gt=, ge=, lt=, le=)` accepts."""
+    """Return the interval that `Field(gt=, ge=, lt=, le=)` accepts."""
     limits = {
         name: getattr(limit, name)
         for limit in _marks(hint)[0].metadata

@@ -1,11 +1,12 @@
-"""What a controller is: observations in, torque limits out, every 20 ms.
+"""Controller interface: observations in, torque limits out, every 20 ms.
 
-A `Controller` turns an `Observation` into `Limits`: torque limits and, if it is of
-those that may, small shifts of the set-points. Every controller asks for a robot and
-for finite sensor values before it computes (`require_robot`, `require_finite`).
-`ControllerWrapper` is the base of those that add something to another one.
-`ConstantStiffness`, `FixedStiffness` and `ConstantCurrent` are the plain ones to
-compare with: the limit never changes.
+A `Controller` converts an `Observation` into `Limits`: torque limits and, for some
+controllers, small shifts of the set-points. Controllers require a robot and finite
+sensor values (`require_robot`, `require_finite`). `ControllerWrapper` is the base of
+controllers that extend another one.
+
+`ConstantStiffness`, `FixedStiffness` and `ConstantCurrent` are baselines for
+comparison: their limit never changes.
 """
 
 from collections.abc import Iterable
@@ -23,25 +24,25 @@ from nao_testbed.models.values import FloatArray, short
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What a controller decides: limits, and for some a shift of the set-points.
+    """Output of a controller: torque limits, and optionally a set-point shift.
 
-    Which posture is held is never its matter.
+    A controller does not choose the posture.
     """
 
     stiffness: FloatArray
-    """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
+    """(n_joints,) share of the effort limit that a joint may use, in [0, 1]."""
     current_limit: FloatArray | None = None
-    """(n_joints,) largest current of the joints' motors in A, 0 or more, beside the
-    stiffness; None: no limit but that of the stiffness."""
+    """(n_joints,) maximum current of the joints' motors in A, 0 or more, in addition
+    to the stiffness; None: no current limit."""
     shift: FloatArray | None = None
     """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
     is_urgent: bool = False
-    """Whether the shift has to go at once, as a push is caught. Else it may go slowly:
-    a robot that several share lets it."""
+    """True if the shift must be applied immediately, as during the catch of a push.
+    Otherwise a shared robot may apply it slowly."""
 
 
 class Controller(Protocol):
-    """Turns observations into torque limits and shifts, every 20 ms."""
+    """Controller that maps observations to torque limits and shifts, every 20 ms."""
 
     name: str
 
@@ -53,27 +54,27 @@ class Controller(Protocol):
 
 
 class SignalSource(Protocol):
-    """A controller that says numbers of itself, for recorders and screens."""
+    """Controller that publishes numbers for recorders and screens."""
 
     signal_names: tuple[str, ...]
-    """Each with its unit, such as `loss_w`."""
+    """Names with their unit, such as `loss_w`."""
 
     @property
     def signals(self) -> tuple[float, ...]:
-        """One a name, as of the last step; NaN where it cannot tell."""
+        """One value per name, as of the last step; NaN if unknown."""
 
 
 def has_signals(subject: object) -> TypeGuard[SignalSource]:
-    """Return whether a controller says numbers of itself, by itself or wrapped.
+    """Return True if a controller, or one that it wraps, publishes signals.
 
-    From Python 3.12 on `isinstance` overlooks what `__getattr__` gives, and so all that
-    a `ControllerWrapper` passes on.
+    From Python 3.12 on `isinstance` ignores attributes from `__getattr__`, and so those
+    that a `ControllerWrapper` forwards.
     """
     return hasattr(subject, "signal_names") and hasattr(subject, "signals")
 
 
 class SensorError(TestbedError):
-    """An observation holds a value that no sensor can mean; the run must stop."""
+    """Observation with an impossible sensor value; the run must stop."""
 
     def __init__(self, field: str, index: int, value: float, time_s: float) -> None:
         self.field = field
@@ -90,10 +91,10 @@ _Made = TypeVar("_Made")
 
 
 def require_reset(made: _Made | None) -> _Made:
-    """Return what `reset` has made.
+    """Return the object created by `reset`.
 
     Raises:
-        BadInput: it was not called yet, and there is None.
+        BadInput: `reset` was not called yet, and the object is None.
     """
     if made is None:
         raise BadInput("The controller has no robot yet; call reset(robot) first.")
@@ -101,19 +102,19 @@ def require_reset(made: _Made | None) -> _Made:
 
 
 def require_robot(robot: Robot | None) -> Robot:
-    """Return the robot that `reset` was given.
+    """Return the robot passed to `reset`.
 
     Raises:
-        BadInput: it was not called yet, and there is None.
+        BadInput: `reset` was not called yet, and the robot is None.
     """
     return require_reset(robot)
 
 
 def require_finite(observation: Observation, fields: Iterable[str]) -> None:
-    """Refuse values that are not finite.
+    """Raise if a value is not finite.
 
     Raises:
-        SensorError: one of the `fields` has one; it names the first.
+        SensorError: one of the `fields` has a non-finite value; it names the first.
     """
     for name in fields:
         value = getattr(observation, name)
@@ -124,7 +125,7 @@ def require_finite(observation: Observation, fields: Iterable[str]) -> None:
 
 
 def check_answer(controller: Controller, decided: object) -> None:
-    """Refuse an answer of a controller that is no `Limits`."""
+    """Raise BadInput if a controller's output is not `Limits`."""
     if not isinstance(decided, Limits):
         raise BadInput(
             f"controller {controller.name!r} answered {short(decided)}; its `step` "
@@ -133,30 +134,30 @@ def check_answer(controller: Controller, decided: object) -> None:
 
 
 class ControllerWrapper:
-    """Another controller with something added; base of those that add it.
+    """Base of a controller that extends another one.
 
-    What it lacks is the wrapped one's: name, signals, state and switches are read, and
-    set, as if nothing were in between. What belongs to the wrapper begins with `_`, or
-    is declared in its class.
+    Attributes that the wrapper lacks are read from, and written to, the wrapped
+    controller: name, signals, state and switches. Attributes of the wrapper begin with
+    `_`, or are declared in its class.
     """
 
     name: str
-    """That of the wrapped one."""
+    """Name of the wrapped controller."""
 
     def __init__(self, controller: Controller) -> None:
         """Wrap a controller."""
         self._wrapped = controller
 
     def reset(self, robot: Robot) -> None:
-        """Pass it on."""
+        """Reset the wrapped controller."""
         self._wrapped.reset(robot)
 
     def step(self, observation: Observation) -> Limits:
-        """Pass it on."""
+        """Return the limits of the wrapped controller."""
         return self._wrapped.step(observation)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # of this one, and not there yet: a copy is made
+        if name.startswith("_"):  # the wrapper's own, not set yet: during a copy
             raise AttributeError(name)
         return getattr(self._wrapped, name)
 
@@ -168,10 +169,10 @@ class ControllerWrapper:
 
 
 class ConstantStiffness:
-    """The same stiffness for every joint, always."""
+    """Controller with the same constant stiffness for every joint."""
 
     def __init__(self, value: float, name: str = "constant") -> None:
-        """Keep the `value`, in [0, 1], and the `name` for tables and run folders."""
+        """Store the `value`, in [0, 1], and the `name` for tables and run folders."""
         if not 0.0 <= value <= 1.0:
             raise BadInput(f"constant stiffness {value}; give a number from 0 to 1.")
         self.name = name
@@ -179,7 +180,7 @@ class ConstantStiffness:
         self._stiffness: NDArray[np.float64] | None = None
 
     def reset(self, robot: Robot) -> None:
-        """Prepare one value a joint of `robot`."""
+        """Prepare one value per joint of `robot`."""
         self._stiffness = np.full(len(robot.joints), self.value)
 
     def step(self, observation: Observation) -> Limits:
@@ -190,24 +191,24 @@ class ConstantStiffness:
 
 
 class FixedStiffness(ConstantStiffness):
-    """Stiffness 1: the robot without any stiffness control ("without", fig. 4a)."""
+    """Stiffness 1: the robot without stiffness control ("without", fig. 4a)."""
 
     def __init__(self) -> None:
         super().__init__(1.0, name="fixed")
 
 
 class ConstantCurrent:
-    """Stiffness 1, and the same limit of current for every motor, always."""
+    """Controller with stiffness 1 and the same current limit for every motor."""
 
     def __init__(self, current: float, name: str = "current") -> None:
-        """Keep the limit in A, 0 or more, and the `name` for tables and run folders."""
+        """Store the limit in A, 0 or more, and the `name` for tables and folders."""
         if not 0.0 <= current < inf:  # false for NaN
             raise BadInput(f"limit of current {current} A; give a number from 0 up.")
         self.name = name
         self.current = current
 
     def reset(self, robot: Robot) -> None:
-        """Do nothing: it needs nothing of a robot."""
+        """Do nothing."""
 
     def step(self, observation: Observation) -> Limits:
         """Return the limit."""

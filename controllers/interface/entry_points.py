@@ -1,4 +1,4 @@
-"""Load what packages of others register."""
+"""Loading of entry points registered by other packages."""
 
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -8,15 +8,15 @@ from nao_testbed.models.errors import FOREIGN
 
 
 def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:
-    """Return what an entry point names.
+    """Return the object that an entry point names.
 
     Args:
-        kind: of thing, as a message calls it: `schema`.
+        kind: kind of object for messages, such as `schema`.
         entry: of the package.
-        rest: what else a message says, after who brings it.
+        rest: text appended to the message, after the package.
 
     Raises:
-        BadInput: the package raised while it was imported, or lacks what it names.
+        BadInput: the package raised while it was imported, or lacks the object.
     """
     try:
         return entry.load()

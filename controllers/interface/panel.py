@@ -1,9 +1,9 @@
-"""What a controller or a schema shows of itself on a screen, and lets a person set.
+"""Panel of a controller or a schema: values to display and settings to change.
 
 A class that has `panel()` has a panel; nothing is registered beside the entry point of
-the controller or the schema itself. The screen (`nao-testbed live`) knows none of them:
-it draws what a `Panel` holds. [jdec-urjc, section 5]: each schema with a GUI of its
-own, so that the common one need not change.
+the controller or the schema itself. The screen (`nao-testbed live`) is generic: it
+draws the contents of a `Panel`. [jdec-urjc, section 5]: each schema has its own GUI, so
+that the common GUI need not change.
 
     class CoolAnkles:
         def panel(self) -> Panel:
@@ -31,7 +31,7 @@ SettingValue = bool | int | float | str
 
 
 class _Shown:
-    """Base of what a panel is made of: strict, and looked at again when it arrives."""
+    """Base of the parts of a panel: strict, and validated again on arrival."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         strict=True, extra="forbid", revalidate_instances="always"
@@ -40,33 +40,33 @@ class _Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Row(_Shown):
-    """A line of a panel's table."""
+    """Row of a panel's table."""
 
     name: Name
     values: Annotated[tuple[float | int | Text, ...], Field(max_length=8)]
-    """One a column; NaN is shown as a dash."""
+    """One value per column; NaN is shown as a dash."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting(_Shown):
-    """Something that a person may change while the robot runs."""
+    """Value that a person may change while the robot runs."""
 
     name: Name
     value: bool | int | float | Text
-    """Now; what is given for it has the same type."""
+    """Present value; a new value must have the same type."""
     low: float | None = None
-    """Least of a number; None: no bound."""
+    """Lower bound of a number; None: no bound."""
     high: float | None = None
     choices: Annotated[tuple[Name, ...], Field(max_length=40)] = ()
-    """Words that a text may be; empty: any."""
+    """Accepted texts; empty: any."""
     unit: Annotated[str, Field(max_length=12)] = ""
     about: Text = ""
 
     def accept(self, given: SettingValue) -> SettingValue:
-        """Return what is given, of the type of `value`.
+        """Validate a new value and convert it to the type of `value`.
 
         Raises:
-            BadInput: it is of another type, out of range or none of the choices.
+            BadInput: it is of another type, out of range or not among the choices.
         """
         is_truth = isinstance(self.value, bool)
         if is_truth or isinstance(self.value, str):
@@ -97,7 +97,7 @@ class Setting(_Shown):
 
 @dataclass(frozen=True, kw_only=True)
 class Line(_Shown):
-    """A curve of a plot, by its value now."""
+    """Curve of a plot, given by its present value."""
 
     name: Name
     value: float
@@ -106,7 +106,7 @@ class Line(_Shown):
 
 @dataclass(frozen=True, kw_only=True)
 class Plot(_Shown):
-    """Values over time; the screen keeps what they were."""
+    """Values over time; the screen stores the past ones."""
 
     title: Text
     unit: Annotated[str, Field(max_length=12)] = ""
@@ -115,20 +115,20 @@ class Plot(_Shown):
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(_Shown):
-    """Values to show, parameters to set, one plot; each of them may be missing."""
+    """Values to show, settings to change, and one plot; each is optional."""
 
     columns: Annotated[tuple[Name, ...], Field(max_length=8)] = ("value",)
-    """With units, such as `present N`."""
+    """Column names with units, such as `present N`."""
     rows: Annotated[tuple[Row, ...], Field(max_length=80)] = ()
     settings: Annotated[tuple[Setting, ...], Field(max_length=20)] = ()
-    """Of a controller; those of a schema are its declared parameters."""
+    """Settings of a controller; those of a schema are its declared parameters."""
     plot: Plot | None = None
 
     def setting(self, name: str) -> Setting:
-        """Return a setting.
+        """Return a setting by name.
 
         Raises:
-            UnknownName: the panel has none of that name.
+            UnknownName: the panel has no such setting.
         """
         for one in self.settings:
             if one.name == name:
@@ -138,34 +138,33 @@ class Panel(_Shown):
 
 
 class PanelSource(Protocol):
-    """A controller or schema with a panel of its own."""
+    """Controller or schema with its own panel."""
 
     def panel(self) -> Panel:
-        """Return what there is to see; a few times a second, between two steps.
+        """Return the present panel; called a few times a second, between two steps.
 
-        Within 2 ms, and without changing anything: a run must be the same whether
-        somebody looks or not.
+        Must return within 2 ms and change nothing: a run must not depend on viewers.
         """
 
 
 class Adjustable(Protocol):
-    """A controller whose panel has settings."""
+    """Controller whose panel has settings."""
 
     def change_setting(self, name: str, value: SettingValue) -> None:
-        """Take a value over that fits the panel's setting of that name.
+        """Apply a value that the panel's setting has accepted.
 
         Raises:
-            BadInput: it does not go with the others.
+            BadInput: it conflicts with other settings.
         """
 
 
 def has_panel(subject: object) -> TypeGuard[PanelSource]:
-    """Return whether a controller or schema has a panel, by itself or wrapped."""
+    """Return True if a controller or schema, or one that it wraps, has a panel."""
     return hasattr(subject, "panel")
 
 
 def has_settings(subject: object) -> TypeGuard[Adjustable]:
-    """Return whether a controller's settings can be changed, by itself or wrapped."""
+    """Return True if a controller, or one that it wraps, has settings."""
     return hasattr(subject, "change_setting")
 
 
@@ -173,10 +172,10 @@ _PANEL = TypeAdapter(Panel)
 
 
 def check_panel(given: object) -> Panel:
-    """Return a panel that somebody else's code has made.
+    """Validate a panel made by foreign code and return it.
 
     Raises:
-        BadInput: it is none, or something in it is of a wrong type or too much.
+        BadInput: it is not a Panel, or a part has a wrong type or is too large.
     """
     if not isinstance(given, Panel):
         raise BadInput(f"its panel() returned {short(given)}; return a Panel.")

@@ -1,9 +1,9 @@
-"""The interface of a robot, simulated or real: what it tells and what it accepts.
+"""Interface of a robot, simulated or real: observations and commands.
 
-`Observation` is what the shared memory of the robot holds; `Command` is what its device
-manager accepts: set-points, stiffness, a colour for LEDs to fade to (`LedSetting`) and
-a slot of sound (`SoundChunk`). `check_command` refuses what does not fit a robot before
-any of it is obeyed. Ground truth (the engine's state) is no part of the interface.
+`Observation` holds the contents of the robot's shared memory; `Command` holds the
+inputs of its device manager: set-points, stiffness, LED fades (`LedSetting`) and a slot
+of sound (`SoundChunk`). `check_command` rejects invalid commands before any part is
+applied. Ground truth (the engine's state) is not part of the interface.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,13 +21,13 @@ from nao_testbed.models.values import FloatArray, as_number, as_numbers, short
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LedSetting:
-    """A colour for one LED group, reached on a straight line from the present one."""
+    """Colour for one LED group, reached by linear interpolation."""
 
     colours: FloatArray
     """(channels,) for all LEDs of the group, or (count, channels) for each of them, in
     [0, 1]; kept as a read-only copy. Three channels are red, green and blue."""
     fade_s: float = 0.0
-    """Time from the present colour to this one, in s; 0 is at once."""
+    """Time from the present colour to this one, in s; 0: at once."""
 
     def __post_init__(self) -> None:
         colours = _read_only_copy("colours of LEDs", self.colours)
@@ -49,16 +49,16 @@ class LedSetting:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SoundChunk:
-    """What is heard in one device slot: a sound goes out as a row of chunks."""
+    """Sound of one device slot: a sound is sent as a sequence of chunks."""
 
     samples: FloatArray = field(repr=False)
     """(n,) in [-1, 1], one channel; kept as a read-only copy."""
     sample_rate_hz: int
-    """Samples in a second; one that the loudspeakers play."""
+    """Samples per second; must be a rate of the loudspeakers."""
     label: str
-    """What is being said or played, for the log."""
+    """Text that is spoken or name of the sound, for the log."""
     is_last: bool = False
-    """Whether the sound ends with it; one that stops before was cut off."""
+    """True for the last chunk of a sound; a sound without one was cut off."""
 
     def __post_init__(self) -> None:
         samples = _read_only_copy("samples of a sound", self.samples)
@@ -84,13 +84,13 @@ class SoundChunk:
 
     @property
     def length_s(self) -> float:
-        """How long it is heard, in s."""
+        """Duration in s."""
         return len(self.samples) / self.sample_rate_hz
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class MotorLimit:
-    """What bounds the torque of joints: stiffness s, and current I of their motors.
+    """Torque bounds of joints: stiffness s, and current I of their motors.
 
         |tau| <= min(s tau_max, K I)
 
@@ -99,10 +99,10 @@ class MotorLimit:
     """
 
     stiffness: FloatArray | float
-    """(n,) or one for all, in [0, 1]."""
+    """(n,), or one value for all, in [0, 1]."""
     current: FloatArray | float
-    """(n,) or one for all, in A, 0 or more. One beyond the motor's range, tau_max / K,
-    is that range: no other limit than the stiffness."""
+    """(n,), or one value for all, in A, 0 or more. A value beyond the motor's range,
+    tau_max / K, sets no limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,14 +111,14 @@ class MotorTarget:
 
         τ = kp (θ* - θ) + kd (ω* - ω),
 
-    so that a joint on its way does not lag behind by kd ω* / kp [ES2659053T3, claim 1].
-    The velocity holds for one slot: who still moves commands it again.
+    so that a moving joint does not lag behind by kd ω* / kp [ES2659053T3, claim 1]. The
+    velocity holds for one slot and must be commanded again during a motion.
     """
 
     angle: float
-    """In rad, for all joints of the motor."""
+    """Angle in rad, for all joints of the motor."""
     velocity: float
-    """In rad/s, at most what the motor can."""
+    """Velocity in rad/s, at most the motor's maximum."""
 
 
 def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
@@ -137,7 +137,7 @@ def _check_within(
     unit: str = "",
     names: Sequence[str] = (),
 ) -> None:
-    """Name the first of `values` outside its range, and whose it is."""
+    """Raise BadInput for the first of `values` outside its range."""
     inside = (values >= lower) & (values <= upper)  # false for NaN
     if inside.all():
         return
@@ -153,7 +153,7 @@ def _check_within(
 
 
 DEVICE_SLOT_S = 0.01
-"""Period of a NAO's device manager in s [naoqi-dcm]: commands go out once in it."""
+"""Period of a NAO's device manager in s [naoqi-dcm]; one command per period."""
 
 
 AXES = ("x", "y", "z")
@@ -162,14 +162,14 @@ Members = Callable[[Robot], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Reading:
-    """What a field of an observation holds: recordings and replays follow it."""
+    """Description of an observation's field, used by recordings and replays."""
 
     unit: str
-    """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
+    """Unit such as `rad`, `N·m`, `degC`; `1` for a dimensionless value."""
     members: Members
     """Names of its elements: joints, motors, force sensors or axes."""
     about: str
-    """A sentence for who opens a recording."""
+    """Sentence for readers of a recording."""
 
 
 joints: Members = attrgetter("joint_names")
@@ -182,21 +182,21 @@ def axes(_robot: Robot) -> tuple[str, ...]:
 
 
 def _names_of(part: str) -> Members:
-    """Return what names all of a robot's `force_sensors`, or `sonars`."""
+    """Return a function for the names of a robot's `force_sensors`, or `sonars`."""
     return lambda robot: tuple(one.name for one in getattr(robot, part))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What the sensors say, and what was last commanded.
+    """Sensor values, and the last commands.
 
-    Arrays are fresh copies, one element a joint, motor, sensor or axis: a controller
-    may keep them. It must not write into them, since who records the run reads the
-    same.
+    Arrays are fresh copies, one element per joint, motor, sensor or axis: a controller
+    may keep them. A controller must not write into them, since recorders read the same
+    arrays.
 
-    A sensor is a field here, with what its annotation says of it, and its model in
-    `sim.sensors`; one that a robot or an old recording may lack has an empty array as
-    its default.
+    Each sensor is a field here, described by its annotation, with a model in
+    `sim.sensors`. A sensor that a robot or an old recording may lack has an empty array
+    as its default.
     """
 
     time_s: float
@@ -212,13 +212,12 @@ class Observation:
         FloatArray,
         Reading("rad", joints, "Set-points in force, any shift of them included."),
     ]
-    """What others ask for, with the shift on top that the controller decided last
-    (`Limits.shift`)."""
+    """Requested set-points plus the last shift of the controller (`Limits.shift`)."""
     stiffness: Annotated[
         FloatArray,
         Reading("1", joints, "Part of the torque limit that is in force."),
     ]
-    """In [0, 1]."""
+    """Share in [0, 1]."""
     temperature: Annotated[
         FloatArray, Reading("degC", motors, "Temperature that the robot reports.")
     ]
@@ -251,7 +250,7 @@ class Observation:
         FloatArray,
         Reading("1", lambda _: ("charge",), "Charge that is left, full at the start."),
     ] = field(default_factory=lambda: np.zeros(0))
-    """(1,) in [0, 1]: a model, `models.robot.Battery.charge`."""
+    """(1,) in [0, 1], from the model `models.robot.Battery.charge`."""
 
 
 READINGS: Mapping[str, Reading] = {
@@ -259,34 +258,33 @@ READINGS: Mapping[str, Reading] = {
     for name, hint in get_type_hints(Observation, include_extras=True).items()
     if name != "time_s"
 }
-"""Field of an observation to what it holds."""
+"""Field name of an observation to its description."""
 OPTIONAL_READINGS = frozenset(
     one.name
     for one in fields(Observation)
     if one.default is not MISSING or one.default_factory is not MISSING
 )
-"""Those that a robot or a recording may lack."""
+"""Fields that a robot or a recording may lack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """What a robot accepts; None leaves the present value."""
+    """Inputs of a robot; None keeps the present value."""
 
     target: FloatArray | None = None
     """(n_joints,) position set-points, in rad."""
     velocity: FloatArray | None = None
-    """(n_joints,) velocity set-points that go with them, in rad/s; None beside a
-    target: 0. Without a target it has no place."""
+    """(n_joints,) velocity set-points for the targets, in rad/s; None with a target:
+    0. Must be None without a target."""
     stiffness: FloatArray | None = None
     """(n_joints,) in [0, 1]."""
     current_limit: FloatArray | None = None
-    """(n_joints,) largest current of the joints' motors in A, beside the stiffness;
-    beyond a motor's range, inf among them, it limits nothing."""
+    """(n_joints,) maximum current of the joints' motors in A, in addition to the
+    stiffness; a value beyond a motor's range, such as inf, sets no limit."""
     leds: Mapping[str, LedSetting] | None = None
-    """LED group to what it fades to; groups that are not named go on as they were."""
+    """LED group to its setting; other groups continue unchanged."""
     sound: SoundChunk | None = None
-    """What all loudspeakers play from now on; None: nothing new, so silence once the
-    last chunk has been played."""
+    """Sound for all loudspeakers from now on; None: silence after the last chunk."""
 
 
 class RobotInterface(Protocol):
@@ -294,34 +292,34 @@ class RobotInterface(Protocol):
 
     @property
     def robot(self) -> Robot:
-        """The description that the arrays follow."""
+        """Robot description that defines the array order."""
 
     def read(self) -> Observation:
         """Return the newest sensor values."""
 
     def write(self, command: Command) -> None:
-        """Put set-points and stiffness in force from the next tick on.
+        """Apply set-points and stiffness from the next tick on.
 
-        LEDs begin to fade, and a sound begins to be heard, at once.
+        LED fades and sounds start immediately.
 
         Raises:
-            BadInput: as of `check_command`; or a sound begins while the last one is
-                being heard.
+            BadInput: from `check_command`; or a sound starts while the last one is
+                playing.
         """
 
     def step(self, ticks: int) -> None:
-        """Let `ticks` periods of the servo (1 ms) pass."""
+        """Advance by `ticks` periods of the servo (1 ms)."""
 
     def close(self) -> None:
-        """Release what the robot holds; may be called twice."""
+        """Release the robot's resources; may be called twice."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """What a camera of a robot sees, in its own pinhole."""
+    """Image of a robot's camera, in its own pinhole model."""
 
     time_s: float
-    """When, since the start, in s."""
+    """Time since the start, in s."""
     camera: str
     rgb: NDArray[np.uint8] = field(repr=False)
     """(height, width, 3), from the upper left corner."""
@@ -329,29 +327,30 @@ class Picture:
 
 @runtime_checkable
 class TakesPictures(Protocol):
-    """A robot whose cameras can be asked; pictures are in no observation."""
+    """Robot with cameras; observations contain no images."""
 
     def look(self, camera: str, width: int = 320) -> Picture:
-        """Take a picture now; it costs tens of milliseconds and changes nothing.
+        """Take an image now; it costs tens of milliseconds and changes no state.
 
         Args:
             camera: name of one of `Robot.cameras`.
-            width: of the picture in pixels, at most the camera's own.
+            width: of the image in pixels, at most the camera's own.
 
         Raises:
             UnknownName: the robot has no such camera.
-            BadInput: it takes no picture of that width.
+            BadInput: the camera does not support that width.
         """
 
 
 def check_command(command: Command, robot: Robot) -> None:
-    """Check every value of a command before any of it is obeyed.
+    """Validate every value of a command before any of it is applied.
 
     Raises:
         BadInput: a value is not finite, a stiffness outside [0, 1], a set-point outside
             the joint's range, a velocity beyond its motor's or without a target, a
-            limit of current below 0, or there is not one value for each joint; LEDs or
-            a sound do not fit the robot's (`check_leds`, `check_sound`).
+            current limit below 0, or the number of values differs from the number of
+            joints; LEDs or a sound do not fit the robot's (`check_leds`,
+            `check_sound`).
     """
     if command.target is not None:
         check_target(command.target, robot)
@@ -377,14 +376,14 @@ def check_command(command: Command, robot: Robot) -> None:
 
 
 def check_target(target: FloatArray, robot: Robot) -> FloatArray:
-    """Return set-points (n_joints,) in rad, within their ranges, as a checked copy."""
+    """Return set-points (n_joints,) in rad, checked against their ranges, as a copy."""
     return _check_joint_values(
         "set-point", target, robot, " rad", robot.lower, robot.upper
     )
 
 
 def check_velocity(velocity: FloatArray, robot: Robot) -> FloatArray:
-    """Return set-points of velocity (n_joints,) in rad/s as a checked copy."""
+    """Return velocity set-points (n_joints,) in rad/s as a checked copy."""
     most = np.array([joint.max_velocity for joint in robot.joints])
     what = "set-point of velocity"
     return _check_joint_values(what, velocity, robot, " rad/s", -most, most)
@@ -396,17 +395,17 @@ def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
 
 
 def check_current_limit(current: FloatArray, robot: Robot) -> FloatArray:
-    """Return limits of current (n_joints,) in A, 0 or more, as a checked copy."""
+    """Return current limits (n_joints,) in A, 0 or more, as a checked copy."""
     return _check_joint_values("limit of current", current, robot, " A", 0.0, inf)
 
 
 def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:
-    """Return a shift (n_joints,), half a turn at most, as a checked copy."""
+    """Return a shift (n_joints,), at most half a turn, as a checked copy."""
     return _check_joint_values("shift of the set-point", shift, robot, " rad", -pi, pi)
 
 
 def check_leds(setting: LedSetting, group: LedGroup) -> None:
-    """Refuse a setting without the channels, or with another count, of a group."""
+    """Raise BadInput if the channels or the count differ from those of a group."""
     n = group.n_channels
     if setting.colours.shape not in {(n,), (group.count, n)}:
         raise BadInput(
@@ -416,7 +415,7 @@ def check_leds(setting: LedSetting, group: LedGroup) -> None:
 
 
 def check_sound(sound: SoundChunk, speakers: Iterable[Speaker]) -> None:
-    """Refuse a sound whose rate a loudspeaker does not play, or without any."""
+    """Raise BadInput for an unsupported sample rate, or without a loudspeaker."""
     rates = [set(speaker.sample_rates_hz) for speaker in speakers]
     if not rates:
         raise BadInput(f"sound {sound.label!r} on a robot without a loudspeaker.")

@@ -1,11 +1,11 @@
-"""Who may write to a robot: one writer at a time, so that no two undo each other.
+"""Single writer per robot, so that writers cannot overwrite each other.
 
     writer = SoleWriter(robot)
     writer.write(Command(target=q))
     writer.close()  # now another one may take the robot
 
-The closed loop is a writer where it has a robot to itself; where several owners share
-one, the gate of the reservations is.
+The writer is the closed loop if it has a robot to itself, and the gate of the
+reservations if several owners share the robot.
 """
 
 from weakref import WeakValueDictionary
@@ -15,16 +15,16 @@ from nao_testbed.models import BadInput
 
 
 class SoleWriter:
-    """Writes to a robot, and nobody else does until it is closed or forgotten.
+    """Exclusive writer of a robot until it is closed or garbage-collected.
 
-    A wrapper of a robot counts as a robot of its own.
+    A wrapper of a robot counts as a separate robot.
     """
 
     def __init__(self, robot: RobotInterface) -> None:
-        """Take the robot.
+        """Register as the writer of the robot.
 
         Raises:
-            BadInput: it has a writer already.
+            BadInput: the robot already has a writer.
         """
         self._robot = robot
         if _WRITERS.setdefault(id(robot), self) is not self:
@@ -35,7 +35,7 @@ class SoleWriter:
             )
 
     def check_open(self) -> None:
-        """Refuse to go on where the robot was given back.
+        """Raise if the writer has been closed.
 
         Raises:
             BadInput: this writer is closed.
@@ -46,19 +46,19 @@ class SoleWriter:
             )
 
     def write(self, command: Command) -> None:
-        """Put a command in force, all of it or nothing.
+        """Apply a command, completely or not at all.
 
         Raises:
-            BadInput: this writer is closed, or as of `RobotInterface.write`.
+            BadInput: this writer is closed, or from `RobotInterface.write`.
         """
         self.check_open()
         self._robot.write(command)
 
     def close(self) -> None:
-        """Give the robot back as it is; may be called twice."""
+        """Release the robot in its present state; may be called twice."""
         if _WRITERS.get(id(self._robot)) is self:
             del _WRITERS[id(self._robot)]
 
 
 _WRITERS: "WeakValueDictionary[int, SoleWriter]" = WeakValueDictionary()
-"""Id of a robot to its writer, which keeps the robot, and so its id."""
+"""Id of a robot to its writer, whose reference to the robot keeps the id valid."""

@@ -1,8 +1,8 @@
-"""What a robot says, as samples.
+"""Speech synthesis: text to samples.
 
-sounds          what a voice is, a plain tone, and sounds by source and filter
+sounds          voice interface, a plain tone, and sounds by source and filter
 syllable_voice  the built-in voice: rhythm of speech, no words
-espeak_voice    words that people understand, with the extra `speech`
+espeak_voice    intelligible words, with the extra `speech`
 """
 
 from nao_testbed.controllers.speech.espeak_voice import EspeakVoice
@@ -11,8 +11,8 @@ from nao_testbed.controllers.speech.syllable_voice import SyllableVoice
 from nao_testbed.models import UnknownName
 
 VOICES = ("syllables", "espeak")
-"""Names of the voices. What is said takes another time with each, so nothing changes
-from one to the other unasked."""
+"""Names of the voices. The duration of a text depends on the voice, so the voice is
+never changed implicitly."""
 
 
 def make_voice(name: str = VOICES[0]) -> Voice:

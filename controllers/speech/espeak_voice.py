@@ -1,8 +1,8 @@
-"""Speech that people understand, by eSpeak NG [espeak-ng]; the extra `speech`.
+"""Intelligible speech by eSpeak NG [espeak-ng]; the extra `speech`.
 
-The library keeps a state from text to text: a flutter of the pitch and a roughness that
-go on where they were. With either, the same text is another sound each time, so only
-variants that have neither are offered.
+The library keeps a state between texts: a flutter of the pitch and a roughness that
+continue from the last text. With either, the same text gives another sound each time,
+so only variants without both are offered.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from nao_testbed.models.values import FloatArray
 SPEAKERS = ("Denis", "Diogo", "Henrique", "Hugo", "Storm", "michel", "shelby")
 """Variants of eSpeak NG without flutter and roughness."""
 _FULL_SCALE = 32768.0
-# Of speak_lib.h: give the samples to a callback; leave the process alone on an error;
+# From speak_lib.h: pass the samples to a callback; do not exit the process on an error;
 # positions count characters; the text is UTF-8.
 _SYNCHRONOUS, _DONT_EXIT, _CHARACTERS, _UTF_8 = 2, 0x8000, 1, 1
 _Callback = ctypes.CFUNCTYPE(
@@ -27,7 +27,7 @@ _Callback = ctypes.CFUNCTYPE(
 
 
 class EspeakVoice:
-    """Says a text in a language; implements `Voice`. One thread at a time."""
+    """Voice for a text in a language; implements `Voice`. Not thread-safe."""
 
     sample_rate_hz = SAMPLE_RATE_HZ
 
@@ -36,7 +36,7 @@ class EspeakVoice:
 
         Args:
             speaker: one of `SPEAKERS`.
-            language: as eSpeak NG calls it, such as `en`, `de` or `fr`.
+            language: eSpeak NG's name of it, such as `en`, `de` or `fr`.
 
         Raises:
             UnknownName: there is no such speaker.
@@ -54,10 +54,10 @@ class EspeakVoice:
             )
 
     def render(self, text: str) -> FloatArray:
-        """Return a text as sound.
+        """Convert a text to sound.
 
         Raises:
-            BadInput: there is no letter and no digit in it.
+            BadInput: the text has no letter and no digit.
         """
         if not any(x.isalnum() for x in text):
             raise BadInput(f"nothing to say in {text!r}; give a letter or a digit.")
@@ -74,7 +74,7 @@ class EspeakVoice:
         return sound / max(_FULL_SCALE, float(np.abs(sound).max()))
 
     def _take(self, samples: object, n: int, events: object) -> int:
-        """Keep a part of the sound; called by the library."""
+        """Store a part of the sound; called by the library."""
         del events
         if n > 0:
             part = np.ctypeslib.as_array(samples, (n,))
@@ -84,7 +84,7 @@ class EspeakVoice:
 
 @cache
 def _load() -> tuple[ctypes.CDLL, int]:
-    """Load the library, which is one for a process; return it and its sample rate."""
+    """Load the library, once per process; return it and its sample rate."""
     try:
         import espeakng_loader  # noqa: PLC0415 - an extra, needed by few
     except ImportError as error:
@@ -101,7 +101,7 @@ def _load() -> tuple[ctypes.CDLL, int]:
 
 
 def _resampled(sound: FloatArray, rate_hz: int) -> FloatArray:
-    """Return a sound at our rate, by its spectrum; it begins and ends in silence."""
+    """Resample a sound to `SAMPLE_RATE_HZ` by its spectrum; its ends are silent."""
     n = round(len(sound) * SAMPLE_RATE_HZ / rate_hz)
     spectrum = np.fft.rfft(sound)[: n // 2 + 1]
     return np.fft.irfft(spectrum, n) * (n / len(sound))

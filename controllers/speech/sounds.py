@@ -1,4 +1,4 @@
-"""Samples of sound: what a voice is, tones, and speech by source and filter.
+"""Sound samples: voice interface, tones, and speech by source and filter.
 
 A vowel or consonant is a buzz through resonators, or a hiss.
 
@@ -6,7 +6,7 @@ A vowel or consonant is a buzz through resonators, or a hiss.
     c = -r²,  b = 2 r cos θ,  a = 1 - b - c,  r = exp(-π B / f_s),  θ = 2 π F / f_s
 
 is a resonator of frequency F and bandwidth B [klatt1980, eq. 1 and 2]; three of them in
-a row make a vowel. Their frequencies are those of men [peterson1952, table II]. It is
+series make a vowel. Their frequencies are those of men [peterson1952, table II]. It is
 computed by its impulse response h(n) = a r^n sin((n + 1) θ) / sin θ.
 """
 
@@ -20,32 +20,32 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import LONGEST_ENTRY_S, FloatArray
 
 SAMPLE_RATE_HZ = 16000
-"""Of all sound that is made here; every loudspeaker of a NAO plays it."""
+"""Sample rate of all sounds made here; every loudspeaker of a NAO plays it."""
 
 
 class Voice(Protocol):
-    """Says a text: the same text always gives the same samples, of a known length."""
+    """Deterministic text to speech: the same text always gives the same samples."""
 
     @property
     def sample_rate_hz(self) -> int:
-        """Samples in a second."""
+        """Samples per second."""
 
     def render(self, text: str) -> FloatArray:
-        """Return a text as sound.
+        """Convert a text to sound.
 
         Args:
-            text: what is said.
+            text: text to speak.
 
         Returns:
-            (n,) samples in [-1, 1], one channel; it takes n / sample_rate_hz seconds.
+            (n,) samples in [-1, 1], one channel, of duration n / sample_rate_hz.
 
         Raises:
-            BadInput: there is nothing to say in it.
+            BadInput: the text has nothing to pronounce.
         """
 
 
 RAMP_S = 0.005
-"""Time in which a tone rises and falls, in s: without it one hears a click."""
+"""Rise and fall time of a tone, in s: without it a click is audible."""
 
 
 def tone(
@@ -56,13 +56,13 @@ def tone(
     Args:
         frequency_hz: below half the sample rate.
         length_s: in s, to the nearest sample.
-        sample_rate_hz: samples in a second.
+        sample_rate_hz: samples per second.
 
     Returns:
         (n,) samples in [-1, 1].
 
     Raises:
-        BadInput: the frequency cannot be heard so, or there is no whole sample.
+        BadInput: the frequency is out of range, or the length is under one sample.
     """
     if not 0.0 < frequency_hz < sample_rate_hz / 2:
         raise BadInput(
@@ -83,7 +83,7 @@ def raised_ends(n: int, ramp: int) -> FloatArray:
     """Return an envelope that rises and falls as a raised cosine.
 
     Args:
-        n: samples of the whole.
+        n: total number of samples.
         ramp: samples from 0 to 1, and from 1 to 0.
     """
     place = np.arange(n)
@@ -105,19 +105,19 @@ who'd."""
 NASAL_HZ = (270.0, 1000.0, 2200.0)
 """Formants of voiced consonants, in Hz: a vowel with its mouth closed."""
 BANDWIDTH_HZ = (50.0, 70.0, 110.0)
-"""Of the three formants, in Hz: the default values of [klatt1980]."""
+"""Bandwidths of the three formants, in Hz: the default values of [klatt1980]."""
 STOPS, BURST_HZ, CLOSED = "bcdgjkpqt", 2500.0, 0.5
-"""Consonants that are silent for this fraction of their time, and then burst."""
+"""Consonants that are silent for this share of their time, followed by a burst."""
 TILT = 0.9
-"""Pole of the low-pass that makes a glottal pulse of an impulse."""
+"""Pole of the low pass that converts an impulse to a glottal pulse."""
 VOWEL_LEVEL, HUM_LEVEL, NOISE_LEVEL = 1.0, 0.4, 0.25
 """Root mean squares of vowels, voiced consonants, and hisses and bursts."""
 HISS_HZ = {"s": 5500.0, "z": 5500.0, "f": 4000.0, "v": 4000.0, "h": 1500.0, "x": 3000.0}
-"""Where the noise of a fricative is loudest, in Hz."""
+"""Frequency of maximum noise of a fricative, in Hz."""
 
 
 def buzz(pitch_hz: FloatArray, rate_hz: int) -> FloatArray:
-    """Return a train of glottal pulses whose pitch changes, (n,)."""
+    """Return a train of glottal pulses of variable pitch, (n,)."""
     turns = np.floor(np.cumsum(pitch_hz) / rate_hz)
     pulses = np.diff(turns, prepend=-1.0)
     response: FloatArray = (1.0 - TILT) * TILT ** np.arange(len(pulses), dtype=float)
@@ -125,13 +125,13 @@ def buzz(pitch_hz: FloatArray, rate_hz: int) -> FloatArray:
 
 
 def noise(n: int) -> FloatArray:
-    """Return white noise of -1 and 1, the same each time, (n,)."""
+    """Return deterministic white noise of -1 and 1, (n,)."""
     return np.resize(_longest_sequence(), n)
 
 
 @cache
 def _longest_sequence() -> FloatArray:
-    """Return what a shift register of 15 bits gives before it repeats itself."""
+    """Return one full period of a 15-bit shift register."""
     register, bits = 1, []
     for _ in range(2**15 - 1):
         bits.append(register & 1)
@@ -142,7 +142,7 @@ def _longest_sequence() -> FloatArray:
 def resonate(
     sound: FloatArray, formants_hz: tuple[float, ...], rate_hz: int
 ) -> FloatArray:
-    """Send a sound through resonators, one after the other."""
+    """Filter a sound by resonators in series."""
     k = np.arange(len(sound))
     for frequency, bandwidth in zip(formants_hz, BANDWIDTH_HZ, strict=False):
         r, theta = exp(-pi * bandwidth / rate_hz), tau * frequency / rate_hz
@@ -152,7 +152,7 @@ def resonate(
 
 
 def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
-    """Return a vowel, or a glide from one to another, made of a buzz."""
+    """Convert a buzz to a vowel, or to a glide from one vowel to another."""
     first, last = (
         _at_level(resonate(sound, VOWEL_HZ[x], rate_hz), VOWEL_LEVEL)
         for x in (letters[0], letters[-1])
@@ -163,10 +163,10 @@ def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
 
 
 def consonant(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
-    """Return consonants that share a time, made of a buzz or of noise.
+    """Convert a buzz to consonants that share its duration.
 
-    Hissing ones hiss; stops are silent and then burst; the others hum. Of more than
-    four the rest is not heard.
+    Fricatives hiss; stops are silent and then burst; the others hum. Only the first
+    four letters are used.
     """
     letters = letters[:4]
     parts = np.array_split(sound, len(letters))
@@ -195,13 +195,13 @@ def _soft_ends(n: int) -> FloatArray:
 
 
 def _convolved(sound: FloatArray, response: FloatArray) -> FloatArray:
-    """Return as much of a sound through a filter as the sound is long."""
+    """Return a filtered sound, cut to the length of the sound."""
     n = len(sound)
     product = np.fft.rfft(sound, 2 * n) * np.fft.rfft(response, 2 * n)
     return np.fft.irfft(product, 2 * n)[:n]
 
 
 def _at_level(sound: FloatArray, level: float) -> FloatArray:
-    """Return a sound with this root mean square."""
+    """Scale a sound to this root mean square."""
     present = np.sqrt(np.mean(sound**2))
     return sound * (level / present) if present > 0.0 else sound

@@ -1,11 +1,11 @@
-"""The built-in voice: syllables that sound and last like speech.
+"""Built-in voice: syllables with the sound and duration of speech.
 
-It needs no library and is not meant to be understood: an `e` is an `e`, but there is no
-pronunciation of words. Rhythm, length and melody are those of speech: five syllables a
-second, pauses at the marks, a pitch that falls, and rises before a question mark.
+It needs no library and is not intelligible: an `e` is an `e`, but words are not
+pronounced. Rhythm, length and melody are those of speech: five syllables a second,
+pauses at the marks, a pitch that falls, and rises before a question mark.
 
-Letters are read as in English, roughly: a group of vowels is one syllable, `e` at the
-end of a word and in `-ed` is silent, `u` after `q` too. Digits are said one by one, a
+Letters are read roughly as in English: a group of vowels is one syllable, `e` at the
+end of a word and in `-ed` is silent, `u` after `q` too. Digits are spoken one by one, a
 word without a vowel letter by letter. A letter of another alphabet is a syllable.
 """
 
@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d|[,;:.!?]+(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Syllable:
-    """A vowel with the consonants around it, in letters a to z."""
+    """Vowel with the consonants around it, in letters a to z."""
 
     onset: str
     vowels: str
@@ -42,7 +42,7 @@ class Syllable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phrase:
-    """What is said in one breath, and the silence after it."""
+    """Syllables of one breath, and the silence after them."""
 
     syllables: tuple[Syllable, ...]
     pause_s: float
@@ -50,9 +50,9 @@ class Phrase:
 
 
 def phrases_of(text: str) -> tuple[Phrase, ...]:
-    """Return a text as phrases; none if there is nothing to say in it.
+    """Split a text into phrases; none if it has nothing to pronounce.
 
-    The last one has no pause: who speaks next decides on that.
+    The last phrase has no pause: it depends on the next text.
     """
     phrases = list(_phrases(text))
     if phrases:
@@ -83,7 +83,7 @@ def _phrases(text: str) -> Iterator[Phrase]:
 
 
 def _without_marks(text: str) -> str:
-    """Return a text without accents and the like, in the plainest characters."""
+    """Remove accents and other marks, and normalise the characters."""
     letters = unicodedata.normalize("NFKD", text)
     return "".join(x for x in letters if not unicodedata.combining(x))
 
@@ -96,7 +96,7 @@ def _syllables(letters: str) -> Iterator[Syllable]:
     begin = 0
     for i, (start, end) in enumerate(nuclei):
         stop = len(letters)
-        if i + 1 < len(nuclei):  # of the consonants between, more go to the next one
+        if i + 1 < len(nuclei):  # the next one gets the larger half of the consonants
             stop = end + (nuclei[i + 1][0] - end) // 2
         first, last = letters[start], letters[end - 1]
         yield Syllable(
@@ -108,7 +108,7 @@ def _syllables(letters: str) -> Iterator[Syllable]:
 
 
 def _nuclei(letters: str) -> list[tuple[int, int]]:
-    """Return where the vowels of each syllable begin and end."""
+    """Return start and end of the vowels of each syllable."""
     spoken = re.sub(r"^y(?=[aeiou])", "j", letters.replace("qu", "qw"))
     nuclei = [match.span() for match in re.finditer(f"[{VOWELS}]+", spoken)]
     is_silent = re.search(r"[^aeiouy]ed?$", spoken) and not re.search(
@@ -120,11 +120,11 @@ def _nuclei(letters: str) -> list[tuple[int, int]]:
 
 
 SYLLABLE_S = 0.2
-"""Length of a syllable in s: people say four to six of them in a second."""
+"""Length of a syllable in s: speech has four to six per second."""
 CONSONANT_S = 0.04
-"""What a consonant takes of it, in s, the first two on each side of the vowel."""
+"""Length of a consonant in s, for the first two on each side of the vowel."""
 PITCH_HZ = (130.0, 95.0)
-"""Pitch at the beginning and the end of a phrase, in Hz."""
+"""Pitch at the start and the end of a phrase, in Hz."""
 QUESTION_HZ = 180.0
 """Pitch at the end of a question, in Hz."""
 PEAK = 0.8
@@ -132,15 +132,15 @@ PEAK = 0.8
 
 
 class SyllableVoice:
-    """Says a text in syllables; implements `Voice`."""
+    """Voice that speaks a text in syllables; implements `Voice`."""
 
     sample_rate_hz = SAMPLE_RATE_HZ
 
     def render(self, text: str) -> FloatArray:
-        """Return a text as sound, 0.2 s a syllable and 0.2 or 0.4 s a pause.
+        """Convert a text to sound, 0.2 s a syllable and 0.2 or 0.4 s a pause.
 
         Raises:
-            BadInput: there is no letter and no digit in it.
+            BadInput: the text has no letter and no digit.
         """
         phrases = phrases_of(text)
         if not phrases:

@@ -1,6 +1,6 @@
-"""Eight rules that the trace of every run keeps, for tests of yours and ours.
+"""Eight invariants of every run's trace, for tests of users and of this project.
 
-A trace is the list of events of a ledger and of what is around it, from `Opened` on:
+A trace is the list of events of a ledger and its surroundings, from `Opened` on:
 
     events = []
     ledger = Ledger(tree, listeners=[events.append])
@@ -9,14 +9,14 @@ A trace is the list of events of a ledger and of what is around it, from `Opened
 
 owner       a leaf has one user, rates fit into their whole, a state is the active one
 outcome     a request gets all that it asked for or nothing, once and in time
-queue       nobody passes who has waited for long; nobody waits for what is free
-loss        a token loses only what it has, and its owner is notified in the same call
+queue       a long-waiting request is not overtaken; no request waits for free leaves
+loss        a token loses only leaves it has; its owner is notified in the same call
 gate        a command is written or refused once, by the right that it has then
-frozen      what a virtual owner has nobody is granted or moves; what moved is made safe
+frozen      a leaf of a virtual owner is not granted or moved; moved leaves become safe
 together    the streams of a group start, run and end together; others do not wait
 winner      one schema of a level wins; only a winner is granted anything and writes
 
-A violation of `trace` is none of these: an event speaks of what was never told.
+A violation of `trace` is separate: an event refers to an object that was not announced.
 """
 
 from collections.abc import Iterable
@@ -32,19 +32,19 @@ __all__ = ["TraceChecker", "Violation", "check_trace", "trace_hash"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Violation:
-    """A rule that an event breaks."""
+    """Event that breaks a rule."""
 
     rule: str
     tick: int
     sentence: str
 
     def __str__(self) -> str:
-        """Return all three."""
+        """Return rule, tick and sentence."""
         return f"{self.rule} (tick {self.tick}): {self.sentence}"
 
 
 class TraceChecker(MotionRules):
-    """A listener of a ledger that checks the trace as it comes, from `Opened` on."""
+    """Listener of a ledger that checks the trace event by event, from `Opened` on."""
 
     def __init__(self) -> None:
         self.violations: list[Violation] = []
@@ -53,7 +53,7 @@ class TraceChecker(MotionRules):
         """Check the next event.
 
         Raises:
-            BadInput: the first event is no `Opened`.
+            BadInput: the first event is not `Opened`.
         """
         if self._tick < 0 and not isinstance(event, Opened):
             raise BadInput(
@@ -82,7 +82,7 @@ class TraceChecker(MotionRules):
 
 
 def check_trace(events: Iterable[Event]) -> tuple[Violation, ...]:
-    """Return all that breaks a rule in a trace, from its `Opened` on."""
+    """Return all violations of a trace, from its `Opened` on."""
     checker = TraceChecker()
     for event in events:
         checker.see(event)
@@ -90,7 +90,7 @@ def check_trace(events: Iterable[Event]) -> tuple[Violation, ...]:
 
 
 def trace_hash(events: Iterable[Event]) -> str:
-    """Return a number for a trace, in hexadecimal: of equal traces the same."""
+    """Return a hexadecimal hash of a trace; equal traces have equal hashes."""
     digest = blake2b(digest_size=16)
     for event in events:
         digest.update(event_to_line(event).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Two rules of what moves: the streams of a group go together, only winners act."""
+"""Two rules of motion: the streams of a group run together, only winners act."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from nao_testbed.controllers.transmitter import events as sync
 from nao_testbed.controllers.transmitter.receipt import EndReason
 
 LATEST_START = 3
-"""Ends of slots by which an independent stream has started."""
+"""Number of slot ends after which an independent stream must have started."""
 
 
 @dataclass(eq=False)
@@ -20,7 +20,7 @@ class _Stream:
     items: int = -1
     sent: int = 0
     slots: int = 0
-    """Slots that ended before it started."""
+    """Slots that ended before the stream started."""
     is_paused: bool = False
     reason: EndReason | None = None
 
@@ -33,14 +33,14 @@ class _Schema:
 
 
 class MotionRules(ReservationRules):
-    """A method for each kind of event of transmitter and schemas."""
+    """Methods for each kind of event of transmitter and schemas."""
 
     def _on_opened(self, event: t.Opened) -> None:
         super()._on_opened(event)
         self._last_stream = 0
         self._streams: dict[int, _Stream] = {}
         self._alone: dict[int, _Stream] = {}
-        """Those that wait for nobody, and have not started."""
+        """Independent streams that have not started."""
         self._groups: dict[tuple[int | None, str], list[_Stream]] = {}
         self._schemas: dict[str, _Schema] = {}
 

@@ -1,7 +1,7 @@
 """Six rules of reservations: owner, outcome, queue, loss, gate, frozen.
 
-Written from the requirements, on records of its own: it takes words from the ledger,
-and no decision.
+The rules follow the requirements and keep their own records: they share the ledger's
+terms, but none of its decisions.
 """
 
 from collections import defaultdict
@@ -13,34 +13,34 @@ from nao_testbed.controllers.arbitration.tokens import NoticeKind, Refusal, Toke
 from nao_testbed.models.resources import DeviceKind, ResourceKind
 
 FULL = 10_000
-"""100 % in the unit of shares."""
+"""Value of 100 % in the unit of shares."""
 _Loss = t.Released | t.Revoked | t.Expired
 Sentences = Iterator[str]
-"""Each begins with the name of its rule."""
+"""Texts that begin with the name of their rule."""
 
 
 @dataclass(eq=False)
 class HeldToken:
-    """A token as the trace tells of it."""
+    """Token as reconstructed from the trace."""
 
     id: TokenId
     owner: str
     covers: dict[str, int] = field(default_factory=dict)
     inside: dict[str, "HeldToken | None"] = field(default_factory=dict)
-    """Leaf to the ancestor's token out of which it has that."""
+    """Leaf to the ancestor's token that contains it."""
     lent: set[str] = field(default_factory=set)
     ended: Refusal | None = None
 
 
 class ReservationRules:
-    """A method for each kind of event; `_on_opened` comes first."""
+    """Methods for each kind of event; `_on_opened` comes first."""
 
     _tick = -1
 
     # -- resources --------------------------------------------------------------------
 
     def _on_opened(self, event: t.Opened) -> None:
-        """Begin anew: after a restart nothing is held."""
+        """Reset all records: after a restart no token is held."""
         self._epoch, self._overtake = event.epoch, event.overtake_ticks
         self._leaves: dict[str, t.ResourceAdded] = {}
         self._seats: dict[str, list[HeldToken]] = defaultdict(list)
@@ -50,7 +50,7 @@ class ReservationRules:
         self._tokens: dict[TokenId, HeldToken] = {}
         self._live: dict[TokenId, HeldToken] = {}
         self._waits: dict[int, tuple[t.Requested, int]] = {}
-        """Requests, and the ticks from which no equal passes them."""
+        """Requests, with the ticks from which no equal may overtake them."""
         self._untold: dict[TokenId, t.Revoked] = {}
         self._taken: set[str] = set()
         self._has_changed = False
@@ -79,7 +79,7 @@ class ReservationRules:
         return any(self._frozen[leaf].values())
 
     def _scope(self, leaf: str, owner: str) -> HeldToken | None:
-        """Return the nearest ancestor's token, out of which a descendant has a leaf."""
+        """Return the token of the nearest ancestor that contains a leaf."""
         above = self._parents.get(owner)
         while above is not None and self._leaves[leaf].kind is not ResourceKind.STATE:
             for token in self._seats[leaf]:
@@ -100,9 +100,9 @@ class ReservationRules:
     # -- requests ---------------------------------------------------------------------
 
     def _before(self, leaf: str, mine: t.Requested) -> Sentences:
-        """Yield owners that wait for a leaf, before a request, and not to be passed."""
+        """Yield owners with earlier requests for a leaf that must not be overtaken."""
         if self._leaves[leaf].kind is ResourceKind.STATE:
-            return  # a state comes by itself
+            return  # a state needs no queue
         key = (-mine.priority, mine.arrival, mine.request)
         for other, firm_at in self._waits.values():
             if leaf in other.shares and (
@@ -160,7 +160,7 @@ class ReservationRules:
             yield f"loss: {lost.owner} is not told that it lost {', '.join(lost.lost)}"
         for asked, _firm in self._waits.values() if self._has_changed else ():
             if asked.shares and all(
-                not self._leaves[x].limits  # by consent of who holds the motors
+                not self._leaves[x].limits  # by consent of the motors' owner
                 and self._is_free(x, asked.owner, share)
                 and not any(self._before(x, asked))
                 for x, share in asked.shares.items()
@@ -285,7 +285,7 @@ class ReservationRules:
     # -- time -------------------------------------------------------------------------
 
     def _slot_is_over(self, tick: int) -> Sentences:
-        """Look at what had to be so by the end of the last tick."""
+        """Check the conditions that must hold at the end of the last tick."""
         late = [x for x, since in self._unsafe.items() if since < self._written < tick]
         for leaf in late:
             del self._unsafe[leaf]

@@ -1,4 +1,4 @@
-"""A humanoid in physics, its joints' heat, and controllers that keep it cool.
+"""Humanoid robot in physics with joint temperatures, and heat-limiting controllers.
 
     import nao_testbed as nt
 
@@ -7,9 +7,9 @@
     sim.step(1000)  # one second
     sim.read().temperature  # degC, one value a joint
 
-The names here are what most programs need; each is imported when it is first used, from
-where `__init__.pyi` says. The rest stands in four packages, each of which imports only
-from those before it: `models` (robots as data), `controllers`, `sim` and `experiments`.
+Most programs need only these names; each is imported on first use, from the module in
+`__init__.pyi`. The other names are in four packages, each of which imports only from
+the preceding ones: `models` (robots as data), `controllers`, `sim` and `experiments`.
 In the repository these are the folders at its top level; here are links to them.
 """
 

@@ -1,4 +1,4 @@
-# The public names, and where each comes from; `docs/` shows most of them at work.
+# Public names and their modules; `docs/` shows examples of most.
 
 from .controllers.arbitration import Ledger as Ledger
 from .controllers.arbitration import Owner as Owner

@@ -1,4 +1,4 @@
-"""For users' tests: the rules that the trace of every run keeps.
+"""Trace rules for users' tests.
 
     assert not check_trace(events)
 
