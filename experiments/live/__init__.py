@@ -1,8 +1,8 @@
-"""Robots live on a page: seen while they run, disturbed and steered by a person.
+"""Live robots on a web page, which a person can watch, disturb and steer.
 
     robot (a process each, real time, recorded) <-> page (viser, door) <-> browser
 
-`robot` runs one and obeys an operator, who is an owner like others; `page` shows and
-asks, and its server is the only way in; `replay` shows a recording in their place.
+`robot` runs one robot and its operator, an owner like any other. `page` displays robots
+and accepts requests through its server. `replay` shows a recording instead.
 `real_robot` runs a controller on a robot at an address, without a page.
 """

@@ -1,4 +1,4 @@
-"""The command `live`; heavy imports wait until it is used."""
+"""Command `live`; heavy imports are deferred until its use."""
 
 import dataclasses
 import importlib.util
@@ -27,13 +27,13 @@ NEEDED = ("starlette", "trimesh", "uvicorn", "viser", "websockets")
 
 
 def check_page_extra(command: str) -> None:
-    """Check that all that the page needs is installed.
+    """Check that all packages for the page are installed.
 
     Args:
-        command: that needs it.
+        command: name of the command, for the message.
 
     Raises:
-        BadInput: something is missing.
+        BadInput: a package is missing.
     """
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,10 +1,10 @@
-"""`nao-testbed live --replay RUN`: a recorded run on the page, with a scrubber.
+"""Command `nao-testbed live --replay RUN`: a recorded run with a scrubber.
 
     read_recording -> Recording.moments(time_s) -> scene and page, as of live robots
-    Player: where the recording is, and how fast it goes on
+    Player: present time and speed of the replay
 
-Nothing can be steered: the page may only ask for a time, for a speed, for a pause, and
-for live robots that begin as the recorded ones are (`experiments.live.resume`).
+The robots cannot be steered: the page may only request a time, a speed, a pause, and
+live robots that start in the recorded state (`experiments.live.resume`).
 """
 
 import secrets
@@ -51,11 +51,11 @@ from nao_testbed.sim.effectors import colour_names
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
 MOST_EVENTS = 500
-"""That the page lists."""
+"""Maximum number of events in the page's list."""
 SPEEDS = (0.5, 1.0, 4.0, 16.0, 64.0)
-"""That the page offers."""
+"""Speeds offered by the page."""
 KEPT = 8
-"""Events that a moment repeats."""
+"""Number of events that a moment repeats."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +67,19 @@ class Seek(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class GoOn(Wish):
-    """Play, at so many times real time; from the end: from the begin."""
+    """Play at this multiple of real time; at the end: restart from 0 s."""
 
     speed: Annotated[float, Field(ge=SPEEDS[0], le=SPEEDS[-1], title="speed")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Wish):
-    """Stay."""
+    """Pause the replay."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveFromHere(Wish):
-    """End the recording; live robots begin as the recorded ones are now."""
+    """Replace the recording by live robots that start in the present state."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +92,15 @@ PLAYER_WISHES = {one.__name__: one for one in get_args(PlayerWish)}
 
 
 class Player:
-    """Where a recording is; safe to use from several threads."""
+    """Time and speed of a replay; thread-safe."""
 
     def __init__(self, end_s: float) -> None:
-        """Stay at the begin of a recording that ends at `end_s`."""
+        """Pause at the start of a recording that ends at `end_s`."""
         self._end_s, self._time_s, self._speed = end_s, 0.0, 0.0
         self._lock = threading.Lock()
 
     def act(self, wish: PlayerWish) -> None:
-        """Do what the page asks for."""
+        """Execute a request of the page."""
         with self._lock:
             match wish:
                 case Seek():
@@ -115,7 +115,7 @@ class Player:
                     pass  # it needs no time
 
     def step(self, wall_s: float) -> tuple[float, float]:
-        """Let time pass on the wall; return time in s and speed, 0 in a pause."""
+        """Advance by a wall time; return time in s and speed, 0 in a pause."""
         with self._lock:
             self._time_s = min(self._time_s + self._speed * wall_s, self._end_s)
             if self._time_s >= self._end_s:
@@ -125,7 +125,7 @@ class Player:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Part:
-    """One recorded robot at the times of the grid."""
+    """One recorded robot, sampled on the time grid."""
 
     motion: Motion
     seen: dict[str, NDArray[np.float64]]
@@ -134,13 +134,13 @@ class _Part:
 
 
 class Recording:
-    """The robots of a run, at the times of a grid that all events are on."""
+    """Robots of a run, sampled on a time grid that includes all events."""
 
     def __init__(self, arms: Sequence[RecordedTrial]) -> None:
-        """Read their rows.
+        """Read the rows.
 
         Raises:
-            BadInput: they are of several robots, or rows lack what is shown.
+            BadInput: they are of several robots, or rows lack required values.
         """
         self.arms = tuple(arms)
         self.robot = recorded_robot(arms[0].run.meta)
@@ -177,11 +177,11 @@ class Recording:
 
     @property
     def motions(self) -> list[Motion]:
-        """How the robots moved."""
+        """Return the motions of the robots."""
         return [part.motion for part in self._parts]
 
     def about(self) -> dict[str, Any]:
-        """Return what the page's scrubber is made of."""
+        """Return the data of the page's scrubber."""
         events = sorted(
             (t, f"{name}: {text}")
             for name, part in zip(self.names, self._parts, strict=True)
@@ -196,7 +196,7 @@ class Recording:
         }
 
     def moments(self, time_s: float) -> list[Moment]:
-        """Return each robot as the last row of the grid up to a time has it."""
+        """Return each robot at the last grid row up to a time."""
         i = max(int(np.searchsorted(self._grid_s, time_s + 1e-9)) - 1, 0)
         moments = []
         for name, part in zip(self.names, self._parts, strict=True):
@@ -234,7 +234,7 @@ def read_recording(folder: Path) -> Recording:
     """Read a heat run, a scenario's, a live one, or one robot of them.
 
     Raises:
-        BadInput: it is no run, several runs, or has no rows.
+        BadInput: the folder is not a single run, or has no rows.
     """
     arms = list(recorded_arms(folder))
     check_one_run(folder, arms)
@@ -245,9 +245,9 @@ def read_recording(folder: Path) -> Recording:
 
 
 def _shared(arm: RecordedTrial) -> list[tuple[float, str]]:
-    """Return who got and lost what, and what began: what behaviours share a robot by.
+    """Return the events of grants, losses, states and starts of a shared robot.
 
-    All that is granted at 0 s stood before the run.
+    Grants at 0 s precede the run and are omitted.
     """
     found = []
     for event in arm.run.events:
@@ -274,7 +274,7 @@ def _shared(arm: RecordedTrial) -> list[tuple[float, str]]:
 
 
 def _some(names: object) -> str:
-    """Return up to three names of a list, and how many more there are."""
+    """Return up to three names of a list, and the number of the others."""
     listed = [str(name) for name in cast("Iterable[object]", names)]
     more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
     return ", ".join(listed[:3]) + more
@@ -283,7 +283,7 @@ def _some(names: object) -> str:
 def _rows(
     arm: RecordedTrial, columns: list[str], grid_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the last row before each time; NaN in what was not recorded."""
+    """Return the last row before each time; NaN for missing values."""
     time_s = arm.frame.index.to_numpy(float)
     rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
     values: NDArray[np.float64] = arm.frame.reindex(columns=columns).to_numpy(float)[
@@ -309,20 +309,20 @@ def _lights(
 
 
 class Show:
-    """A recording on its page; `run` until it is left, or to be live from a moment."""
+    """Replay on its page; call `run` until the page ends or requests live robots."""
 
     def __init__(self, folder: Path) -> None:
         """Read the recording.
 
         Raises:
-            BadInput: the folder is no run.
+            BadInput: the folder is not a run.
         """
         self.folder = folder
         self.recording = recording = read_recording(folder)
         self._player = Player(recording.end_s)
         self._video = VideoMaker(folder)
         self.plan: LivePlan | None = None
-        """What is to be live now; None: nobody asked for that."""
+        """Requested live robots; None without a request."""
         self.api = PageApi(
             recording.robot,
             recording.names,
@@ -333,10 +333,10 @@ class Show:
         )
 
     def _do(self, number: int, wish: PlayerWish) -> bool:
-        """Take a wish; all robots of a run have one time.
+        """Execute a request; all robots of a run share one time.
 
         Raises:
-            BadInput: there is no live robot from here, or no video.
+            BadInput: live robots cannot start here, or a video cannot be made.
         """
         if isinstance(wish, LiveFromHere) and self.plan is None:
             time_s, _ = self._player.step(0.0)
@@ -353,7 +353,7 @@ class Show:
         return True
 
     def run(self, scene: Scene, seconds: float | None) -> None:
-        """Show what is asked for, until a plan is there or the time is over."""
+        """Show the replay until live robots are requested or the time is over."""
         begin = last = time.monotonic()
         frame = FrameClock()
         shown = None
@@ -374,7 +374,7 @@ class Show:
             frame.wait()
 
     def close(self) -> None:
-        """End what is being made of it."""
+        """Stop the production of a video."""
         self._video.close()
 
 
@@ -384,14 +384,14 @@ def run_replay_command(
     """Show a recorded run until Ctrl-C; return the exit status.
 
     Args:
-        folder: of the run; nothing but a video that was asked for is written into it.
-        out: run folder of what is live from a moment of it.
+        folder: of the run; only a requested video is written into it.
+        out: run folder of live robots started from it.
         port: of the page; 0 takes a free one.
-        seconds: of wall time until it ends by itself; None: never.
+        seconds: of wall time until the automatic end; None: no limit.
         opens: open a browser.
 
     Raises:
-        BadInput: the folder is no run, or the port is taken.
+        BadInput: the folder is not a run, or the port is taken.
     """
     show = Show(folder)
     recording = show.recording

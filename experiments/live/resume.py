@@ -1,8 +1,8 @@
-"""Live from a moment of a recording: robots that begin as the recorded ones were then.
+"""Live robots that start in the state of a recording at a chosen time.
 
-Set-points, temperatures and the setting are those of the recording. The robot begins at
-rest, under its controller anew; what behaviours, an operator or a push were about to
-do is not done again.
+Set-points, temperatures and the setting come from the recording. The robot starts at
+rest, with a new controller; pending actions of behaviours, an operator or a push are
+not resumed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,25 +24,25 @@ from nao_testbed.sim.recording.run_meta import read_meta, recorded_robot
 from nao_testbed.sim.robot import SimulationCfg
 
 RECORDED = "recorded"
-"""Name of the posture in which it begins."""
+"""Name of the start posture."""
 NEAR = np.deg2rad(25.0)
-"""A joint's distance from a stored posture up to which it still is that posture."""
+"""Maximum distance of a joint, in rad, that still counts as a stored posture."""
 _SIMULATION = TypeAdapter(SimulationCfg)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResumedCfg(TrialCfg):
-    """A robot that begins in the set-points of a recorded one."""
+    """Robot that starts with the set-points of a recorded one."""
 
     origin: Path
-    """Run folder of the recorded one."""
+    """Run folder of the recorded robot."""
     at_s: float
-    """When, in its time."""
+    """Start time in the recording, in s."""
     set_points: tuple[float, ...]
-    """(n_joints,) in rad, as it was before a controller shifted them."""
+    """(n_joints,) in rad, without the controller's shift."""
 
     def load_robot(self) -> Robot:
-        """Return the recorded robot, which knows that posture."""
+        """Return the recorded robot with the start posture added."""
         robot = recorded_robot(read_meta(self.origin))
         angles = np.clip(np.array(self.set_points), robot.lower, robot.upper)
         posture = _posture(robot, angles)
@@ -50,7 +50,7 @@ class ResumedCfg(TrialCfg):
 
 
 def _posture(robot: Robot, angles: FloatArray) -> Posture:
-    """Return a posture; what carries it is that of the nearest stored one."""
+    """Return a posture with the support of the nearest stored one."""
     stored = list(robot.postures.values())
     far = [float(np.abs(one.angles - angles).max()) for one in stored]
     nearest = stored[int(np.argmin(far))]
@@ -60,14 +60,14 @@ def _posture(robot: Robot, angles: FloatArray) -> Posture:
 
 
 def plan_resumed(arms: Sequence[RecordedTrial], time_s: float) -> LivePlan:
-    """Return robots that begin as recorded ones were at a time.
+    """Return robots that start in the recorded states at a time.
 
     Args:
         arms: with rows.
         time_s: in the time of the recording.
 
     Raises:
-        BadInput: a recording does not tell what is needed.
+        BadInput: a recording lacks required values.
     """
     robot = recorded_robot(arms[0].run.meta)
     names = [arm.name for arm in arms]
@@ -115,7 +115,7 @@ def _resumed(arm: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:
 def _row(
     arm: RecordedTrial, channel: str, members: Sequence[str], row: int
 ) -> FloatArray:
-    """Return a row of a channel; NaN in what was not recorded."""
+    """Return a row of a channel; NaN for missing values."""
     columns = [f"{channel}.{member}" for member in members]
     values: FloatArray = arm.frame.reindex(columns=columns).iloc[row].to_numpy(float)
     return values

@@ -1,7 +1,7 @@
-"""`nao-testbed live`: robots in processes of their own, a page, and an end.
+"""Robots of `nao-testbed live` in separate processes, their page, and their end.
 
-Each robot is told to stop by a message, and stops by itself when whoever started it is
-gone: its run folder is closed either way.
+Each robot stops on a message, or by itself when its parent process has ended: its run
+folder is closed in both cases.
 """
 
 import multiprocessing as mp
@@ -42,29 +42,29 @@ if TYPE_CHECKING:
 
 
 class RobotProcess:
-    """One robot in a process of its own, seen from here."""
+    """Parent's handle of one robot process."""
 
     def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
-        """Start it."""
+        """Start the process."""
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
         self.link = PageEnd(ours)
         self.process = context.Process(
             target=run_live_robot,
             args=(cfg, theirs),
-            daemon=CAN_FORK,  # a daemon starts no process, as a forecast does elsewhere
+            daemon=CAN_FORK,  # a daemon cannot start the process of a forecast
         )
         self.process.start()
         theirs.close()
 
     def join(self, end_s: float) -> bool:
-        """Wait for its end; kill it where it does not end.
+        """Wait for the end of the process; kill it after the deadline.
 
         Args:
-            end_s: until when, as `time.monotonic` has it.
+            end_s: deadline in `time.monotonic` time.
 
         Returns:
-            Whether it ended by itself.
+            True if it ended by itself.
         """
         while (is_alive := self.process.is_alive()) and time.monotonic() < end_s:
             self.link.drain()
@@ -77,7 +77,7 @@ class RobotProcess:
 
 
 def end_robots(robots: Sequence[RobotProcess], controllers: Sequence[str]) -> None:
-    """End them together, and say which of them were killed as they did not end."""
+    """Stop all robots, and print the names of killed ones."""
     end_s = time.monotonic() + STOP_S
     for robot in robots:
         robot.link.stop()
@@ -93,7 +93,7 @@ def end_robots(robots: Sequence[RobotProcess], controllers: Sequence[str]) -> No
 def _named(
     ended: RobotEnded, robots: Sequence[RobotProcess], controllers: Sequence[str]
 ) -> TestbedError:
-    """Say whose process has ended, and how."""
+    """Return an error with the name and exit of the ended process."""
     for robot, controller in zip(robots, controllers, strict=False):
         robot.process.join(0.1)
         if not robot.process.is_alive():
@@ -107,33 +107,33 @@ def _named(
 
 @dataclass(frozen=True, kw_only=True)
 class LivePlan:
-    """Robots that are to be shown side by side."""
+    """Robots to be shown side by side."""
 
     arms: tuple[TrialCfg | ScenarioCfg, ...]
-    """A robot each; where they are recorded is still to come."""
+    """One configuration per robot, without its run folder."""
     controllers: tuple[str, ...]
-    """One a robot."""
+    """One controller per robot."""
     robot: Robot
-    """That all of them are."""
+    """Description shared by all robots."""
     posture: str
-    """In which they begin."""
+    """Initial posture."""
     slope_deg: float
-    """Of the ground."""
+    """Slope of the ground, in degrees."""
     obstacles: tuple[Obstacle, ...]
-    """In the way of each."""
+    """Obstacles around each robot."""
 
 
 def plan_standing(cfg: HeatCfg) -> LivePlan:
-    """Return robots that stand, one a controller.
+    """Return robots at rest, one per controller.
 
     Raises:
-        BadInput: a value cannot be used.
+        BadInput: a value is invalid.
     """
     return plan_of(plan_trials(cfg))
 
 
 def plan_of(arms: Sequence[TrialCfg]) -> LivePlan:
-    """Return a plan of robots that differ in their controllers alone."""
+    """Return a plan of robots that differ only in their controllers."""
     world = arms[0].simulation.world
     return LivePlan(
         arms=tuple(arms),
@@ -146,10 +146,10 @@ def plan_of(arms: Sequence[TrialCfg]) -> LivePlan:
 
 
 def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
-    """Return robots that play one scenario, one a controller; none: the file's.
+    """Return robots that play one scenario, one per controller; none: the file's.
 
     Raises:
-        FileErrors: all that is wrong in the file.
+        FileErrors: all errors in the file.
         BadInput: there is no such file or controller.
     """
     scenario = cfg.load()
@@ -171,15 +171,15 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
 def open_page(
     plan: LivePlan, address: Address, links: Sequence[PageEnd]
 ) -> Iterator["LivePage"]:
-    """Serve the page of robots in threads, while it is a context.
+    """Serve the page of robots in threads, as a context.
 
     Args:
         plan: the robots.
         address: of the page.
-        links: to the robots; they may be added later on.
+        links: to the robots; may be extended later.
 
     Raises:
-        BadInput: the port cannot be had.
+        BadInput: the port is not available.
     """
     secret = secrets.token_urlsafe(24)
     api = PageApi(
@@ -196,7 +196,7 @@ def open_page(
 
 
 class LivePage:
-    """A page that is served: `lay_scene`, then `watch`."""
+    """Page that is being served: call `lay_scene`, then `watch`."""
 
     def __init__(
         self,
@@ -206,14 +206,14 @@ class LivePage:
         viser: "ViserServer",
         url: str,
     ) -> None:
-        """Show robots on it; made by `open_page`."""
+        """Attach the robots; called by `open_page`."""
         self._plan, self._links = plan, links
         self._api, self._viser = api, viser
         self.url = url
-        """For the browser of who started it."""
+        """URL for the user's browser."""
 
     def lay_scene(self) -> Scene:
-        """Return the 3-D view of the robots, as they begin."""
+        """Return the 3-D view of the robots in their initial state."""
         plan = self._plan
         return Scene(
             self._viser,
@@ -226,11 +226,11 @@ class LivePage:
         )
 
     def watch(self, scene: Scene, seconds: float | None = None) -> None:
-        """Show moments as they come.
+        """Show moments as they arrive.
 
         Args:
             scene: from `lay_scene`.
-            seconds: of wall time, after which it ends; None: never.
+            seconds: wall time until the end; None: no limit.
 
         Raises:
             TestbedError: a robot has ended.
@@ -256,12 +256,12 @@ def run_live_command(
         plan: the robots.
         out: run folder.
         address: of the page.
-        seconds: of wall time until it ends by itself; None: never.
+        seconds: of wall time until the automatic end; None: no limit.
         opens: open a browser.
 
     Raises:
-        BadInput: a value cannot be used, or the port is taken.
-        TestbedError: a robot ended by itself.
+        BadInput: a value is invalid, or the port is taken.
+        TestbedError: a robot ended unexpectedly.
     """
     robots: list[RobotProcess] = []
     links: list[PageEnd] = []

@@ -1,6 +1,6 @@
-"""The button *Video* of a recording's page: an MP4 of the run, made beside the page.
+"""Button *Video* of a recording's page: an MP4 of the run.
 
-A process of its own draws it, as `report --video` does, and ends with who asked.
+It is drawn in a separate process, as by `report --video`, which ends with its parent.
 """
 
 import multiprocessing as mp
@@ -21,19 +21,19 @@ from nao_testbed.models.system import Connection
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
 FILE = "video.mp4"
-"""In the run folder."""
+"""Name in the run folder."""
 
 
 def recorded_arms(folder: Path) -> Sequence[RecordedTrial]:
-    """Return the robots of a run; errors as of `runs_in` and `read_source`."""
+    """Return the robots of a run; raises as `runs_in` and `read_source`."""
     return [arm for run in runs_in(folder) for arm in read_source(run).arms]
 
 
 class VideoMaker:
-    """Makes the video of one run; `ask` once, then `look` until it is there."""
+    """Maker of one run's video; call `ask` once, then `look` until it is complete."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin with nothing asked for.
+        """Create the maker without a request.
 
         Args:
             folder: of the run.
@@ -43,11 +43,11 @@ class VideoMaker:
         self._link: Connection | None = None
 
     def ask(self) -> None:
-        """Begin to make it.
+        """Start making the video.
 
         Raises:
-            BadInput: it is being made, PyAV is not installed, or the file cannot be
-                written.
+            BadInput: it is being made, PyAV is not installed, or the file is not
+                writable.
         """
         if self._process is not None:
             raise BadInput("the video is being made; wait until it is there.")
@@ -62,7 +62,7 @@ class VideoMaker:
         theirs.close()
 
     def look(self) -> str | None:
-        """Return what is new of it, None where nothing is."""
+        """Return new progress, or None."""
         if self._link is None or self._process is None:
             return None
         told = None
@@ -76,17 +76,17 @@ class VideoMaker:
         return told
 
     def close(self) -> None:
-        """End it, made or not."""
+        """Stop the process, with or without a complete video."""
         if self._process is not None:
             self._process.terminate()
             self._process.join()
 
 
 def _make(folder: Path, path: Path, link: Connection) -> None:
-    """Write the video of a run; tell how far it is, and what became of it."""
+    """Write the video of a run; send progress and the result."""
     from nao_testbed.experiments.report.video.film import Film, FilmCfg  # noqa: PLC0415  # heavy
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked says when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process sends the stop
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by an exception: tidily
     try:
         arms = [arm for arm in recorded_arms(folder) if len(arm.frame)]
@@ -100,7 +100,7 @@ def _make(folder: Path, path: Path, link: Connection) -> None:
         film.write(path, tell)
     except TestbedError as error:
         link.send(f"no video: {error}")
-    except OSError as error:  # also: nobody listens any more
+    except OSError as error:  # includes a closed link
         link.send(f"no video: {error}")
     else:
         link.send(f"video: {path}")

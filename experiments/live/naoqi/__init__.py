@@ -1,5 +1,5 @@
-"""`nao-testbed naoqi serve`: the command, and the page of `--live`.
+"""Command `nao-testbed naoqi serve`, and the page of `--live`.
 
-The robot, its services and its clients are those of `experiments.server.naoqi`; the
-page is the one of `nao-testbed live`.
+Robot, services and clients come from `experiments.server.naoqi`; the page is that of
+`nao-testbed live`.
 """

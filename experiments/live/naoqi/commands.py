@@ -1,4 +1,4 @@
-"""`nao-testbed naoqi`: our robot for programs that speak NAOqi; heavy imports wait."""
+"""Command `nao-testbed naoqi`: our robot for NAOqi programs; deferred imports."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ from nao_testbed.experiments.live.commands import PORT, check_page_extra
 from nao_testbed.models import BadInput
 
 WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_file"})
-"""Options that have an effect on a recording that is served."""
+"""Options that have an effect when a recording is served."""
 
 naoqi_app = Commands(
     cls=WholeHelp,
@@ -92,10 +92,10 @@ def serve(
     json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
-    """Be a NAO for programs that use `qi`, until Ctrl-C; recorded as any run.
+    """Serve the simulated robot to programs that use `qi`, until Ctrl-C.
 
-    The first line of stdout is the address, the second one that of the page of
-    `--live`; with `--json -` they are of stderr.
+    The run is recorded. The first line of stdout is the address, the second one that of
+    the page of `--live`; with `--json -` both go to stderr.
     """
     from nao_testbed.sim.naoqi.connection import check_qi  # noqa: PLC0415  # heavy
 
@@ -147,7 +147,7 @@ def serve(
 
 
 def _refuse_without_page(context: typer.Context) -> None:
-    """Refuse options of a page that is not asked for.
+    """Reject page options without `--live`.
 
     Raises:
         BadInput: one of them was given.
@@ -159,7 +159,7 @@ def _refuse_without_page(context: typer.Context) -> None:
 
 
 def _refuse_without_effect(context: typer.Context) -> None:
-    """Refuse options that a recording would ignore.
+    """Reject options that a recording would ignore.
 
     Raises:
         BadInput: one of them was given.

@@ -1,10 +1,10 @@
-"""The page of a served robot: its programs are seen, and a person is one more owner.
+"""Page of a served robot: shows its client programs, with a person as another owner.
 
     main process: qi's threads, ServedRobot, LiveRobot ── link ── process of the page
 
-The page runs in a process of its own, so that what it computes and sends keeps neither
-the robot nor the threads of its clients waiting. What a person asks for is done between
-two slots, under the lock of the robot, and passes ledger and gate as at `live`.
+The page runs in its own process, so that its load delays neither the robot nor the
+client threads. A person's requests are executed between two slots, under the lock of
+the robot, and pass ledger and gate as in `live`.
 """
 
 import multiprocessing as mp
@@ -25,15 +25,15 @@ from nao_testbed.models.system import ENDING, Connection
 
 STOP_S = 5.0
 TOLD = frozenset({"client", "failed", "warning"})
-"""Kinds of events that the page tells as sentences; what moves and who has it, it shows
-anyway."""
+"""Kinds of events that the page shows as sentences; motions and owners have their
+own displays."""
 
 
 class ServedPlay:
-    """A served robot as `LiveRobot` takes it."""
+    """Adapter of a served robot for `LiveRobot`."""
 
     def __init__(self, parts: Parts) -> None:
-        """Look at a robot.
+        """Connect to a robot.
 
         Args:
             parts: of the robot, with its motion tasks.
@@ -42,11 +42,11 @@ class ServedPlay:
         self.setup, self.recording = self._served.setup, self._served.recording
         self.controller = self._served.controller
         self.news: list[str] = []
-        """To be told: its events are recorded by itself."""
+        """Empty: the served robot records its own events."""
 
     @property
     def busy(self) -> str:
-        """Why it cannot be forecast now: the way of a program's motion goes on."""
+        """Reason against a forecast now: a program's motion is running."""
         for task in self._parts.motion.tasks():
             return (
                 f"while {task.client} has the motion {task.name}; ask again when it "
@@ -64,7 +64,7 @@ class ServedPlay:
 
 
 def attach(parts: Parts, connection: Connection) -> LiveRobot:
-    """Let a page see a served robot and act on it, from its next slot on.
+    """Connect a page to a served robot from its next slot on.
 
     Args:
         parts: of the robot, which does not run yet.
@@ -95,21 +95,21 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
 
 
 class ServedPage:
-    """The process of a page: a context; `attach` the robot once it is served."""
+    """Process of a page: a context; `attach` the robot once it is served."""
 
     def __init__(
         self, trial: TrialCfg, address: Address, url_to: TextIO, *, opens: bool
     ) -> None:
-        """Start it, and wait until it serves.
+        """Start the process, and wait until it serves.
 
         Args:
             trial: the robot and its setting.
             address: of the page.
-            url_to: where its address is printed.
+            url_to: stream for the page's address.
             opens: open a browser.
 
         Raises:
-            BadInput: the port cannot be had.
+            BadInput: the port is not available.
             TestbedError: the page could not be served.
         """
         context = mp.get_context("spawn")
@@ -134,17 +134,17 @@ class ServedPage:
         self._url = str(found)
 
     def __enter__(self) -> "ServedPage":
-        """Return it."""
+        """Return the page."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the page; the robot has ended, or ends now."""
+        """End the page, and the robot if it still runs."""
         if self._live is not None:
             self._live.close("done")
         self._end()
 
     def attach(self, parts: Parts) -> None:
-        """Show a robot, and let a person act on it; say where.
+        """Connect a robot to the page and print the page's address.
 
         Args:
             parts: of the robot, which does not run yet.
@@ -169,10 +169,10 @@ def _serve_page(trial: TrialCfg, address: Address, connection: Connection) -> No
     Args:
         trial: the robot and its setting.
         address: of the page.
-        connection: to the robot: first goes the page's address, or why there is none.
+        connection: to the robot: its first message is the page's address, or the error.
     """
     for number in {signal.SIGINT, *ENDING} - {signal.SIGTERM}:
-        signal.signal(number, signal.SIG_IGN)  # whoever started it ends it
+        signal.signal(number, signal.SIG_IGN)  # the parent process ends it
     link = PageEnd(connection)
     try:
         with open_page(plan_of([trial]), address, [link]) as page:

@@ -1,1 +1,1 @@
-"""What a browser loads and asks: one page, one server, a 3-D view."""
+"""Web page of live robots: one page, one server, a 3-D view."""

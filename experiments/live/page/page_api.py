@@ -1,8 +1,8 @@
-"""What the page is told and what it asks, as JSON: robots, their state, wishes.
+"""JSON interface of the page: robot states out, requests in.
 
-The page draws; nothing here draws or touches a robot. State goes out as server-sent
-events, at most one for each `STATE_S`; a wish comes in by POST, is checked
-(`action_of`), and goes to the robots' processes.
+The page draws; this module neither draws nor touches a robot. State is sent as
+server-sent events, at most one per `STATE_S`. Requests arrive by POST, are validated
+(`action_of`), and are forwarded to the robots' processes.
 """
 
 import asyncio
@@ -37,15 +37,15 @@ from nao_testbed.experiments.server.service.connections import (
 from nao_testbed.models import BadInput, Robot, TestbedError
 
 STATE_S = 0.2
-"""Between two states that a page is told."""
+"""Time between two states sent to a page, in s."""
 
 Send = Callable[[int, Any], bool]
-"""Given the number of a robot and what is wanted of it; False: too much at once; a
-`BadInput` is told to who asked."""
+"""Function of a robot's number and a request; returns False if too many requests
+wait. A `BadInput` is returned to the client."""
 
 
 class PageApi:
-    """The robots as the page sees them; `put` the newest moments again and again."""
+    """State of the robots for the page; call `put` repeatedly with new moments."""
 
     def __init__(
         self,
@@ -56,31 +56,31 @@ class PageApi:
         actions: Mapping[str, type] = ACTIONS,
         replay: Mapping[str, Any] | None = None,
     ) -> None:
-        """Describe them.
+        """Build the description of the robots.
 
         Args:
-            robot: that all of them are.
+            robot: description shared by all robots.
             names: of the robots.
-            controllers: that may be chosen.
-            send: takes actions to robots.
-            actions: what may be asked, by the word for it.
-            replay: of a recording, what its scrubber is made of.
+            controllers: available controllers.
+            send: forwards actions to robots.
+            actions: accepted requests by name.
+            replay: data for the scrubber of a recording.
         """
         self._robot, self._names, self._send = robot, tuple(names), send
         self._actions = actions
         about = _describe(robot, names, controllers)
         self._about = json.dumps({**about, "actions": list(actions), "replay": replay})
         self._newest = [dict[str, tuple[int, str]]() for _ in names]
-        """Of each robot: the word for a piece of news to its number and its JSON."""
+        """Per robot: kind of news to its number and its JSON."""
         self._pictures: dict[int, Picture] = {}
-        """The newest of each robot."""
+        """Newest picture of each robot."""
         self.is_closing = False
         self.viewers = 0
-        """Open streams and 3-D views: while there are none, moments may be rare."""
+        """Open streams and 3-D views: without any, moments may be rare."""
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """What a server serves of it."""
+        """Return the routes for a server."""
         return [
             Route("/about", self._get_about),
             Route("/state", self._get_state),
@@ -89,11 +89,11 @@ class PageApi:
         ]
 
     def put(self, moments: Sequence[Moment | None], speed: float = 1.0) -> None:
-        """Keep the newest moment of each robot; None leaves it as it is.
+        """Store the newest moment of each robot; None keeps the last one.
 
         Args:
-            moments: one a robot.
-            speed: in times of real time; 0: in a pause.
+            moments: one per robot.
+            speed: as a multiple of real time; 0: paused.
         """
         for i, moment in enumerate(moments):
             if moment is None:
@@ -109,11 +109,11 @@ class PageApi:
                 self._put(i, word, _forecast(i, moment.forecast))
 
     def choose(self, robot: int, joint: int) -> None:
-        """Tell the pages which joint was clicked in the 3-D view."""
+        """Send the joint that was clicked in the 3-D view to the pages."""
         self._put(robot, "chosen", {"robot": robot, "joint": joint})
 
     def tell(self, text: str) -> None:
-        """Tell the pages of a recording what became of its video."""
+        """Send the result of a recording's video to the pages."""
         self._put(0, "told", {"text": text})
 
     def _put(self, i: int, word: str, data: Mapping[str, Any]) -> None:
@@ -133,7 +133,7 @@ class PageApi:
         self.viewers -= 1
 
     async def _get_picture(self, request: Request) -> Response:
-        """Return what a camera of a robot saw when it was asked last, as PNG."""
+        """Return the last requested camera image of a robot, as PNG."""
         given = request.query_params.get("robot", "")
         picture = {str(i): one for i, one in self._pictures.items()}.get(given)
         if picture is None:
@@ -155,7 +155,7 @@ class PageApi:
             await asyncio.sleep(STATE_S)
 
     async def _do(self, request: Request) -> Response:
-        """Pass a wish on: `{"robot": 0, "do": "Take", "resource": "Head"}`."""
+        """Forward a request: `{"robot": 0, "do": "Take", "resource": "Head"}`."""
         try:
             data = json.loads(await request.body())
             if not isinstance(data, dict):
@@ -265,7 +265,7 @@ def _state(i: int, moment: Moment, picture: Picture | None) -> Mapping[str, Any]
 
 
 def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
-    """Return who holds what, times in s."""
+    """Return holders and waiters of all resources, times in s."""
     tick_s = moment.tick_s
     policy = {owner.name: owner.policy for owner in now.owners}
     return {
@@ -308,7 +308,7 @@ def _who(i: int, moment: Moment, now: Reservations) -> Mapping[str, Any]:
 
 
 def _forecast(i: int, forecast: Forecast) -> Mapping[str, Any]:
-    """Return a forecast; a time that never comes is null."""
+    """Convert a forecast to JSON data; an infinite time is null."""
     return {
         "robot": i,
         "label": forecast.label,
@@ -328,7 +328,7 @@ def _forecast(i: int, forecast: Forecast) -> Mapping[str, Any]:
 
 
 def _rounded(values: NDArray[np.float64], digits: int) -> list[float | None]:
-    """Return numbers as JSON has them: what is no number is null."""
+    """Convert numbers to JSON values; a non-finite number is null."""
     return [
         round(value, digits) if np.isfinite(value) else None
         for value in values.tolist()
@@ -336,7 +336,7 @@ def _rounded(values: NDArray[np.float64], digits: int) -> list[float | None]:
 
 
 def _without_nan(value: Any) -> Any:
-    """Return plain data as JSON has it: a number that is none is null."""
+    """Convert plain data to JSON values; a non-finite number is null."""
     if isinstance(value, dict):
         return {name: _without_nan(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
-"""The robots in 3-D, made with viser: it shows, and asks nothing.
+"""3-D view of the robots, made with viser; display only.
 
-No control is in the scene, so that nothing that a browser sends to viser moves a robot:
-what is wanted comes by the page (`experiments.live.page.page_api`). A click on a joint
-tells the page which one it was.
+The scene has no controls, so that no browser message to viser can move a robot:
+requests arrive through the page (`experiments.live.page.page_api`). A click on a joint
+is reported to the page.
 """
 
 import time
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 FRAME_S = 0.04
-"""Between two pictures: 25 a second."""
+"""Time between two frames in s: 25 a second."""
 HEIGHT_M = 0.58
 NARROWEST = 0.72
-"""Width of the 3-D view over its height at which two robots are still whole."""
+"""Minimum aspect ratio of the 3-D view that shows two robots completely."""
 
 
 class FrameClock:
-    """Wait for the next picture: due times do not move by what drawing one takes."""
+    """Timer for frames: due times are independent of the drawing time."""
 
     def __init__(self) -> None:
-        """Begin now."""
+        """Start the clock now."""
         self._due_s = time.monotonic()
 
     def wait(self) -> None:
-        """Sleep until the next picture is due; a due time that is past is left out."""
+        """Sleep until the next frame is due; a missed due time is skipped."""
         now_s = time.monotonic()
         self._due_s = max(self._due_s + FRAME_S, now_s)
         time.sleep(self._due_s - now_s)
 
 
 class Scene:
-    """The robots side by side; `show` the newest moments again and again."""
+    """Robots side by side; call `show` with the newest moments repeatedly."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class Scene:
         obstacles: Sequence[Obstacle] = (),
         on_joint: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Lay the stage.
+        """Build the scene.
 
         Args:
             server: of viser.
-            robot: that all of them are.
-            q: (n_joints,) of the posture, in which drums are measured.
+            robot: description shared by all robots.
+            q: (n_joints,) angles of the posture in which motor drums are measured.
             names: of the robots.
             slope_deg: of the ground.
-            obstacles: in the way of each.
-            on_joint: told the number of the robot and of the joint that is clicked.
+            obstacles: around each robot.
+            on_joint: called with the numbers of the clicked robot and joint.
         """
         self._robot, self._names = robot, tuple(names)
         lay_stage(server, len(names), HEIGHT_M, slope_deg, aspect=NARROWEST)
@@ -98,7 +98,7 @@ class Scene:
         server.gui.main_panel.minimize()
 
     def show(self, moments: Sequence[Moment | None]) -> None:
-        """Show the newest moment of each robot; None leaves it as it is."""
+        """Show the newest moment of each robot; None keeps the last one."""
         for i, moment in enumerate(moments):
             if moment is None:
                 continue
@@ -117,7 +117,7 @@ class Scene:
             self._press(figure, moment.seen.fsr)
 
     def _press(self, figure: Figure, fsr: FloatArray) -> None:
-        """Show what the force sensors of each foot feel together, where it acts."""
+        """Show the resultant of each foot's force sensors where it acts."""
         for link, is_on_it in self._soles:
             force = np.where(is_on_it, fsr, 0.0)
             newton = float(force.sum())

@@ -1,12 +1,12 @@
-"""The only way in: a page, viser's client and its messages, behind the same checks.
+"""HTTP server: the page, viser's client and its messages, behind the same checks.
 
     browser ── door (Host, Origin, key) ── guard ── page, API, client
-                                      └── websocket ── viser (takes nobody else)
+                                      └── websocket ── viser (rejects other clients)
 
-viser itself asks nobody who they are. It listens on a port of the loopback interface
-that answers only to who knows a secret of this process, which is the door; the browser
-comes through the door, with a key that the printed address holds and a cookie keeps.
-What the page loads is bounded by its content policy: nothing leaves this machine.
+viser does not authenticate clients. It listens on a port of the loopback interface and
+answers only requests with a secret of this process, which the door holds. The browser
+passes the door with a key from the printed address, kept in a cookie. The page's
+content policy blocks external requests.
 """
 
 import asyncio
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 SECRET_HEADER = "x-nao-testbed-live"
 LARGEST_MESSAGE = 256 * 1024
-"""Of a browser, in bytes."""
+"""Maximum size of a browser's message, in bytes."""
 LARGEST_WISH = 4096
-"""Body of a request, in bytes."""
+"""Maximum body of a request, in bytes."""
 SCRIPTS = (
     "common.js",
     *("steer.js", "sensors.js", "schemas.js", "who.js", "forecast.js", "panels.js"),
     "replay.js",
     "page.js",
 )
-"""What all tabs use, a script for each tab, the recording, and the one that begins."""
+"""Shared script, a script for each tab, the recording, and the main script."""
 VIEW_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'unsafe-inline'; img-src 'self' data: blob:; font-src data:; "
@@ -67,10 +67,10 @@ VIEW_POLICY = (
 
 @contextlib.contextmanager
 def closed_viser(secret: str) -> "Iterator[ViserServer]":
-    """Yield a viser on a free port of the loopback that answers to a secret alone.
+    """Yield a viser server on a free loopback port that requires a secret.
 
     Args:
-        secret: what a request must bring in its header `SECRET_HEADER`.
+        secret: required value of the request header `SECRET_HEADER`.
     """
     import websockets.asyncio.server as ours  # noqa: PLC0415  # heavy, and an extra
     from viser import ViserServer  # noqa: PLC0415
@@ -89,7 +89,7 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
         return serve(*args, process_request=check, **kwargs)
 
     ours.serve = serve_who_knows  # type: ignore[assignment,misc]
-    try:  # it tells its address on stdout, where data goes
+    try:  # viser prints its address on stdout, which is for data
         with contextlib.redirect_stdout(io.StringIO()):
             server = ViserServer(host="127.0.0.1", port=0, verbose=False)
     finally:
@@ -108,14 +108,14 @@ _NOT_OURS = error_response(
 
 
 class Door:
-    """Lets in who has the key, from a page of this server; a cookie keeps the key."""
+    """Authentication by a key, kept in a cookie, for pages of this server."""
 
     def __init__(self, app: ASGIApp, key: str, port: int) -> None:
-        """Stand before the guard.
+        """Create the door in front of the guard.
 
         Args:
-            app: what is behind it; it gets the key as a Bearer token.
-            key: that the printed address holds.
+            app: application behind it; it gets the key as a Bearer token.
+            key: key in the printed address.
             port: of this server.
         """
         self._app, self._key = app, key
@@ -123,7 +123,7 @@ class Door:
         self._hosts = {f"{name}:{port}" for name in LOOPBACK_NAMES}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a call on, or refuse it."""
+        """Forward a request, or reject it."""
         headers = Headers(scope=scope)
         if scope["type"] == "websocket":
             if self._is_ours(headers) and self._has_key(headers):
@@ -148,7 +148,7 @@ class Door:
         await self._app(scope, receive, send)
 
     def _is_ours(self, headers: Headers) -> bool:
-        """Whether a page of this server asks, as the browser tells."""
+        """Return True if a page of this server sent the request, by its headers."""
         return headers.get("host", "").lower() in self._hosts and is_same_origin(
             headers
         )
@@ -165,7 +165,7 @@ class Door:
 
 
 class _Connection(PunctualConnection):
-    """Has no time limit once it is a websocket."""
+    """Connection without a time limit once it is a websocket."""
 
     _is_upgraded = False
 
@@ -183,31 +183,31 @@ class _Connection(PunctualConnection):
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where a page is, and what lets a browser in."""
+    """Address of a page, and the key for browsers."""
 
     port: int
-    """0 takes a free one."""
+    """Port; 0 takes a free one."""
     option: str = "--port"
-    """By which the command line says it."""
+    """Command-line option that sets the port."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
 class PageServer:
-    """Serves the page of one viser; a context that serves in a thread."""
+    """Server of the page of one viser; a context that serves in a thread."""
 
     def __init__(
         self, viser: "ViserServer", secret: str, address: Address, api: PageApi
     ) -> None:
-        """Take the address.
+        """Bind the address.
 
         Args:
             viser: from `closed_viser`.
-            secret: that it answers to.
+            secret: secret of that viser.
             address: of the page.
-            api: what the page is told and may ask.
+            api: states and requests of the page.
 
         Raises:
-            BadInput: the port cannot be had.
+            BadInput: the port is not available.
         """
         self._viser_port, self._secret = viser.get_port(), secret
         self._api = api
@@ -216,9 +216,9 @@ class PageServer:
         bound = self._socket.getsockname()[1]
         key = address.key
         self.address = replace(address, port=bound)
-        """With the port that was taken: where the next server of this page begins."""
+        """Address with the actual port, for the next server of this page."""
         self.url = f"http://127.0.0.1:{bound}/?key={key}"
-        """For the browser of who started it."""
+        """URL for the user's browser."""
         self._page = _read_page()
         client = files("viser").joinpath("client", "build", "index.html")
         self._client = client.read_bytes()
@@ -261,7 +261,7 @@ class PageServer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End it."""
+        """Stop the server."""
         self._api.is_closing = True
         self._server.should_exit = True
         self._thread.join()
@@ -287,7 +287,7 @@ class PageServer:
         )
 
     async def _carry(self, outside: WebSocket) -> None:
-        """Carry messages between a browser and viser until one of them ends."""
+        """Forward messages between a browser and viser until one of them ends."""
         from websockets.asyncio.client import connect  # noqa: PLC0415  # an extra
         from websockets.exceptions import WebSocketException  # noqa: PLC0415
 
@@ -315,7 +315,7 @@ class PageServer:
 
 
 async def _pass_on(outside: WebSocket, inside: Any) -> None:
-    """Pass messages on in both ways until one side ends."""
+    """Forward messages in both directions until one side ends."""
 
     async def to_browser() -> None:
         async for message in inside:
@@ -337,7 +337,7 @@ async def _pass_on(outside: WebSocket, inside: Any) -> None:
 
 
 def _read_page() -> str:
-    """Return the page with style and scripts in it; a nonce is still to come."""
+    """Return the page with style and scripts; nonce placeholders remain."""
     folder = files("nao_testbed.experiments.live.page").joinpath("static")
 
     def text(name: str) -> str:

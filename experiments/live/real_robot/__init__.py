@@ -1,6 +1,6 @@
-"""`nao-testbed naoqi run`: one of our controllers on a robot, real or simulated.
+"""Command `nao-testbed naoqi run`: a controller on a robot, real or simulated.
 
-`supervisor` ends a run when the robot or the connection is not as it should be;
-`naoqi_source` is where the robot comes from; `recording` keeps what the sensors said;
-`run_robot` runs and ends it.
+`supervisor` stops a run on a fault of the robot or the connection; `naoqi_source`
+connects to the robot; `recording` stores the sensor values; `run_robot` runs and ends
+it.
 """

@@ -1,4 +1,4 @@
-"""`nao-testbed naoqi run`: a controller on a robot; heavy imports wait."""
+"""Command `nao-testbed naoqi run`: a controller on a robot; deferred imports."""
 
 import os
 import sys

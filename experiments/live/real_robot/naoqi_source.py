@@ -1,4 +1,4 @@
-"""A robot that is reached over the network, as a source like the others."""
+"""Source of a robot that is reached over the network."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,20 +11,20 @@ from nao_testbed.sim.naoqi.robot import ANSWER_S, NaoqiRobot
 
 @dataclass(frozen=True, kw_only=True)
 class NaoqiSource:
-    """A robot that speaks NAOqi, simulated or real."""
+    """Robot that speaks NAOqi, simulated or real."""
 
     url: str
     """`naoqi://HOST:PORT`."""
     robot_folder: Path = field(default_factory=default_robot_folder)
-    """What it is."""
+    """Folder of the robot description."""
     answer_s: float = ANSWER_S
-    """What a call may take, in s."""
+    """Time limit of a call, in s."""
 
     def open(self) -> NaoqiRobot:
-        """Return the robot, connected; nothing is commanded yet.
+        """Connect to the robot without commanding it.
 
         Raises:
-            BadInput: there is none, it is another, or `qi` is not installed.
+            BadInput: there is no robot, a different one, or `qi` is not installed.
             ConnectionLate: it does not answer.
             ConnectionLost: the connection has ended.
         """
@@ -32,5 +32,5 @@ class NaoqiSource:
         return NaoqiRobot(robot, connect(self.url), answer_s=self.answer_s)
 
     def goal(self, robot: Robot) -> FloatArray | None:  # noqa: ARG002 - as its twin
-        """Return None: it holds the set-points that it has."""
+        """Return None: the robot keeps its set-points."""
         return None

@@ -1,12 +1,12 @@
-"""What is kept of a run on a robot: sensors and answers, nothing that nobody knows.
+"""Recording of a run on a robot: sensors and controller outputs, no ground truth.
 
-The rows are those of any run, so that `report`, `replay` and `xray` read them. In the
-place of the truth of a simulator stand estimates by the currents:
+The rows have the format of any run, so that `report`, `replay` and `xray` read them.
+The simulator's true torques are replaced by estimates from the currents:
 
     motor_torque = K I
 
-with K, the torque on the joint's side by current, of the robot's data. The share that
-the gears' friction takes is not known, so `effort` has no values.
+with K, the torque on the joint's side per current, from the robot's data. The share of
+the gears' friction is unknown, so `effort` has no values.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ AGE = Channel(
 
 
 class SensorRecording:
-    """Records a run without any truth; `row` each period, `close` once."""
+    """Recording of a run without ground truth; `row` each period, `close` once."""
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class SensorRecording:
 
         Args:
             folder: from `create_run_folder` of `sim`.
-            robot: whose joints and motors name the columns.
-            config: the run's dataclass, kept in `meta.json`.
-            command: the command line, kept likewise.
-            signals: names of what the controller says of itself.
+            robot: its joints and motors name the columns.
+            config: the run's dataclass, stored in `meta.json`.
+            command: the command line, stored in `meta.json`.
+            signals: names of the controller's signals.
         """
         meta = describe_run(
             experiment="robot",
@@ -108,14 +108,14 @@ class SensorRecording:
         age_s: float,
         signals: Sequence[float] = (),
     ) -> None:
-        """Record a period; one that began no later than the last is left out.
+        """Record a period; one that began no later than the last is omitted.
 
         Args:
-            seen: what was read at its begin.
-            decided: what the controller answered.
+            seen: sensor values at its start.
+            decided: output of the controller.
             period_s: its length in s.
-            age_s: of what was seen.
-            signals: what the controller said of itself.
+            age_s: age of the sensor values in s.
+            signals: values of the controller's signals.
         """
         if seen.time_s <= self._last_s:
             return
@@ -132,9 +132,9 @@ class SensorRecording:
         )
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:
-        """Record that something happened."""
+        """Record an event."""
         self._recorder.event(kind, time_s, **data)
 
     def close(self, reason: str) -> None:
-        """Write what waits and how the run ended; may be called twice."""
+        """Write buffered rows and the end of the run; may be called twice."""
         self._recorder.close(reason)

@@ -1,4 +1,4 @@
-"""`nao-testbed naoqi run`: look, take the robot, run, lead it back, in any case.
+"""Sequence of `nao-testbed naoqi run`; the robot is given back in every case.
 
 connect -> look -> rehearse -> take -> periods under the supervisor -> give back
 """
@@ -52,21 +52,21 @@ from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.replay import RecordingOver
 
 REHEARSED = 100
-"""Periods that a controller steps before it gets a robot: what it loads and compiles
-then would make it late later."""
+"""Number of periods that a controller steps before it gets a robot: loading and
+compiling would delay it later."""
 LIMP = 0.05
-"""A joint with less stiffness does not hold the robot."""
+"""Stiffness below which a joint does not hold the robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunCfg:
-    """What is asked for."""
+    """Options of the command."""
 
     robot: str
     """Address, or `simulator`."""
     controller: str = "smart"
     minutes: float = 15.0
-    """By the robot's clock."""
+    """Duration by the robot's clock, in min."""
     model: Path | None = None
     """Folder of the robot's data; None: the built-in NAO."""
     hottest_degc: float = SupervisorCfg.hottest_degc
@@ -74,7 +74,7 @@ class RunCfg:
     command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
+        """Validate the values.
 
         Raises:
             BadInput: a value is out of its range.
@@ -92,7 +92,7 @@ class RunCfg:
 
     @property
     def source(self) -> NaoqiSource | SimulatorSource:
-        """Where the robot comes from."""
+        """Source of the robot."""
         folder = self.model or default_robot_folder()
         if is_naoqi(self.robot):
             return NaoqiSource(
@@ -102,10 +102,10 @@ class RunCfg:
 
 
 class Measures:
-    """Sums over a run: heat by the currents, temperatures, how well time was kept."""
+    """Sums over a run: heat from the currents, temperatures and timing."""
 
     def __init__(self, robot: Robot) -> None:
-        """Begin at nothing."""
+        """Reset all sums to zero."""
         self._robot = robot
         self._loss = np.array([m.one_node.resistance for m in robot.motors])
         self._leg_motors = sorted(
@@ -120,7 +120,7 @@ class Measures:
         self.largest_shift = 0.0
 
     def add(self, seen: Observation, shift: FloatArray | None) -> None:
-        """Take a period."""
+        """Add a period."""
         if self.last is not None:
             dt = max(seen.time_s - self.last.time_s, 0.0)
             self.heat_j += self._loss * self.last.current**2 * dt
@@ -131,7 +131,7 @@ class Measures:
             self.largest_shift = max(self.largest_shift, float(np.abs(shift).max()))
 
     def as_json(self) -> dict[str, object]:
-        """Return them as data; angles in degrees."""
+        """Return the sums as data; angles in degrees."""
         robot, first, last = self._robot, self.first, self.last
         if first is None or last is None:
             return {"periods": 0}
@@ -170,7 +170,7 @@ def run_robot_command(
     """Run a controller on a robot; return the exit status.
 
     Raises:
-        BadInput: a value cannot be used, or there is no such robot.
+        BadInput: a value is invalid, or there is no such robot.
     """
     watch = SupervisorCfg(late_s=cfg.late_s, hottest_degc=cfg.hottest_degc)
     source = cfg.source
@@ -200,10 +200,10 @@ def run_robot_command(
 
 
 def check_can_stand(robot: Robot, seen: Observation) -> None:
-    """Refuse a robot whose legs do not hold it.
+    """Check that the legs hold the robot.
 
     Raises:
-        BadInput: it rests.
+        BadInput: the robot rests.
     """
     legs = [robot.joint_index(name) for name in robot.leg_joints]
     if legs and float(seen.stiffness[legs].max()) < LIMP:
@@ -214,7 +214,7 @@ def check_can_stand(robot: Robot, seen: Observation) -> None:
 
 
 def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
-    """Let a controller load and compile what it needs, on a robot that stands still."""
+    """Step a controller on a fixed observation, so that it loads and compiles."""
     controller.reset(robot)
     for i in range(REHEARSED):
         time_s = seen.time_s + CONTROL_PERIOD * i
@@ -222,12 +222,12 @@ def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
 
 
 class Run:
-    """One controller on one robot, from taking it to giving it back."""
+    """Run of one controller on one robot, from taking it to giving it back."""
 
     def __init__(
         self, cfg: RunCfg, robot: PacedRobot, watch: SupervisorCfg, folder: Path
     ) -> None:
-        """Prepare; nothing is commanded yet."""
+        """Prepare the run without commanding the robot."""
         self._cfg = cfg
         self._robot = robot
         self._remote = robot if isinstance(robot, NaoqiRobot) else None
@@ -245,7 +245,7 @@ class Run:
         self._written: FloatArray | None = None
 
     def to_its_end(self, json_file: str | None) -> int:
-        """Run, lead the robot back, say what came of it; return the exit status."""
+        """Run, give the robot back, print the results; return the exit status."""
         reason, status, said = "done", 0, ""
         begin = time.monotonic()
         try:
@@ -310,7 +310,7 @@ class Run:
                     tell(0, robot.time_s - start_s)
 
     def _give_back(self) -> None:
-        """Lead the robot back; say if it has to go by itself."""
+        """Give the robot back; print a warning if the connection is lost."""
         remote = self._remote
         if remote is None:
             return
@@ -355,7 +355,7 @@ class Run:
 def _tell_what_would_be_done(
     cfg: RunCfg, robot: PacedRobot, seen: Observation, json_file: str | None
 ) -> None:
-    """Print what was found, and what a run would do; nothing is commanded."""
+    """Print the robot's state and the effect of a run; command nothing."""
     model = robot.robot
     controller = make_controller(cfg.controller)
     controller.reset(model)

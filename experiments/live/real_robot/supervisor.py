@@ -1,12 +1,13 @@
-"""Ends a run when the robot, or the connection to it, is not as it should be.
+"""Supervisor that ends a run on a fault of the robot or the connection.
 
     late       an answer takes longer than 0.1 s, or the values are older than that
     hot        a motor reports more than 80 °C
     fallen     the body leans by more than 40°
-    disobeyed  set-points are not those written: somebody else commands
+    disobeyed  set-points differ from those written: another program commands
 
-It only looks. Who runs the robot then leads it back to where it was found, or, where
-it cannot be reached, leaves that to what was commanded before (`sim.naoqi.robot`).
+The supervisor only observes. After a stop, the caller gives the robot back in its
+initial state; if the robot is unreachable, commands sent in advance do so
+(`sim.naoqi.robot`).
 """
 
 from dataclasses import dataclass
@@ -24,31 +25,31 @@ from nao_testbed.models.values import FloatArray
 
 
 class RunStopped(TestbedError):
-    """The supervisor ended the run."""
+    """Run ended by the supervisor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisorCfg:
-    """When a run ends."""
+    """Limits that end a run."""
 
     late_s: float = 0.1
-    """Largest age of sensor values, in s of our clock."""
+    """Maximum age of sensor values, in s of our clock."""
     hottest_degc: float = 80.0
-    """Highest temperature of a motor, in °C: where a NAO shuts down [es2659053]."""
+    """Maximum temperature of a motor, in °C: where a NAO shuts down [es2659053]."""
     lean_deg: float = 40.0
-    """Largest angle between the body's axis and the vertical. On a NAO's feet the
-    centre of mass leaves the soles before 20°."""
+    """Maximum angle between the body's axis and the vertical, in degrees. On a NAO's
+    feet the centre of mass leaves the soles before 20°."""
     disobeyed_rad: float = 0.02
-    """Largest distance of a set-point in force from the one written, in rad: more than
-    the straight line of a shift covers in a period, less than any motion."""
+    """Maximum difference between set-points in force and written, in rad: more than
+    a linear shift covers in a period, less than any motion."""
     disobeyed_s: float = 0.3
-    """For which it may be larger, in s of the robot's clock."""
+    """Time for which the difference may be larger, in s of the robot's clock."""
 
     def __post_init__(self) -> None:
-        """Refuse bounds without meaning.
+        """Validate the limits.
 
         Raises:
-            BadInput: one of them.
+            BadInput: a limit is out of its range.
         """
         if not 0.0 < self.late_s <= 10.0:
             raise BadInput(f"--late is {self.late_s} s; give more than 0, at most 10.")
@@ -60,10 +61,10 @@ class SupervisorCfg:
 
 
 class Supervisor:
-    """Looks at one robot; `check` after each period."""
+    """Supervisor of one robot; call `check` after each period."""
 
     def __init__(self, robot: Robot, cfg: SupervisorCfg | None = None) -> None:
-        """Begin without having seen anything."""
+        """Create the supervisor without observations."""
         self.cfg = cfg or SupervisorCfg()
         self._robot = robot
         self._filter = GravityFilter(GravityFilterCfg())
@@ -76,15 +77,15 @@ class Supervisor:
         written: FloatArray | None = None,
         age_s: float = 0.0,
     ) -> None:
-        """Look at a period.
+        """Check a period.
 
         Args:
-            observation: that it began with.
+            observation: at the start of the period.
             written: (n_joints,) set-points in rad that were written before; None: none.
             age_s: of its values, in s of our clock.
 
         Raises:
-            RunStopped: the run must end; the message says why.
+            RunStopped: the run must end; the message gives the reason.
         """
         if age_s > self.cfg.late_s:
             raise RunStopped(

@@ -1,1 +1,1 @@
-"""A robot in real time, in a process of its own, and the operator who acts on it."""
+"""Robot in real time, in its own process, and its operator."""

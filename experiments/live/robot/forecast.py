@@ -1,32 +1,32 @@
-"""How hot the motors will be: a copy of the robot runs ahead of it.
+"""Forecast of the motor temperatures: a copy of the robot runs ahead of it.
 
     ask   -> fork: this process and a copy of it: robot, reservations, controller
-    copy  -> what was asked to be changed, changed as the operator would
+    copy  -> the requested change, made as by the operator
           -> physics, second by second, until the torques are steady (`Steadiness`);
-             of a robot that is left as it is they may have been for long
-          -> heat alone, as in a fast-forward, physics in between; to the end
-    look  -> a first answer after a second or so, better ones while the copy goes on
+             without a change they may be steady from the start
+          -> heat alone, as in a fast-forward, with physics in between; to the end
+    look  -> a first answer after about a second, better ones while the copy runs
 
-The copy neither writes nor tells anybody but by its pipe, and ends with its parent.
+The copy writes only to its pipe, and ends with its parent. Where a process cannot be
+copied (macOS, Windows), another process is started and rebuilds the robot: at rest,
+with its angles, set-points, temperatures and controller. This takes some seconds more;
+the controller's state and the creep of the soles are lost.
 
-Where a process cannot be copied (macOS, Windows) another one is started, and the robot
-is built anew in it: at rest, with its angles, set-points, temperatures and controller.
-That takes some seconds more; what the controller remembers and where the soles have
-crept to is lost.
+Each temperature has a band. For a linear model, a motor whose R/C is a times as large
+and that is b times as fast has at t under τ² the temperature T(b t) of this motor under
+a τ². a of each motor and b of each sample are drawn log-normal with `SPREAD`: no source
+gives the variation between NAO's motors, and a fit to half an hour is accurate to some
+per cent.
 
-Each temperature has a band. For a linear model a motor whose R/C is a times as large
-and that is b times as quick has T(t) under τ² as this one has at b t under a τ². a of
-each motor and b of each sample are drawn log-normal with `SPREAD`: no source says how
-much NAO's motors differ, and a fit to half an hour is good to some per cent.
-
-A robot that still moves may end elsewhere: the mean square m of each motor's torque
-from then on is drawn normal, cut at 0, with a 90 % half-width of
+A moving robot may end in another state: the mean square m of each motor's future torque
+is drawn normal, cut at 0, with a 90 % half-width of
 
     u = 2 d + 4 m Σd / Σm,
 
-d being how much the motor's last three seconds differ and the sums over all motors,
-which share one load. A choice: on stands of a minute under fixed, smart, nudge and
-minheat it held what came, but for 1.4 K. Of steady torques u is about 0.
+d being the spread of the motor's last three seconds and the sums over all motors, which
+share one load. The factors are a choice: over a minute at rest under fixed, smart,
+nudge and minheat, the band contained the result within 1.4 K. For steady torques u is
+about 0.
 """
 
 import pickle
@@ -62,31 +62,31 @@ from nao_testbed.sim.thermal.heating import Heating
 
 HORIZON_S = 900.0
 GRID_S = 30.0
-"""Between two temperatures of a forecast."""
+"""Time between two temperatures of a forecast, in s."""
 PAST_S, PAST_EVERY_S = 900.0, 5.0
-"""How much of the past is kept, and how densely."""
+"""Length and sampling time of the stored past, in s."""
 SPREAD = 0.1
 """Standard deviation of ln a and ln b."""
 SAMPLES = 100
 QUANTILES = (0.05, 0.95)
 HALF_WIDTH = 1.645
-"""Of that band, in standard deviations."""
+"""Half-width of that band, in standard deviations."""
 OWN_DRIFT, SHARED_DRIFT = 2.0, 4.0
 FIRST_S, EVERY_S = 0.8, 1.5
-"""Time on the wall until the first answer, and between later ones."""
+"""Wall time until the first answer, and between later ones, in s."""
 MOST_PHYSICS_S = 30.0
-"""A copy that is not steady by then says what it has."""
+"""Maximum physics of a copy in s; an unsteady copy then sends its result."""
 AGAIN_S = 2.0
-"""A copy that has not answered by then gives way to who asks again."""
+"""Wall time after which a copy without an answer is replaced by a new request, in s."""
 NICE = 5
-"""The copy yields to the robots."""
+"""Niceness of the copy, below the robots."""
 
 
 class Forecaster:
-    """Keeps a robot's past, and one copy of it that runs ahead."""
+    """Past of a robot, and one copy of it that runs ahead."""
 
     def __init__(self, setup: Setup) -> None:
-        """Look at a robot; `note` each slot."""
+        """Attach to a robot; call `note` each slot."""
         self._setup = setup
         self._past: deque[tuple[float, FloatArray]] = deque(
             maxlen=round(PAST_S / PAST_EVERY_S)
@@ -98,11 +98,11 @@ class Forecaster:
         self._pid = 0
         self._link: Connection | None = None
         self._worker: Worker[bool] | None = None
-        """In the place of both where a process cannot be copied."""
+        """Replaces pid and link where a process cannot be copied."""
         self._has_answered, self._asked_s = True, 0.0
 
     def note(self) -> None:
-        """Keep what heats the motors, and now and then their temperatures."""
+        """Store the motor heating, and periodically the temperatures."""
         setup, sim = self._setup, self._setup.body.sim
         self._total += sim.mean_square
         if setup.tick % self._second_slots == 0:
@@ -113,12 +113,12 @@ class Forecaster:
             self._past.append((sim.time_s, _of_joints(setup)))
 
     def ask(self, wish: Foresee) -> str:
-        """Send a copy ahead; return what to tell.
+        """Start a copy; return a text for the operator.
 
         Raises:
             UnknownName: there is no such controller or joint.
-            BadInput: the robot has fallen, or the last copy was sent just now and has
-                not answered.
+            BadInput: the robot has fallen, or the last copy is recent and has not
+                answered.
         """
         setup = self._setup
         if wish.controller is not None:
@@ -145,7 +145,7 @@ class Forecaster:
         return f"forecast: {label_of(wish)}"
 
     def look(self) -> Forecast | None:
-        """Return a new answer, None where there is none."""
+        """Return a new answer; None without one."""
         if self._worker is not None:
             return self._look_at(self._worker)
         if self._link is None:
@@ -183,7 +183,7 @@ class Forecaster:
 
 
 def label_of(wish: Foresee) -> str:
-    """Return what is changed, in a few words."""
+    """Return a short description of the change."""
     changes = [wish.controller] if wish.controller is not None else []
     if wish.joint is not None:
         changes.append(f"error of {wish.joint} {wish.error_deg:g}°")
@@ -195,26 +195,26 @@ def _of_joints(setup: Setup) -> FloatArray:
 
 
 def _be_copy(ahead: "RunAhead", link: Connection) -> None:
-    """Be the copy: run ahead, and answer."""
-    link.close()  # so that the pipe breaks when nobody reads any more
+    """Run ahead in the copied process, and answer."""
+    link.close()  # so that the pipe breaks when its reader closes
     give_way(NICE)
     ahead.run()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """What is needed to build a robot anew as it is, and to run it ahead."""
+    """Data for rebuilding a robot in its present state, and running it ahead."""
 
     robot: Robot
     cfg: RobotWithLedgerCfg
     controller: str
     period_s: float
-    """Of the controller."""
+    """Period of the controller, in s."""
     state: Snapshot
     q: FloatArray
     position: FloatArray
     quaternion: FloatArray
-    """Of the base, as `Engine.place` takes them."""
+    """Orientation of the base, in the format of `Engine.place`."""
     wish: Foresee
     past: tuple[tuple[float, FloatArray], ...]
     steadiness: Steadiness | None
@@ -227,7 +227,7 @@ class Rebuilt:
         past: tuple[tuple[float, FloatArray], ...],
         steadiness: Steadiness | None,
     ) -> "Rebuilt":
-        """Look at a robot."""
+        """Collect the data from a robot."""
         sim, names = setup.body.sim, setup.robot.joint_names
         errors = np.rad2deg(sim.misalignment).tolist()
         simulation = replace(
@@ -253,7 +253,7 @@ class Rebuilt:
         )
 
     def packed(self) -> bytes:
-        """Return it pickled, so small that no pipe makes the robot wait."""
+        """Return the data pickled and compressed, so that the pipe does not block."""
         return zlib.compress(pickle.dumps(self))
 
     def setup(self) -> Setup:
@@ -272,7 +272,7 @@ class Rebuilt:
 
 
 def _be_rebuilt(packed: bytes, send: Send) -> bool:
-    """Be the process that builds the robot anew: run ahead, and answer."""
+    """Rebuild the robot in another process, run ahead, and answer."""
     rebuilt: Rebuilt = pickle.loads(zlib.decompress(packed))
     give_way(NICE)
     setup = rebuilt.setup()
@@ -282,19 +282,19 @@ def _be_rebuilt(packed: bytes, send: Send) -> bool:
 
 @dataclass(eq=False)
 class RunAhead:
-    """A robot that is run ahead of its time; it is of no use afterwards."""
+    """Robot that is run ahead of its time; unusable afterwards."""
 
     setup: Setup
     wish: Foresee
     past: tuple[tuple[float, FloatArray], ...]
     send: Callable[[Forecast], None]
     steadiness: Steadiness | None = None
-    """Of the seconds before now; None: what they were does not matter any more."""
+    """Steadiness of the preceding seconds; None: they are irrelevant."""
     horizon_s: float = HORIZON_S
     pieces: list[tuple[FloatArray, float]] = field(default_factory=list)
-    """Mean squared torques (n_motors,) in N²m² and how long they heated, in s."""
+    """Mean squared torques (n_motors,) in N²m² and their durations in s."""
     physics_s: float = 0.0
-    """Of it with every step taken."""
+    """Time simulated with every physics step, in s."""
 
     def run(self) -> None:
         """Run to the horizon, the fall or `MOST_PHYSICS_S`; send answers on the way."""
@@ -324,7 +324,7 @@ class RunAhead:
         self._tell(steadiness, is_steady=self._left_s() < 1.0, is_final=True)
 
     def _change(self) -> None:
-        """Do what was asked for, as the operator would."""
+        """Apply the requested change, as the operator would."""
         if self.wish.controller is not None:
             self.setup.use_controller(self.wish.controller)
         if self.wish.joint is not None:
@@ -342,7 +342,7 @@ class RunAhead:
         slots = round(1.0 / setup.tick_s)
         for _ in range(slots):
             setup.disturbance.begin(setup.tick)
-            with suppress(SlotsFailed):  # the robot itself tells of it
+            with suppress(SlotsFailed):  # the robot itself reports it
                 setup.body.slot()
             total += sim.mean_square
         self.physics_s += 1.0
@@ -351,7 +351,7 @@ class RunAhead:
         return mean_square
 
     def _pass_heat(self, mean_square: FloatArray, longest_s: float) -> None:
-        """Let heat pass until the protection may change something."""
+        """Advance the heat until the protection may change something."""
         body = self.setup.body
         begin_s, status = body.time_s, body.sim.protection.status
         with suppress(TestbedError):
@@ -365,7 +365,7 @@ class RunAhead:
     def _tell(
         self, steadiness: Steadiness, *, is_steady: bool, is_final: bool = False
     ) -> None:
-        """Send what is known: what was run, and then as it is heated now."""
+        """Send the forecast: the simulated part, then the present heating continued."""
         heating, robot = self.setup.body.sim.heating, self.setup.robot
         left_s, mean_square = self._left_s(), steadiness.mean()
         pieces = self.pieces + ([(mean_square, left_s)] if left_s > 0.0 else [])
@@ -405,9 +405,9 @@ def grid(horizon_s: float) -> FloatArray:
 
 
 def drift_of(steadiness: Steadiness) -> FloatArray:
-    """Return u, (n_motors,) in N²m², by which mean squared torques may go on to change.
+    """Return u, (n_motors,) in N²m², the possible drift of mean squared torques.
 
-    Of fewer blocks than steadiness needs, as after a fall, it is 0.
+    With fewer blocks than steadiness needs, as after a fall, it is 0.
     """
     spread, mean = steadiness.spread(), steadiness.mean()
     if spread is None:
@@ -425,21 +425,21 @@ def fan(
     limit_degc: float = SHUT_DOWN_DEGC,
     drift: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what motors may heat to, their constants known to `SPREAD`.
+    """Return the temperature bands of the motors, with constants known to `SPREAD`.
 
     Args:
-        heating: of the motors; it is put back to where it was.
-        begin: its state at the beginning.
-        pieces: mean squared torques (n_motors,) in N²m² and their lengths in s, which
+        heating: of the motors; restored on return.
+        begin: its state at the start.
+        pieces: mean squared torques (n_motors,) in N²m² and their durations in s, which
             fill the horizon.
         horizon_s: in s.
         limit_degc: of the motors.
-        drift: (n_motors,) half-width in N²m² of what the last piece may be.
+        drift: (n_motors,) half-width in N²m² of the last piece.
 
     Returns:
-        (3, n_times, n_motors) °C on `grid`: the lower end of the band, the motor as it
-        is known, the upper end; and (3, n_motors) s until the limit, likewise from the
-        earliest to the latest, inf for never, the last piece's torques going on.
+        (3, n_times, n_motors) °C on `grid`: lower bound, nominal motor, upper bound;
+        and (3, n_motors) s until the limit, from earliest to latest, inf for never,
+        with the last piece's torques continued.
     """
     kept = heating.state.copy()
     times = grid(horizon_s)
@@ -449,7 +449,7 @@ def fan(
     power = np.exp(SPREAD * rng.standard_normal((SAMPLES, n_motors)))  # a
     speed = np.exp(SPREAD * rng.standard_normal(SAMPLES))  # b
     more = drift / HALF_WIDTH * rng.standard_normal((SAMPLES, n_motors))
-    power[0], speed[0], more[0] = 1.0, 1.0, 0.0  # as they are known
+    power[0], speed[0], more[0] = 1.0, 1.0, 0.0  # nominal values
     last = pieces[-1][0]
     degc = np.empty((SAMPLES, len(times), n_motors))
     reach_s = np.empty((SAMPLES, n_motors))
@@ -466,7 +466,7 @@ def fan(
         reach_s[k] = _reached(times, degc[k], horizon_s + beyond, limit_degc)
     heating.state[:] = kept
     low, high = np.quantile(degc, QUANTILES, axis=0)
-    # Of a time that may be never there is no mean between two samples.
+    # Times may be infinite, so there is no mean of two samples.
     early, late = np.quantile(reach_s, QUANTILES, axis=0, method="nearest")
     return np.stack([low, degc[0], high]), np.stack([early, reach_s[0], late])
 
@@ -490,7 +490,7 @@ def _cut(
 def _reached(
     times: FloatArray, degc: FloatArray, later_s: FloatArray, limit_degc: float
 ) -> FloatArray:
-    """Return (n_motors,) when a limit is met: on the way, or at a time after it."""
+    """Return (n_motors,) the time of reaching a limit: in the grid, or `later_s`."""
     is_over = degc >= limit_degc
     i = np.maximum(np.argmax(is_over, axis=0), 1)
     motors = np.arange(degc.shape[1])

@@ -1,12 +1,12 @@
-"""The link between a live robot and its page, which run in processes of their own.
+"""Link between a live robot and its page, which run in separate processes.
 
-    RobotEnd: takes what the operator asks for, and sends moments
-    PageEnd: sends what the operator asks for, and receives moments
+    RobotEnd: receives the operator's requests, and sends moments
+    PageEnd: sends the operator's requests, and receives moments
     run_live_robot: the process of a robot that `live` shows
 
-A page cannot slow its robot down: the robot sends a moment only when the last one was
-received, and spends `WISHES_S` a slot on actions, at least one. A robot on a machine
-that is too slow is late and says so; it never leaves a step out.
+A page cannot slow its robot down: the robot sends a moment only after the last one was
+received, and spends `WISHES_S` per slot on actions, at least one. A robot on a slow
+machine reports its delay; it never skips a step.
 """
 
 import multiprocessing as mp
@@ -25,37 +25,37 @@ from nao_testbed.models.system import ENDING, Connection
 from nao_testbed.sim.body import SimulationDiverged
 
 WISHES_S = 0.002
-"""Of a slot's 0.01 s, for actions; those that are left wait for the next slot."""
+"""Time for actions in s, of a slot's 0.01 s; the rest wait for the next slot."""
 MOMENT_SLOTS = 4
 """Slots between two moments: 25 a second."""
 IDLE_S = 1.0
-"""Between two moments, in s, while nobody looks at the page."""
+"""Time between two moments without viewers, in s."""
 LATE_S = 0.5
-"""Behind the clock by more, a robot does not try to catch up."""
+"""Delay behind the clock beyond which a robot does not catch up, in s."""
 STOP_S = 6.0
-"""What robots have to end once they are told to, in s; then they are killed."""
+"""Time limit for robots to end after a stop request, in s; then they are killed."""
 MOST_WAITING = 50
-"""Actions that a robot has not taken yet; more are refused."""
+"""Maximum number of actions waiting for a robot; more are refused."""
 
 
 class RobotEnded(TestbedError):
-    """The process of a robot has ended by itself."""
+    """Unexpected end of a robot's process."""
 
 
 class RobotEnd:
-    """The robot's end: `take` before a slot, `tell` after it."""
+    """Robot's end of the link: `take` before a slot, `tell` after it."""
 
     def __init__(self, connection: Connection) -> None:
-        """Begin with a page that waits for its first moment."""
+        """Create the link to a page that waits for its first moment."""
         self._connection = connection
         self._may_send = True
         self._n_taken = 0
 
     def take(self, live: LiveRobot) -> bool:
-        """Do what the operator has asked for since the last slot.
+        """Execute the operator's requests since the last slot.
 
         Returns:
-            False once the page has asked to stop, or is gone.
+            False once the page has asked to stop, or is closed.
         """
         connection = self._connection
         until = time.monotonic() + WISHES_S
@@ -76,14 +76,14 @@ class RobotEnd:
         return True
 
     def tell(self, live: LiveRobot, late_s: float) -> bool:
-        """Send a moment, where one is due.
+        """Send a moment if one is due.
 
         Args:
             live: the robot.
-            late_s: how far it is behind the clock on the wall.
+            late_s: delay behind the wall clock.
 
         Returns:
-            False once the page is gone.
+            False once the page is closed.
         """
         if self._may_send and live.body.tick % MOMENT_SLOTS == 0:
             try:
@@ -94,21 +94,21 @@ class RobotEnd:
         return True
 
     def close(self) -> None:
-        """Close it; the page sees that the robot has ended."""
+        """Close the link, which signals the end of the robot to the page."""
         self._connection.close()
 
 
 class PageEnd:
-    """The page's end of the link to one robot; `send` from any thread."""
+    """Page's end of the link to one robot; `send` from any thread."""
 
     def __init__(self, connection: Connection) -> None:
-        """Begin with nothing sent."""
+        """Create the link with counters at zero."""
         self._connection = connection
         self._lock = threading.Lock()
         self._n_sent = self._n_taken = 0
 
     def send(self, action: Action) -> bool:
-        """Hand an action on; False where too many wait, or the robot is gone."""
+        """Send an action; return False if too many wait, or the robot has ended."""
         with self._lock:
             if self._n_sent - self._n_taken >= MOST_WAITING:
                 return False
@@ -116,7 +116,7 @@ class PageEnd:
             return self._put(action)
 
     def look(self) -> Moment | None:
-        """Return the newest moment, None where there is no new one.
+        """Return the newest moment; None without a new one.
 
         Raises:
             RobotEnded: the robot has ended.
@@ -138,7 +138,7 @@ class PageEnd:
             self._put(Stop())
 
     def drain(self) -> None:
-        """Receive what is left, so that a robot that ends can send it."""
+        """Receive all remaining messages, so that a robot that ends can send them."""
         try:
             while self._connection.poll():
                 self._connection.recv()
@@ -146,7 +146,7 @@ class PageEnd:
             pass
 
     def close(self) -> None:
-        """Close it; the robot sees that its page is gone."""
+        """Close the link, which signals the end of the page to the robot."""
         self._connection.close()
 
     def _put(self, what: object) -> bool:
@@ -158,14 +158,14 @@ class PageEnd:
 
 
 def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
-    """Run a robot until it is told to stop, or its page is gone.
+    """Run a robot until a stop request, or until its page is closed.
 
     Args:
-        cfg: of the robot; its duration is not looked at.
+        cfg: of the robot; its duration is ignored.
         connection: to its page.
     """
     for number in (signal.SIGINT, *ENDING):
-        signal.signal(number, signal.SIG_IGN)  # whoever started it says when to stop
+        signal.signal(number, signal.SIG_IGN)  # the parent process sends the stop
     threading.Thread(target=_end_with_page, daemon=True).start()
     live = LiveRobot(play_of(cfg))
     reason = "done"
@@ -182,7 +182,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
 
 
 def _end_with_page() -> None:
-    """End a robot whose code hangs when whoever started it was killed."""
+    """End a robot whose code hangs after its parent process was killed."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
@@ -191,7 +191,7 @@ def _end_with_page() -> None:
 
 
 def _keep_time(live: LiveRobot, link: RobotEnd) -> None:
-    """Step against the clock until the page asks to stop, or is gone."""
+    """Step in real time until the page asks to stop, or is closed."""
     tick_s = live.body.ledger.cfg.tick_s
     begin = time.monotonic() - live.body.time_s
     while link.take(live):

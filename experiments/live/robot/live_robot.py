@@ -1,9 +1,9 @@
-"""A live robot: an operator acts on it, and a page sees it.
+"""Live robot with an operator and a page.
 
     Play: a robot that runs by itself, slot by slot, and is recorded
-    LiveRobot: lets an operator act on one, and tells what there is to see
+    LiveRobot: executes an operator's actions on one, and reports its state
 
-Looking changes nothing: a robot that nobody acts on does the same, bit for bit, as one
+Reports change nothing: a robot without operator actions behaves bit for bit as one
 without a page.
 """
 
@@ -48,9 +48,9 @@ from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
 
 KEPT = 8
-"""Sentences that a moment repeats."""
+"""Number of sentences that a moment repeats."""
 PANEL_SLOTS = 20
-"""Slots between two looks at panels, at least."""
+"""Minimum number of slots between two updates of panels."""
 
 Change = (
     PushNow
@@ -64,18 +64,18 @@ Change = (
 
 
 class Play(Protocol):
-    """A robot that runs by itself: stands, plays a scenario, or serves programs."""
+    """Robot that runs by itself: at rest, in a scenario, or for client programs."""
 
     setup: Setup
     recording: RunRecording
     controller: str
-    """Stiffness controller with which it began."""
+    """Initial stiffness controller."""
     news: list[str]
-    """What happened, to be told and recorded; whoever reads it empties it."""
+    """Events to be reported and recorded; the reader clears the list."""
 
     @property
     def busy(self) -> str:
-        """Why its temperatures cannot be forecast now; empty: they can."""
+        """Reason against a forecast now; empty: none."""
 
     def slot(self) -> None:
         """Run one device slot.
@@ -93,7 +93,7 @@ class LiveRobot:
     """One robot and its operator; `act`, `slot`, `moment`, `close`."""
 
     def __init__(self, play: Play) -> None:
-        """Let an operator act on a robot.
+        """Attach an operator to a robot.
 
         Args:
             play: the robot.
@@ -110,7 +110,7 @@ class LiveRobot:
         self._reservations: Reservations | None = None
         self._refusals = Refusals(self.body.ledger)
         self._changes = -1, -1
-        """Of the ledger, and refusals, that were told last."""
+        """Change counter of the ledger, and refusals, of the last report."""
         self._said: deque[str] = deque(maxlen=KEPT)
         self._picture: Picture | None = None
         robot = self.setup.robot
@@ -138,7 +138,7 @@ class LiveRobot:
             news.clear()
 
     def act(self, action: Action) -> None:
-        """Do what the operator wants, or say why not."""
+        """Execute an operator's action, or report its refusal."""
         try:
             said = self._do(action)
         except TestbedError as error:
@@ -147,11 +147,11 @@ class LiveRobot:
             self._tell(said, "operator", action=repr(action))
 
     def moment(self, late_s: float = 0.0, n_taken: int = 0) -> Moment:
-        """Return what there is to see; looking changes nothing of the robot.
+        """Return the present state for viewers, without changing the robot.
 
         Args:
-            late_s: how far it is behind the clock on the wall.
-            n_taken: how many wishes were taken so far.
+            late_s: delay behind the wall clock.
+            n_taken: number of requests received so far.
         """
         sim = self.body.sim
         robot = sim.robot
@@ -202,7 +202,7 @@ class LiveRobot:
         self._play.close(reason)
 
     def _new_reservations(self) -> Reservations | None:
-        """Return who holds and waits, None where that is as it was."""
+        """Return holders and waiters; None if they have not changed."""
         groups = self.body.transmitter.groups.now()
         ledger, last = self.body.ledger, self._reservations
         changes = ledger.changes, self._refusals.count
@@ -244,7 +244,7 @@ class LiveRobot:
         return self.operator.command(action)
 
     def _look_closely(self, action: Foresee | TakePicture) -> str:
-        """Do what changes nothing of the robot, but takes time."""
+        """Execute a request that takes time but does not change the robot."""
         if isinstance(action, TakePicture):
             self._picture = self.body.sim.look(action.camera)
             return f"a picture of {action.camera}"
@@ -253,14 +253,14 @@ class LiveRobot:
         return self._forecaster.ask(action)
 
     def _change(self, action: Change) -> str:
-        """Do to the robot what no owner does: it needs no token."""
+        """Execute a change from outside the ledger, which needs no token."""
         setup, body = self.setup, self.body
         match action:
             case PushNow() | TiltGround() | Misalign():
                 return self._disturb(action)
             case HeatNow():
                 joint, degc = action.joint, action.degc
-                setup.robot.joint_index(joint)  # names those that there are
+                setup.robot.joint_index(joint)  # raises with the known names
                 body.sim.set_temperature(setup.motor_name(joint), degc)
                 return f"{joint} is {degc:g} °C"
             case BreakPart():
@@ -294,7 +294,7 @@ class LiveRobot:
                 )
 
     def say(self, text: str) -> None:
-        """Tell whoever looks of something that was recorded already."""
+        """Report a text to viewers; it has already been recorded."""
         self._said.append(f"{self.body.time_s:.1f} s  {text}")
 
     def _tell(self, text: str, kind: str, **data: object) -> None:
@@ -303,10 +303,10 @@ class LiveRobot:
 
 
 def play_of(cfg: TrialCfg | ScenarioCfg) -> Play:
-    """Return the robot that a configuration asks for.
+    """Create the robot of a configuration.
 
     Raises:
-        FileErrors: all that is wrong in the file of a scenario.
-        BadInput: a value of the configuration cannot be used.
+        FileErrors: all errors in the file of a scenario.
+        BadInput: a value of the configuration is invalid.
     """
     return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else Standing(cfg)

@@ -1,4 +1,4 @@
-"""What a live robot tells of itself, to whoever looks: plain data."""
+"""Snapshot of a live robot for viewers: plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,50 +14,50 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A resource that an operator takes whole."""
+    """Resource that an operator takes as a whole."""
 
     name: str
     holders: tuple[str, ...]
-    """Of its leaves; virtual owners among them."""
+    """Holders of its leaves, including virtual owners."""
     is_mine: bool
-    """Whether the operator may command all of it."""
+    """True if the operator may command all of it."""
     wait_left_s: float | None = None
-    """Until the operator's request for it times out; None: it waits for nothing."""
+    """Time until the operator's request for it times out, in s; None: no request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaView:
-    """An instance of a schema, for who looks."""
+    """Instance of a schema, for viewers."""
 
     path: str
-    """Names from the root down, with '/' between."""
+    """Names from the root down, separated by '/'."""
     state: str
     note: str
-    """What it waits for, whether it is done, with what it failed."""
+    """Missing resources, completion or failure."""
     parameters: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PanelView:
-    """What a controller or a schema shows of itself, or why it does not."""
+    """Panel of a controller or a schema, or the fault that hides it."""
 
     kind: str
     """`controller` or `schema`."""
     name: str
-    """Of the controller, or the schema's path."""
+    """Name of the controller, or the schema's path."""
     panel: Panel | None = None
     fault: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusedCommand:
-    """What the gate refused."""
+    """Commands refused by the gate."""
 
     time_s: float
-    """The last time."""
+    """Time of the last one, in s."""
     owner: str
-    """`nobody`: it came without a token."""
+    """Owner; 'nobody' without a token."""
     resource: str
     reason: str
     count: int
@@ -65,95 +65,95 @@ class RefusedCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class Reservations:
-    """Who holds what, who waits for it, and what waits in the transmitter."""
+    """Holders and waiters of all resources, and groups in the transmitter."""
 
     resources: tuple[ResourceRow, ...]
-    """From the top of the tree down."""
+    """From the root of the tree down."""
     owners: tuple[OwnerRow, ...]
     groups: tuple[GroupNow, ...]
     refused: tuple[RefusedCommand, ...] = ()
-    """The last one first."""
+    """Refused commands, newest first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """How hot a robot's motors will be, if nothing else happens to it."""
+    """Predicted temperatures of a robot's motors, without further events."""
 
     label: str
-    """What was supposed to be changed."""
+    """Description of the assumed change."""
     is_change: bool
-    """Whether anything was."""
+    """True if a change was assumed."""
     time_s: float
-    """Of the robot when it was asked for."""
+    """Time of the robot at the request, in s."""
     physics_s: float
-    """Seconds on which it rests in which every step was taken."""
+    """Time that was simulated with every step, in s."""
     is_steady: bool
-    """Whether the torques had settled; else it is of a robot that still moves."""
+    """True if the torques had settled; otherwise the robot was still moving."""
     is_final: bool
-    """Whether no better one comes."""
+    """True if no better forecast follows."""
     falls: bool
-    """Whether it falls on the way; temperatures are then of no use."""
+    """True if the robot falls; its temperatures are then meaningless."""
     past_s: FloatArray
     """(n_past,) times of the robot."""
     past_degc: FloatArray
-    """(n_past, n_joints) true temperature of the joints' motors then, in °C."""
+    """(n_past, n_joints) true motor temperatures of the joints then, in °C."""
     ahead_s: FloatArray
-    """(n_times,) from when it was asked for."""
+    """(n_times,) time since the request, in s."""
     degc: FloatArray
-    """(3, n_times, n_joints) in °C: 5 %, as the motors are known, 95 %."""
+    """(3, n_times, n_joints) in °C: 5 %, nominal motors, 95 %."""
     reach_s: FloatArray
-    """(3, n_joints) until 80 °C, likewise, earliest first; inf: never."""
+    """(3, n_joints) time until 80 °C in s, same order, earliest first; inf: never."""
     watts: float
-    """Mean joule loss of all motors."""
+    """Mean joule loss of all motors, in W."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moment:
-    """A robot at one time, for who looks."""
+    """State of a robot at one time, for viewers."""
 
     time_s: float
     late_s: float
-    """How far it is behind the clock on the wall, in s."""
+    """Delay behind the wall clock, in s."""
     n_taken: int = 0
-    """Wishes that it has taken since it began."""
+    """Number of requests received since the start."""
     controller: str
     q: FloatArray
     """(n_joints,) true angles in rad."""
     position: FloatArray
     """(3,) of the base in the world, in m."""
     quaternion: FloatArray
-    """Of the base, x y z w."""
+    """Orientation of the base, x y z w."""
     degc: FloatArray
     """(n_joints,) true temperature of the joints' motors in °C."""
     error_deg: FloatArray
-    """(n_joints,) true angle minus encoder angle; NaN unless known."""
+    """(n_joints,) true angle minus encoder angle; NaN if unknown."""
     loss_w: FloatArray
-    """(n_joints,) joule loss of the legs' motors in the last slot; NaN of others."""
+    """(n_joints,) last joule loss of the legs' motors, in W; NaN for others."""
     least_w: FloatArray
-    """(n_joints,) likewise where the legs together lose the least; NaN unless known."""
+    """(n_joints,) loss in W at the minimum for the legs together; NaN if unknown."""
     seen: Observation
-    """What the sensors say."""
+    """Sensor values."""
     lights: FloatArray
     """(n,) brightness of LED groups, in the order of `sim.effectors.colour_names`."""
     says: str
-    """What is heard from its loudspeakers, empty in silence."""
+    """Text of its loudspeakers, empty in silence."""
     picture: Picture | None = None
-    """That was asked for, in one moment alone."""
+    """Requested picture, in one moment only."""
     has_fallen: bool
     groups: tuple["Group", ...]
-    """What the operator may take, and who has it."""
+    """Resources that the operator may take, with their holders."""
     schemas: tuple[SchemaView, ...]
     panels: tuple[PanelView, ...]
     reservations: Reservations | None = None
-    """None: as in the moment before."""
+    """None: unchanged since the last moment."""
     forecast: Forecast | None = None
-    """A new one, in one moment alone."""
+    """New forecast, in one moment only."""
     tick_s: float = 0.01
     """Length of a slot in s."""
     said: tuple[str, ...]
-    """What became of the operator's wishes, the newest last."""
+    """Results of the operator's requests, newest last."""
 
     @property
     def useless_w(self) -> FloatArray:
-        """Return (n_joints,) what the motors lose above the least; 0 unless known."""
+        """Return (n_joints,) the loss above the minimum in W; 0 if unknown."""
         return np.maximum(np.nan_to_num(self.loss_w - self.least_w), 0.0)

@@ -1,7 +1,7 @@
-"""What an operator may ask of a live robot.
+"""Operator's requests to a live robot.
 
-It travels between processes, so that it is plain data; a value that makes no sense is
-refused where it is made, and again by the robot.
+They are plain data, sent between processes. Invalid values are rejected on creation,
+and again by the robot.
 """
 
 import json
@@ -19,12 +19,12 @@ from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.values import short
 
 OPERATOR_PRIORITY = 6
-"""Above behaviours and the stiffness controller, unless the operator says."""
+"""Default priority: above behaviours and the stiffness controller."""
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 
 class Wish(Checked):
-    """Base of what an operator may ask; from a page nothing is taken for a number."""
+    """Base of an operator's requests; strict types without conversion."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         strict=True,
@@ -40,14 +40,14 @@ class PushNow(Wish):
     """Push the base at its centre of mass."""
 
     direction_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="direction")]
-    """0 is ahead, 90 to the left; in the world, level."""
+    """0 is ahead, 90 to the left; horizontal, in the world frame."""
     force_n: Annotated[float, Field(ge=0.0, le=100.0, title="force")]
     duration_s: Annotated[float, Field(gt=0.0, le=5.0, title="duration")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatNow(Wish):
-    """Give the motor of a joint a temperature."""
+    """Set the temperature of a joint's motor."""
 
     joint: str
     degc: Annotated[float, Field(ge=-20.0, le=150.0, title="temperature")]
@@ -55,17 +55,17 @@ class HeatNow(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeController(Wish):
-    """Let another controller decide the stiffness from now on."""
+    """Switch to another stiffness controller."""
 
     controller: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class BreakPart(Wish):
-    """Let a motor fail, or repair it."""
+    """Break a motor, or repair it."""
 
     part: str
-    """A leaf of the resources."""
+    """Leaf of the resource tree."""
     is_broken: bool = True
 
 
@@ -74,12 +74,12 @@ class TiltGround(Wish):
     """Turn the ground, at 2 degrees/s."""
 
     slope_deg: Annotated[float, Field(ge=-30.0, le=30.0, title="slope")]
-    """It rises by this towards +x."""
+    """Slope, rising towards +x."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Misalign(Wish):
-    """Let the error of a joint's encoder go to another one, at 1 degree/s."""
+    """Change the error of a joint's encoder, at 1 degree/s."""
 
     joint: str
     error_deg: Annotated[float, Field(ge=-10.0, le=10.0, title="error")]
@@ -88,14 +88,14 @@ class Misalign(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class Take(Wish):
-    """Reserve a resource for the operator, whole, by one token."""
+    """Reserve a complete resource for the operator, with one token."""
 
     resource: str
     priority: Annotated[int, Field(ge=0, le=HIGHEST, title="priority")] = (
         OPERATOR_PRIORITY
     )
     timeout_s: Annotated[float, Field(ge=0.0, le=60.0, title="longest wait")] = 0.0
-    """How long to wait for who is in the way; 0 tries once."""
+    """Longest wait for the present holders; 0: no wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class GiveBack(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class MoveJoint(Wish):
-    """Lead a joint to an angle; without a token the gate refuses."""
+    """Move a joint to an angle; without a token the gate refuses."""
 
     joint: str
     angle_deg: Annotated[float, Field(ge=-360.0, le=360.0, title="angle")]
@@ -115,7 +115,7 @@ class MoveJoint(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnHead(Wish):
-    """Lead both joints of the head at once."""
+    """Move both joints of the head at once."""
 
     yaw_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="yaw")]
     pitch_deg: Annotated[float, Field(ge=-180.0, le=180.0, title="pitch")]
@@ -130,7 +130,7 @@ class GoTo(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class Play(Wish):
-    """Play a motion of the library, and first the way to where it begins."""
+    """Play a motion of the library, after the transition to its start posture."""
 
     motion: str
 
@@ -140,15 +140,15 @@ class Light(Wish):
     """Fade LEDs to a colour."""
 
     leds: str
-    """A resource: one group, or all of them."""
+    """Resource: one group, or all LEDs."""
     colour: str
-    """As `#rrggbb`."""
+    """Colour as `#rrggbb`."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no colour.
+        """Validate the colour.
 
         Raises:
-            BadInput: it is not.
+            BadInput: it is not a colour.
         """
         super().__post_init__()
         if _COLOUR.fullmatch(self.colour) is None:
@@ -170,7 +170,7 @@ class WakeSchema(Wish):
     priority: Annotated[int, Field(ge=0, le=HIGHEST, title="priority")] = (
         OPERATOR_PRIORITY
     )
-    """Of what it reserves; one that was activated before keeps its own."""
+    """Priority of its requests; a schema that was activated before keeps its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,19 +199,19 @@ class ChangeSetting(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class Foresee(Wish):
-    """Forecast the temperatures of the next 15 minutes; the robot goes on as it is."""
+    """Forecast the temperatures of the next 15 minutes without changing the robot."""
 
     controller: str | None = None
-    """As if it were changed to this one; None: it is not."""
+    """Controller assumed in the forecast; None: the present one."""
     joint: str | None = None
-    """As if the error of its encoder went to another one, at 1 degree/s; None: none."""
+    """Joint whose encoder error is assumed to change at 1 degree/s; None: no joint."""
     error_deg: Annotated[float, Field(ge=-10.0, le=10.0, title="error")] = 0.0
-    """Of that joint, true angle minus measured angle."""
+    """Assumed error of that joint, true angle minus measured angle."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakePicture(Wish):
-    """See what a camera sees; the robot is late by the tens of ms that it takes."""
+    """Take a camera image; the robot is delayed by tens of ms."""
 
     camera: str
 
@@ -244,19 +244,19 @@ Action = (
     | Foresee
 )
 ACTIONS: Mapping[str, type[Action]] = {one.__name__: one for one in get_args(Action)}
-"""What may be asked, by the word for it."""
+"""Requests by name."""
 
 
 def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
-    """Return what a page asks for: `{"do": "PushNow", "force_n": 5, ...}`.
+    """Parse a page's request: `{"do": "PushNow", "force_n": 5, ...}`.
 
     Args:
-        data: that came.
-        actions: what may be asked, by the word for it.
+        data: received data.
+        actions: accepted requests by name.
 
     Raises:
         UnknownName: there is no such action.
-        BadInput: a field is missing, one too many, of another type or out of its range.
+        BadInput: a field is missing, unknown, of another type or out of its range.
     """
     if not isinstance(data, Mapping):
         raise BadInput(f"what is wanted is {short(data)}; give an object with `do`.")

@@ -1,11 +1,11 @@
-"""The operator: a person as an owner of the ledger, whose commands go through the gate.
+"""Operator: a person as an owner of the ledger; commands pass the gate.
 
     take -> request -> token -> gate, or command controller -> transmitter -> gate
 
-It holds one token for each resource that it took. A joint is led to its angle slot by
-slot, at most `SPEED`; postures, motions, lights and texts are orders as those of any
-behaviour. Nobody knows the operator before it takes something: a run that nobody
-touches is the same as one without a page.
+The operator holds one token per taken resource. A joint is moved to its angle slot by
+slot, at most at `SPEED`; postures, motions, lights and texts are orders as of any
+behaviour. The owner is registered with the first request: a run without requests is the
+same as one without a page.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,16 +46,16 @@ from nao_testbed.models.resources import DeviceKind
 
 OPERATOR = "operator"
 SPEED = np.deg2rad(60.0)
-"""At which a joint is led to its angle, in rad/s."""
+"""Maximum speed of a joint on the way to its angle, in rad/s."""
 FADE_S = 0.2
 HEAD = ("HeadYaw", "HeadPitch")
 
 Command = TurnHead | MoveJoint | GoTo | Play | Light | Say
-"""What needs a token."""
+"""Requests that need a token."""
 
 
 def limbs_of(robot: Robot) -> Mapping[str, tuple[str, ...]]:
-    """Return the highest composites that have a motor among their own parts.
+    """Return the highest composites with a motor among their direct parts.
 
     Returns:
         Their names and their leaves: head, arms and legs of a NAO.
@@ -72,20 +72,20 @@ def limbs_of(robot: Robot) -> Mapping[str, tuple[str, ...]]:
 
 
 def groups_of(robot: Robot) -> tuple[str, ...]:
-    """Return what an operator takes whole: limbs, all motors, LEDs, loudspeakers."""
+    """Return the resources an operator takes: limbs, all motors, LEDs, speakers."""
     kinds = (DeviceKind.MOTOR, DeviceKind.LEDS, DeviceKind.SPEAKER)
     whole = (name for kind in kinds for name in resources_of_all(robot, kind))
     return tuple(dict.fromkeys((*limbs_of(robot), *whole)))
 
 
 class Operator:
-    """A person who takes, commands and gives back; a behaviour once it took something.
+    """Person as an owner: takes, commands and gives back resources.
 
-    What a method returns is for the person; what it raises too.
+    Return values and errors of the methods are texts for the person.
     """
 
     def __init__(self, setup: Setup) -> None:
-        """Be nobody yet."""
+        """Create an operator that owns nothing."""
         self._setup, self._body = setup, setup.body
         self._ledger, self._gate = setup.body.ledger, setup.body.gate
         self._robot = setup.robot
@@ -94,23 +94,23 @@ class Operator:
         }
         self._leaf_of = motor_leaves(self._robot)
         self._tokens: dict[str, Token] = {}
-        """Resource to token, dead ones among them: the gate says why."""
+        """Resource to token; the gate gives the reason for a dead one."""
         self._waits: dict[str, Ticket] = {}
         self._goals: dict[str, float] = {}
-        """Leaf of a motor to the angle to which it is led, in rad."""
+        """Leaf of a motor to its goal angle, in rad."""
         self._orders: list[PlacedOrder] = []
         self.news: list[str] = []
-        """What has become of what was asked for earlier; whoever reads it empties."""
+        """Results of earlier requests; the reader clears the list."""
         self._shown: tuple[int, tuple[Group, ...]] = (-1, ())
 
     # -- reservations ------------------------------------------------------------------
 
     def take(self, wish: Take) -> str:
-        """Ask for a resource; say who gave way, or who is in the way until when.
+        """Request a resource; return a text with the previous or present holders.
 
         Raises:
             UnknownName: there is no such resource.
-            TestbedError: it is not to be had.
+            TestbedError: the request is denied.
         """
         leaves = leaves_under(self._robot, [wish.resource])
         self._be_known()
@@ -139,13 +139,13 @@ class Operator:
             ) from error
 
     def give(self, wish: GiveBack) -> str:
-        """Release a resource, or give up waiting for it."""
+        """Release a resource, or withdraw the request for it."""
         if not self._let_go(wish.resource):
             return f"{wish.resource} is not yours"
         return f"{wish.resource} given back"
 
     def groups(self) -> tuple[Group, ...]:
-        """Return what can be taken, and who has it; made anew when that changes."""
+        """Return the available groups with their holders, updated on each change."""
         changes, rows = self._shown
         if changes != self._ledger.changes or self._waits:
             changes, rows = self._ledger.changes, tuple(self._look())
@@ -155,7 +155,7 @@ class Operator:
     # -- commands ----------------------------------------------------------------------
 
     def command(self, wish: Command) -> str:
-        """Command what was taken; the gate or the command controller says no.
+        """Command a taken resource; the gate or the command controller may refuse.
 
         Raises:
             UnknownName: there is no such joint, posture, motion or resource.
@@ -196,7 +196,7 @@ class Operator:
                 return self._order(OutputSet(name=text, sound=sound), leaves)
 
     def __call__(self, tick: int, observation: Observation) -> None:
-        """Lead the joints on, and look what became of requests and orders."""
+        """Step the joints, and process results of requests and orders."""
         del tick, observation
         if self._goals:
             self._step_joints()
@@ -210,7 +210,7 @@ class Operator:
     # -- inside ------------------------------------------------------------------------
 
     def _be_known(self) -> None:
-        """Become an owner, at the first taking or after having been dropped."""
+        """Register as an owner, at the first request or after a removal."""
         if self._ledger.knows(OPERATOR):
             return
         owner = Owner(name=OPERATOR, priority=OPERATOR_PRIORITY)
@@ -225,7 +225,7 @@ class Operator:
         return f"{resource} taken" + (f" from {gave_way}" if gave_way else "")
 
     def _let_go(self, resource: str) -> bool:
-        """Release or withdraw; return whether there was anything."""
+        """Release the token or withdraw the request; return False if there was none."""
         tick, found = self._body.tick, False
         ticket = self._waits.pop(resource, None)
         if ticket is not None:
@@ -276,7 +276,7 @@ class Operator:
         return f"{names} to {angles}"
 
     def _step_joints(self) -> None:
-        """Move every joint that has a goal on towards it, all in one batch."""
+        """Move every joint with a goal one step, all in one batch."""
         most = SPEED * self._ledger.cfg.tick_s
         values, present = {}, self._gate.present
         for leaf, goal in self._goals.items():
@@ -314,9 +314,9 @@ class Operator:
         return f"{outputs.name!r} ordered"
 
     def _token(self, leaves: Iterable[str]) -> Token | None:
-        """Return the operator's token that may command all of some leaves.
+        """Return the operator's token that may command all of these leaves.
 
-        Else one that covered them once, so that the gate says what became of it.
+        Without one, return a dead token that covered them, for the gate's reason.
         """
         wanted, authorise = set(leaves), self._ledger.authorise
         dead = None
@@ -328,7 +328,7 @@ class Operator:
         return dead
 
     def _holders(self, leaves: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return leaf to who else uses it."""
+        """Return leaf to its other users."""
         wanted = set(leaves)
         return {
             row.name: users
@@ -338,9 +338,9 @@ class Operator:
         }
 
     def _described(self, leaves: Iterable[str]) -> list[str]:
-        """Say who else has some leaves, at what priority, since and until when.
+        """Describe the other holders of leaves: priority and start time.
 
-        A reservation has no end of its own: its owner gives it back, or loses it.
+        A reservation has no fixed end: its owner releases or loses it.
         """
         wanted, tick_s = set(leaves), self._ledger.cfg.tick_s
         said = {

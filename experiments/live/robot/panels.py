@@ -1,7 +1,7 @@
-"""Panels of a robot's controller and schemas, asked for with care.
+"""Safe access to the panels of a robot's controller and schemas.
 
-Whoever's code it is: what raises, or takes too long again and again, is not asked any
-more, and its card on the page says why. The robot goes on.
+The panel's code may be foreign: a panel that raises, or is slow repeatedly, is not
+called again, and its card on the page shows the reason. The robot continues.
 """
 
 import time
@@ -21,38 +21,39 @@ from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.models import BadInput, TestbedError
 
 MOST_S, MOST_WAITING_S = 0.005, 0.05
-"""Computing, half a slot: what takes longer makes a robot late; and waiting, which on a
-busy machine also the innocent do."""
+"""Maximum computing time in s, half a slot; and maximum waiting time, which on a
+busy machine also affects fast panels."""
 MOST_SLOW = 3
-"""Times that a panel may be slow."""
+"""Number of slow calls after which a panel is disabled."""
 BLOCKED_S = 2.0
-"""One that takes so long is not asked a second time."""
+"""Duration in s after which a panel is disabled at once."""
 
 
 class Panels:
-    """Asks those that there are; `look` now and then, `change` at a person's wish."""
+    """Present panels; call `look` periodically, `change` on a person's request."""
 
     def __init__(self, setup: Setup) -> None:
-        """Begin with none given up.
+        """Create the access with all panels enabled.
 
         Args:
             setup: of the robot.
         """
         self._setup = setup
         self._given_up: dict[int, tuple[object, str]] = {}
-        """By identity, kept with what it is of: an identity is used again."""
+        """Disabled panels by identity, with their source, since an identity is
+        reused."""
         self._slow: dict[int, int] = {}
 
     def look(self) -> tuple[PanelView, ...]:
-        """Return the panels of the controller and of every schema that is awake."""
+        """Return the panels of the controller and of every active schema."""
         return tuple(self._look())
 
     def change(self, wish: ChangeSetting) -> str:
-        """Change a setting of the controller; return what to tell.
+        """Change a setting of the controller; return a text for the person.
 
         Raises:
             UnknownName: its panel has no such setting.
-            BadInput: it has no settings, the value does not fit, or its code fails.
+            BadInput: it has no settings, the value is invalid, or its code fails.
         """
         controller = self._setup.stiffness.controller
         name = controller.name
@@ -110,6 +111,6 @@ class Panels:
 
 def _said(error: Exception) -> str:
     text = ""
-    with suppress(Exception):  # foreign errors may fail even in saying what they are
+    with suppress(Exception):  # str() of a foreign error may raise
         text = str(error)[:200]
     return f"{type(error).__name__}: {text}"

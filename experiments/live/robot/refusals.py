@@ -1,4 +1,4 @@
-"""Commands that the gate refused: whose, of what, why; the newest few."""
+"""Latest commands that the gate refused: owner, resource and reason."""
 
 from collections import OrderedDict
 
@@ -10,14 +10,14 @@ from nao_testbed.experiments.live.robot.moment import RefusedCommand
 
 KEPT = 12
 MOST_TOKENS = 1000
-"""Whose owner is remembered; a command with an older one is of `?`."""
+"""Number of tokens with a stored owner; older ones have the owner `?`."""
 
 
 class Refusals:
-    """Listens to a ledger; what is refused again and again is one line with a count."""
+    """Listener of a ledger; repeated refusals are one line with a count."""
 
     def __init__(self, ledger: Ledger) -> None:
-        """Begin to listen."""
+        """Register as a listener."""
         self._tick_s = ledger.cfg.tick_s
         self._owners: OrderedDict[TokenId, str] = OrderedDict(
             (hold.token, hold.owner)
@@ -28,11 +28,11 @@ class Refusals:
             OrderedDict()
         )
         self.count = 0
-        """Of all commands that were refused."""
+        """Number of all refused commands."""
         ledger.listeners.append(self._hear)
 
     def newest(self) -> tuple[RefusedCommand, ...]:
-        """Return who was refused, the last one first."""
+        """Return the refused commands, newest first."""
         return tuple(
             RefusedCommand(
                 time_s=time_s, owner=owner, resource=leaf, reason=reason, count=count

@@ -1,7 +1,7 @@
-"""A scenario in real time: its behaviours act, a person looks and may take over.
+"""Scenario in real time: its behaviours act, a person watches and may take over.
 
-The scenario is the one of `nao-testbed scenario run`, slot for slot, as long as nobody
-touches it. At its end its expectations are judged, and the robot goes on as it is.
+Without requests of the person, it equals `nao-testbed scenario run` slot for slot. At
+its end its expectations are evaluated, and the robot continues.
 """
 
 import sys
@@ -29,26 +29,26 @@ from nao_testbed.models.files import write_text
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioCfg:
-    """A scenario as it is asked for, to be read again in the robot's own process."""
+    """Options of a scenario, which is loaded in the robot's own process."""
 
     scenario: str
-    """A file, or the name of one that ships."""
+    """A file, or the name of a built-in scenario."""
     controller: str | None = None
-    """In the place of the file's."""
+    """Controller that replaces the file's."""
     seed: int | None = None
-    """Of all noise; None: the file's."""
+    """Seed of all noise; None: the file's."""
     preemption: Preemption | None = None
-    """Whether a priority takes what is held; None: as the file says."""
+    """Preemption policy; None: the file's."""
     folder: Path | None = None
-    """Of the run."""
+    """Run folder."""
     command: Sequence[str] = ()
 
     def load(self) -> Scenario:
-        """Return the scenario with what was asked for in it.
+        """Load the scenario and apply the options.
 
         Raises:
-            FileErrors: all that is wrong in the file.
-            BadInput: there is no such file, or somebody in it has the operator's name.
+            FileErrors: all errors in the file.
+            BadInput: there is no such file, or a behaviour has the operator's name.
         """
         plan = load_scenario(SCENARIOS.find(self.scenario))
         if any(one.path == OPERATOR for one in plan.walk()):
@@ -68,10 +68,10 @@ class ScenarioCfg:
 
 
 class ScenarioPlay:
-    """A scenario slot by slot; recorded, judged at its end."""
+    """Scenario slot by slot; recorded, evaluated at its end."""
 
     def __init__(self, cfg: ScenarioCfg) -> None:
-        """Set it up and begin its recording; errors as of `ScenarioCfg.load`."""
+        """Build the scenario and start its recording; raises as `ScenarioCfg.load`."""
         plan = cfg.load()
         self._folder = cfg.folder
         self._plan, self.recording = open_recording(
@@ -85,11 +85,11 @@ class ScenarioPlay:
         self.setup = self._runner.setup
         self.controller = plan.controller
         self.news: list[str] = [f"scenario {plan.name}: {plan.duration_s:g} s"]
-        """To be told."""
+        """Events to be reported."""
 
     @property
     def busy(self) -> str:
-        """Why it cannot be forecast now: what a scenario still does is not known."""
+        """Reason against a forecast now: future actions of the scenario are unknown."""
         is_over = self.setup.tick >= self._plan.duration_ticks
         return "" if is_over else "before the scenario is over"
 
@@ -127,7 +127,7 @@ class ScenarioPlay:
         self._runner.close()
 
     def _judge(self) -> None:
-        """Say what holds: on the terminal, on the page, in `scenario.json`."""
+        """Report the verdicts on the terminal, on the page and in `scenario.json`."""
         wall_s = time.perf_counter() - self._begin
         result = self._runner.judge(self._folder, wall_s).result
         width = None if sys.stderr.isatty() else 100

@@ -1,4 +1,4 @@
-"""Schemas of a live robot: activated, changed, deactivated, and looked at."""
+"""Requests on schemas of a live robot: activate, change, deactivate and view."""
 
 from collections.abc import Iterator
 
@@ -15,14 +15,14 @@ SchemaWish = WakeSchema | SleepSchema | ModulateSchema
 
 
 def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
-    """Do what an operator wants of a schema; return what to tell.
+    """Execute an operator's request on a schema; return a text for the operator.
 
-    A schema is a behaviour of its own: what it needs it reserves at the priority with
-    which it was first woken, and so it may wait for the operator as for anybody.
+    A schema is a separate behaviour: it requests resources at the priority of its first
+    activation, and may wait for the operator as for any owner.
 
     Raises:
         UnknownName: there is no such schema, instance or parameter.
-        BadInput: the schema cannot be woken alone, or a value does not fit.
+        BadInput: the schema cannot be activated alone, or a value is invalid.
     """
     match wish:
         case WakeSchema(schema=name, priority=priority):
@@ -39,7 +39,7 @@ def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
 
 
 def views_of(runtime: SchemaRuntime) -> Iterator[SchemaView]:
-    """Yield every instance that there ever was, parents before their children."""
+    """Yield every instance since the start, parents before their children."""
     for path in runtime.paths:
         one = runtime.view(path)
         notes = {

@@ -1,12 +1,11 @@
-"""A robot that stands in its posture: what `live` shows without a scenario.
+"""Robot at rest in its posture: the content of `live` without a scenario.
 
     Standing: the robot under its controller, slot by slot, recorded
-    PostureOwner: holds the posture, with all motors that nobody else has
+    PostureOwner: holds the posture, with all motors without another owner
 
-The posture has one token and one submission for the whole body, as long as all of it
-is its own. What is taken from it, it requests again, leaf by leaf, and waits. A joint
-that comes back is led to the posture no faster than `SPEED`: nobody else has brought
-it there.
+The posture has one token and one submission for the whole body, as long as it holds all
+motors. It requests lost leaves again, one by one, and waits. A returned joint moves to
+the posture at most at `SPEED`, since its position is arbitrary.
 """
 
 from collections.abc import Mapping
@@ -32,24 +31,24 @@ from nao_testbed.sim.effectors import save_sound
 POSTURE_OWNER = "posture"
 POSTURE_PRIORITY = 1
 SPEED = np.deg2rad(60.0)
-"""In rad/s."""
+"""Maximum speed of a returned joint, in rad/s."""
 
 
 class Standing:
-    """A robot that stands in its posture under a controller; recorded."""
+    """Robot at rest in its posture under a controller; recorded."""
 
     def __init__(self, cfg: TrialCfg) -> None:
-        """Place it and begin its recording.
+        """Place the robot and start its recording.
 
         Raises:
-            BadInput: a value of the configuration cannot be used.
+            BadInput: a value of the configuration is invalid.
         """
         robot = cfg.load_robot()
         self.controller = cfg.controller
         self.news: list[str] = []
-        """To be told: it has none."""
+        """Empty: there are no events to report."""
         self.busy = ""
-        """Why it cannot be forecast now: never."""
+        """Empty: a forecast is always possible."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -106,7 +105,7 @@ class Standing:
 
 
 class PostureOwner:
-    """A behaviour that approaches a posture and stays in it."""
+    """Behaviour that approaches a posture and holds it."""
 
     def __init__(
         self,
@@ -116,10 +115,10 @@ class PostureOwner:
         period_s: float,
         leads: Mapping[str, int],
     ) -> None:
-        """Become known to the ledger, and take every motor.
+        """Register with the ledger, and request every motor.
 
         Args:
-            body: whose posture.
+            body: robot with the ledger.
             robot: its description.
             posture: a stored one.
             period_s: between two set-points.
@@ -167,7 +166,7 @@ class PostureOwner:
             gate.submit_together(list(parts.items()))
 
     def _hold(self, tick: int) -> dict[str, Token]:
-        """Return leaf to token of what is its own; ask for the rest."""
+        """Return leaf to token of held motors; request the others."""
         ledger, mine = self._body.ledger, {}
         for leaf, ticket in self._tickets.items():
             outcome = ticket.outcome
@@ -185,10 +184,10 @@ class PostureOwner:
         return mine
 
     def _next(self, leaf: str, angle: float) -> float:
-        """Return the next set-point of a leaf; one that was away comes slowly.
+        """Return the next set-point of a leaf, rate-limited after an absence.
 
-        A robot that was brought to another state, such as Sit, stays as it is: no
-        straight way leads from there.
+        A robot that was moved to another state, such as Sit, is held there: a straight
+        path from it is unsafe.
         """
         if leaf not in self._returning:
             return angle
