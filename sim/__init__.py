@@ -1,13 +1,12 @@
-"""The world: a simulated robot behind the robot interface, and its recordings.
+"""Simulated robot behind the robot interface, and recordings of its runs.
 
     robot = load_robot()
     sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
     sim.step(1000)  # one second
-    sim.read().fsr  # what its sensors say
+    sim.read().fsr  # readings of its sensors
 
-Names are imported when they are first used, from where `__init__.pyi` says: who reads a
-run with `read_run` does not wait for the physics engine, who simulates does not wait
-for pandas.
+`__init__.pyi` lists the names; each is imported at first use. Reading a run with
+`read_run` does not import the physics engine, and simulating does not import pandas.
 """
 
 import lazy_loader

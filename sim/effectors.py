@@ -1,14 +1,13 @@
-"""LEDs that fade in steps, a loudspeaker that keeps what was heard, sound files.
+"""LEDs that fade in steps, a loudspeaker with a record of its sound, and sound files.
 
     u(t) = u_0 + (u_1 - u_0) min(k T / fade, 1),   k = floor((t - t_0) / T)
-    shown: the level of u(t) that is nearest, of `levels` between 0 and 1
+    shown: the level nearest to u(t), of `levels` between 0 and 1
 
-The device manager interpolates on a straight line, anew in each of its cycles
-T = 10 ms [naoqi-dcm]. Nothing is computed in between: whoever looks gets the present
-values.
+The device manager interpolates linearly, once in each of its cycles T = 10 ms
+[naoqi-dcm]. Brightness is computed only when it is read.
 
-Of sound only what sounded is kept, in 16 bits: 32 kB for a second of speech at 16 kHz,
-so ten minutes of it without a pause take 20 MB, and silence none. Files are RIFF WAVE,
+The speaker keeps played samples only, in 16 bits: a second of speech at 16 kHz takes
+32 kB, ten minutes without a pause take 20 MB, silence takes none. Files are RIFF WAVE,
 one channel, 16 bits.
 """
 
@@ -31,19 +30,19 @@ from nao_testbed.models.values import FloatArray
 
 RGB = ("red", "green", "blue")
 _ROUNDING = 1e-9
-"""Of a cycle: time is a sum of ticks that are no binary fractions."""
+"""Tolerance in cycles: times in ticks are no exact binary fractions."""
 
 
 class SimulatedLeds:
-    """The LEDs of one robot; dark at the start."""
+    """LEDs of one robot; dark at the start."""
 
     def __init__(self, robot: Robot, dt: float, clock: Callable[[], int]) -> None:
-        """Switch all of them off.
+        """Switch all LEDs off.
 
         Args:
-            robot: whose LED groups.
+            robot: robot with these LED groups.
             dt: length of a tick in s.
-            clock: tells the present tick.
+            clock: returns the present tick.
         """
         self._robot = robot.name
         self._dt = dt
@@ -72,7 +71,7 @@ class SimulatedLeds:
         return tuple(self._groups.values())
 
     def fade(self, settings: Mapping[str, LedSetting]) -> None:
-        """Let groups fade from what they are now; settings fit them."""
+        """Fade groups from their present brightness; `settings` must fit them."""
         now = self._clock()
         for name, setting in settings.items():
             group, place = self._groups[name], self._places[name]
@@ -84,7 +83,7 @@ class SimulatedLeds:
             part[3] = setting.fade_s
 
     def state(self, group: str) -> FloatArray:
-        """Return what one sees now.
+        """Return the brightness that is shown now.
 
         Args:
             group: name of an LED group.
@@ -105,10 +104,10 @@ class SimulatedLeds:
         return (np.round(u * steps) / steps).reshape(leds.count, leds.n_channels)
 
     def means(self) -> FloatArray:
-        """Return what one sees now, group by group, for a recording.
+        """Return the brightness that is shown now, averaged by group, for a recording.
 
         Returns:
-            (n,) mean over the LEDs of a group, a value a channel, in [0, 1]; in the
+            (n,) mean over the LEDs of a group, one value a channel, in [0, 1]; in the
             order of `colour_names`.
         """
         u = self._brightness(slice(None), self._clock())
@@ -118,7 +117,7 @@ class SimulatedLeds:
     def _brightness(self, place: slice, now: int) -> FloatArray:
         u_0, u_1, t_0, fade = self.table[:, place]
         cycles = np.floor((now - t_0) * self._dt / DEVICE_SLOT_S + _ROUNDING)
-        over = np.maximum(fade, DEVICE_SLOT_S)  # a shorter one is over in one cycle
+        over = np.maximum(fade, DEVICE_SLOT_S)  # a shorter fade ends within one cycle
         fraction = np.minimum(cycles * DEVICE_SLOT_S / over, 1.0)
         fraction[fade == 0.0] = 1.0
         u: FloatArray = u_0 + (u_1 - u_0) * fraction
@@ -126,7 +125,7 @@ class SimulatedLeds:
 
 
 def colour_names(groups: Iterable[LedGroup]) -> tuple[str, ...]:
-    """Return names such as `ChestLeds.red`, a channel of a group after the other."""
+    """Return names such as `ChestLeds.red`, in the order of groups and channels."""
     return tuple(
         f"{group.name}.{colour}"
         for group in groups
@@ -135,7 +134,7 @@ def colour_names(groups: Iterable[LedGroup]) -> tuple[str, ...]:
 
 
 def _averages(groups: Sequence[LedGroup]) -> FloatArray:
-    """Return the matrix (n_colours, n_brightnesses) that takes the mean of each."""
+    """Return the matrix (n_colours, n_brightnesses) that averages each colour."""
     blocks = [
         np.tile(np.eye(group.n_channels), group.count) / group.count for group in groups
     ]
@@ -155,15 +154,15 @@ Samples = NDArray[np.int16]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Utterance:
-    """Something that was heard without a pause."""
+    """Sound that was played without a pause."""
 
     label: str
     start_s: float
-    """When it began, in s."""
+    """Time of the first sample, in s."""
     end_s: float
-    """When its last sample was over, in s."""
+    """End of the last sample, in s."""
     is_whole: bool
-    """Whether it was heard to its end; if not, it was cut off or goes on."""
+    """True if it was played to its end; False if it was cut off or continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,28 +176,28 @@ SpeakerState = tuple[tuple[_Kept, ...], tuple[Utterance, ...]]
 
 
 class SimulatedSpeaker:
-    """What all loudspeakers of a robot play together."""
+    """Common output of all loudspeakers of a robot."""
 
     def __init__(self) -> None:
-        """Begin silent."""
+        """Start silent."""
         self._kept: list[_Kept] = []
         self._utterances: list[Utterance] = []
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
-        """What was heard so far, in the order of time."""
+        """Utterances so far, in the order of time."""
         return tuple(self._utterances)
 
     def says(self, time_s: float) -> str:
-        """Return the label of what is heard at a time not before the last chunk's."""
+        """Return the label of the sound at a time not before the last chunk, or ""."""
         last = self._utterances[-1] if self._utterances else None
         return last.label if last is not None and time_s < last.end_s else ""
 
     def check(self, chunk: SoundChunk, time_s: float) -> None:
-        """Check that what was told before is over by now.
+        """Check that the previous chunk has ended.
 
         Raises:
-            BadInput: it is not.
+            BadInput: it is still playing.
         """
         if not self._kept:
             return
@@ -213,10 +212,10 @@ class SimulatedSpeaker:
             )
 
     def play(self, chunk: SoundChunk, time_s: float) -> None:
-        """Let a chunk be heard from now on; it was checked.
+        """Play a checked chunk from now on.
 
-        One that follows another of the same label without a gap is the same utterance,
-        unless that one was at its end.
+        A chunk that follows another of the same label without a gap extends its
+        utterance, unless that utterance is complete.
         """
         samples = np.round(chunk.samples * FULL_SCALE).astype(np.int16)
         self._kept.append(_Kept(time_s, chunk.sample_rate_hz, samples))
@@ -238,12 +237,11 @@ class SimulatedSpeaker:
         )
 
     def recording(self, until_s: float, sample_rate_hz: int = 16000) -> Samples:
-        """Return all that was heard from the start of the run on, with its silence.
+        """Return the sound from the start of the run on, silence included.
 
         Args:
             until_s: end of the recording, in s.
-            sample_rate_hz: of the recording. Sound of another rate is interpolated on
-                straight lines.
+            sample_rate_hz: of the recording. Other rates are interpolated linearly.
 
         Returns:
             (n,) one channel, n = until_s times the rate.
@@ -256,11 +254,11 @@ class SimulatedSpeaker:
         return heard
 
     def state(self) -> SpeakerState:
-        """Return what `restore` returns to."""
+        """Return the state for `restore`."""
         return tuple(self._kept), tuple(self._utterances)
 
     def restore(self, state: SpeakerState) -> None:
-        """Forget what was heard after a kept state."""
+        """Return to a saved state; drop later sound."""
         kept, utterances = state
         self._kept, self._utterances = list(kept), list(utterances)
 
@@ -275,18 +273,18 @@ def _at_rate(kept: _Kept, rate_hz: int) -> Samples:
 
 
 SOUND_FILE = "sound.wav"
-"""Of a run folder: what was heard from the start of the run on."""
+"""File of a run folder with the sound from the start of the run on."""
 RATE_HZ = 16_000
-"""Samples of it in a second."""
+"""Sample rate of that file, in Hz."""
 
 
 def save_sound(speaker: SimulatedSpeaker, folder: Path, end_s: float) -> None:
-    """Write `sound.wav` into a run folder, if anything was heard.
+    """Write `sound.wav` into a run folder if the robot played any sound.
 
     Args:
         speaker: of the robot.
         folder: of the run.
-        end_s: of the run, in s.
+        end_s: end of the run, in s.
 
     Raises:
         NotWritten: the operating system refuses.
@@ -296,12 +294,12 @@ def save_sound(speaker: SimulatedSpeaker, folder: Path, end_s: float) -> None:
 
 
 def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:
-    """Write a sound file, in place of one that is there.
+    """Write a sound file; replace an existing one.
 
     Args:
         path: of the file.
         samples: (n,) one channel.
-        sample_rate_hz: samples in a second.
+        sample_rate_hz: samples per second.
 
     Raises:
         NotWritten: the operating system refuses.

@@ -1,7 +1,7 @@
-"""The robot's body in its world: engine and servos, stepped together.
+"""Body of the robot in its world: engine and servos, stepped together.
 
 In each tick the servos compute torques from the true joint state, and the engine moves
-the joints. Nothing here knows sensors, heat or commands.
+the joints. Sensors, heat and commands are not part of this package.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from nao_testbed.sim.recording.recorder import LastSecond
 from nao_testbed.sim.servo import Servo, ServoCfg, run_native
 
 FALL_TILT = np.cos(np.deg2rad(45.0))
-"""A robot whose base turned by more than 45 degrees has fallen."""
+"""Cosine of the tilt of the base, 45 degrees, above which a robot counts as fallen."""
 TOUCH_DOWN_S = 0.1
 """Time before the start in which the placed robot settles on its soles, in s."""
 POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
@@ -25,15 +25,15 @@ POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
 
 
 class SimulationDiverged(TestbedError):
-    """A number in the engine is not finite any more."""
+    """Error: a number in the engine is no longer finite."""
 
 
 class Body:
     """Engine and servos of one robot.
 
-    Use: construct (it rests on the ground in its posture, set-points at its encoder
-    readings), then `run` for as many physics steps as nobody looks. The arrays `q`,
-    `v` and those of `servo` are live.
+    Use: construct it (the robot rests on the ground in its posture, set-points equal to
+    encoder readings), then call `run` for as many physics steps as need no observation.
+    The arrays `q`, `v` and those of `servo` are live.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class Body:
         misalignment: FloatArray,
         posture: str,
     ) -> None:
-        """Build the world, place the robot, let the ground take its weight.
+        """Build the world and place the robot; run it until the ground carries it.
 
         Args:
-            robot: whose body it is.
-            world: where it stands.
-            servo: what of its motor boards is modelled.
+            robot: robot to simulate.
+            world: settings of the world.
+            servo: settings of the motor board model.
             misalignment: (n_joints,) true angle less encoder angle, in rad.
-            posture: name of the one that it takes.
+            posture: name of the start posture.
 
         Raises:
             BadInput: a value cannot be used.
@@ -87,18 +87,18 @@ class Body:
         self.servo.target[:] = self.q - misalignment
         touch_down = round(TOUCH_DOWN_S / dt)
         self.clock = np.array([-touch_down])
-        """(1,) ticks that have passed since the start; the engine is there."""
+        """(1,) ticks since the start, of the engine's present state."""
         if not self.run(touch_down):
             raise self.divergence()
         self.servo.square_sum[:] = 0.0
         self.servo.work[:] = 0.0
 
     def run(self, ticks: int) -> bool:
-        """Let some physics steps pass.
+        """Advance by a number of physics steps.
 
         Returns:
-            False when a torque of the next one is not finite; the state is left as it
-            is then, and `divergence` says which.
+            False if a torque of the next step is not finite. The state then stays as
+            before that step, and `divergence` names the joints.
         """
         if self._native is not None:
             servo, row, ring = self.servo, self._row, self.last_second
@@ -106,7 +106,7 @@ class Body:
         return all(self._tick() for _ in range(ticks))
 
     def _step_servo(self) -> bool:
-        """One tick with our servo."""
+        """Advance one tick with our servo; return False if a torque is not finite."""
         engine, servo, q, v = self.engine, self.servo, self.q, self.v
         finite = servo.step(q, v)
         self.last_second.push_row(self._time_s(), self._row)
@@ -118,9 +118,9 @@ class Body:
         return finite
 
     def _step_engine_motors(self) -> bool:
-        """One tick with PyBullet's own motors, for comparison.
+        """Advance one tick with PyBullet's own motors, for comparison.
 
-        Joints on one motor take its leading joint's set-point and share its limit.
+        Joints on one motor take the set-point of its leading joint and share its limit.
         """
         engine, servo = self.engine, self.servo
         lead, sharing = servo.lead_of_joint, servo.sharing
@@ -132,11 +132,11 @@ class Body:
             VELOCITY_GAIN,
         )
         of_motor = self._robot.motor_of_joint
-        speed = np.bincount(of_motor, self.v / sharing)  # as this tick begins
+        speed = np.bincount(of_motor, self.v / sharing)  # at the start of this tick
         engine.step()
         engine.read_joints(self.q, self.v)
         engine.read_motor_torques(servo.joint_torque)
-        # PyBullet goes on telling the last torque of a motor that it has switched off.
+        # PyBullet keeps reporting the last torque of a motor that is switched off.
         np.copyto(servo.joint_torque, 0.0, where=servo.limit[lead] == 0.0)
         self.last_second.push_row(self._time_s(), self._row)
         if not np.isfinite(servo.joint_torque.sum() + self.q.sum()):
@@ -150,11 +150,11 @@ class Body:
         return True
 
     def has_fallen(self) -> bool:
-        """Has the base turned by more than 45 degrees since the start?"""
+        """Return True if the base has turned by more than 45° since the start."""
         return bool(self._up_in_base() @ self._start_up < FALL_TILT)
 
     def arrays(self) -> tuple[FloatArray, ...]:
-        """Return all that changes, live, but for the engine's own state."""
+        """Return all arrays that change, live, except the engine's own state."""
         servo = self.servo
         return (
             self.q,

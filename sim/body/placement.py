@@ -1,8 +1,8 @@
-"""How a posture rests on the ground before anything moves.
+"""Placement of a robot at rest on the ground in a posture.
 
-The contact candidates of a body span a convex hull; the body rests on that face of the
-hull above which its centre of mass lies. Where several faces qualify, the one whose
-corners belong to the effectors of the posture wins, then the more upright one.
+The contact candidates of a body span a convex hull. The body rests on the face of the
+hull above which its centre of mass lies. If several faces qualify, prefer the face
+whose corners belong to the effectors of the posture, then the more upright face.
 """
 
 from dataclasses import dataclass, replace
@@ -18,24 +18,24 @@ from nao_testbed.sim.engine.interface import Engine
 from nao_testbed.sim.engine.world import WorldCfg
 
 COPLANAR = 2e-3
-"""Points this close to a face (m) count as its corners."""
+"""Largest distance in m from a face at which a point counts as one of its corners."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rest:
-    """A resting face, in the base frame."""
+    """Resting face, in the base frame."""
 
     normal: FloatArray
     """(3,) unit vector away from the ground."""
     effectors: frozenset[str]
-    """Body parts that touch."""
+    """Body parts that touch the ground."""
 
 
 def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Rest]:
     """Return the faces of the candidates' hull on which the body can rest.
 
     Args:
-        robot: whose contact points they are.
+        robot: robot with these contact points.
         points: (n_contact_points, 3) in the base frame, in m.
         com: (3,) centre of mass in the base frame, in m.
     """
@@ -56,8 +56,7 @@ def resting_normal(
 ) -> FloatArray:
     """Return the ground's normal (3,) in the base frame for a posture at rest.
 
-    Points and com as in `resting_faces`; a posture that can rest on nothing stands
-    with its base upright.
+    Points and com as in `resting_faces`. Without a resting face the base is upright.
     """
     rests = resting_faces(robot, points, com)
     if not rests:
@@ -71,7 +70,7 @@ def resting_normal(
 
 
 def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool:
-    """Is the centre of mass, seen along the face's normal, inside the face?"""
+    """Return True if the centre of mass, projected along the normal, is in the face."""
     if len(corners) < 3:
         return False
     u = np.linalg.svd(outward[None, :])[2][1:]  # (2, 3) basis of the plane
@@ -87,7 +86,7 @@ def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool
 def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatArray:
     """Return the quaternion x y z w that turns `normal` onto the ground's normal.
 
-    The shortest turn: the robot keeps its heading.
+    The rotation is the shortest one: the robot keeps its heading.
     """
     axis = np.cross(normal, ground_normal)
     quaternion = np.array([*axis, 1.0 + float(normal @ ground_normal)])
@@ -98,7 +97,7 @@ def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatAr
 
 
 def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
-    """Put a robot into a posture, resting on the ground without a gap."""
+    """Put a robot into a posture, at rest on the ground without a gap."""
     q = posture.angles
     engine.place(q, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
     frames = {link.name: engine.link_pose(link.name) for link in robot.links}
@@ -123,11 +122,12 @@ def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
 
 
 def check_clear(engine: Engine) -> None:
-    """Look whether a placed robot stands clear of all obstacles.
+    """Check that a placed robot overlaps no obstacle.
 
     Raises:
-        BadInput: a link stands in one; the message names the deepest, of some equally
-            deep (to 1 µm) the last by name, as rounding differs between engines.
+        BadInput: a link overlaps an obstacle. The message names the deepest overlap; of
+            several equally deep (to 1 µm) the last by name, because rounding differs
+            between engines.
     """
     overlaps = engine.overlaps()
     if overlaps:
@@ -142,10 +142,10 @@ def check_clear(engine: Engine) -> None:
 
 
 def check_start(robot: Robot, world: WorldCfg, posture: str) -> None:
-    """Look whether a robot in a posture starts clear of what stands in its way.
+    """Check that a robot in a posture overlaps no obstacle at the start.
 
     Raises:
-        BadInput: it does not.
+        BadInput: a link overlaps an obstacle.
     """
     if not world.obstacles:
         return

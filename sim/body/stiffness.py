@@ -1,13 +1,13 @@
-"""Stiffness in force: what of a commanded one reaches the motors, as torque limits.
+"""Stiffness in force: conversion of commanded stiffness to torque limits.
 
     τ_limit = min(stiffness · τ_max, K I) · health
 
-stiffness as the protection of hot motors leaves it; K the heating model's torque over
-current, joint side, so that torque, current and heat agree; I a limit of current, if
-there is one, of the motor board (`SimulationCfg.current_limit_a`) or commanded,
-whichever is less; health 0 for a motor that an experiment lets fail. The robot does not
-notice a fault: its stiffness reads back as commanded and its set-points stand. Who
-finds it tells the reservations, by a `BrokenPart`; here the drive only fails.
+stiffness: commanded value, scaled down by the protection of hot motors; K: torque over
+current of the heating model, joint side, so that torque, current and heat agree; I: the
+smaller of the motor board's current limit (`SimulationCfg.current_limit_a`) and the
+commanded one; health: 0 for a motor that an experiment makes fail, otherwise 1. The
+robot does not detect a fault: stiffness reads back as commanded, set-points remain.
+Controllers report a fault to the reservations as a `BrokenPart`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ from nao_testbed.sim.thermal.protection import Protection
 
 
 def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray:
-    """Return limits of current (n_joints,) in A, inf for who is not named.
+    """Return limits of current (n_joints,) in A, inf for joints that are not named.
 
-    Joints on one motor have one current: the least of their limits.
+    Joints on one motor share its current: the smallest of their limits applies.
 
     Raises:
         UnknownName: the robot has no such joint.
@@ -48,9 +48,9 @@ def _range_said(robot: Robot, joint: int) -> str:
 
 
 class StiffnessInForce:
-    """Turns stiffness into torque limits.
+    """Conversion of stiffness to torque limits.
 
-    Use: `put` whenever the stiffness, a temperature or a motor's health is new.
+    Use: call `put` after each change of stiffness, temperature or motor health.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class StiffnessInForce:
         torque_constant: FloatArray,
         board_current: FloatArray,
     ) -> None:
-        """Begin with stiffness 1 and a sound robot.
+        """Set stiffness 1 and full health for all joints.
 
         Args:
-            robot: whose effort limits hold at stiffness 1.
+            robot: its effort limits apply at stiffness 1.
             protection: scales the stiffness of hot motors down.
             torque_limit: (n_joints,) in N·m; written by `put`.
             torque_constant: (n_motors,) K, joint torque over current, in N·m/A.
-            board_current: (n_joints,) limit of current that always holds, in A; inf
-                where there is none.
+            board_current: (n_joints,) permanent limit of current of the motor boards,
+                in A; inf without one.
         """
         self._robot = robot
         self._torque_constant = torque_constant[robot.motor_of_joint]
@@ -77,22 +77,21 @@ class StiffnessInForce:
         self._board_current = board_current
         self._current_torque = np.zeros(len(robot.joints))
         self.current_limit = np.zeros(len(robot.joints))
-        """(n_joints,) in force, in A; the motor's range, tau_max / K, where nothing
-        less is."""
+        """(n_joints,) limit in force, in A; at most the motor's range tau_max / K."""
         self.limit_current(np.full(len(robot.joints), np.inf))
         self._protection = protection
         self._torque_limit = torque_limit
         self.commanded = np.ones(len(robot.joints))
-        """(n_joints,) in [0, 1], as it was written."""
+        """(n_joints,) in [0, 1], as written."""
         self.in_force = np.ones(len(robot.joints))
-        """(n_joints,) after the protection, as it reads back: faults do not show."""
+        """(n_joints,) after the protection, as it reads back; faults do not show."""
         self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
         self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
-        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
-        it is for those that the body lacks."""
+        """(n_joints,) share of its torque that a joint's motor can give: 1, or 0 for
+        failed motors and for joints that the body lacks."""
 
     def put(self, temperature: FloatArray) -> None:
-        """Put limits in force for reported temperatures (n_motors,) in °C."""
+        """Compute the torque limits for reported temperatures (n_motors,) in °C."""
         self.in_force[:] = self._protection.apply(self.commanded, temperature)
         np.multiply(self.in_force, self._robot.effort_limit, out=self._torque_limit)
         np.minimum(self._torque_limit, self._current_torque, out=self._torque_limit)
@@ -102,7 +101,7 @@ class StiffnessInForce:
         """Limit the currents of the joints' motors from the next `put` on.
 
         Args:
-            current: (n_joints,) in A, 0 or more; beyond the motor's range it is none.
+            current: (n_joints,) in A, at least 0; no limit above the motor's range.
         """
         limit = np.minimum(current, self._board_current)
         is_less = limit < self._largest_current
@@ -114,11 +113,11 @@ class StiffnessInForce:
 
     @property
     def limits_current(self) -> bool:
-        """Whether any motor's current is limited below its range."""
+        """True if the current of any motor is limited below its range."""
         return bool((self._current_torque < np.inf).any())
 
     def set_health(self, motors: Iterable[str], health: float) -> None:
-        """Let motors give their torque (1) or nothing (0) from the next `put` on.
+        """Set the share of torque that motors give, 1 or 0, from the next `put` on.
 
         Raises:
             UnknownName: the robot has no such motor; nothing changes.
@@ -129,13 +128,13 @@ class StiffnessInForce:
 
     @property
     def failed_motors(self) -> tuple[str, ...]:
-        """Motors that are there and give nothing, in motor order."""
+        """Motors that are present but give no torque, in motor order."""
         is_broken = (self.health == 0.0) & ~self._is_absent
         broken = np.unique(self._robot.motor_of_joint[is_broken])
         return tuple(self._robot.motor_names[motor] for motor in broken)
 
     def arrays(self) -> tuple[FloatArray, ...]:
-        """Return all that changes, live, but for the torque limits."""
+        """Return all arrays that change, live, except the torque limits."""
         return (
             self.commanded,
             self.in_force,

@@ -1,4 +1,4 @@
-"""The one room that speaks to physics engines: a world, a ground, a robot."""
+"""Physics engines behind one interface: a world, a ground, a robot."""
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import EngineName
@@ -10,7 +10,7 @@ def make_engine(robot: Robot, cfg: WorldCfg) -> Engine:
     """Return the engine that `cfg.engine` names, with the robot loaded.
 
     Raises:
-        BadInput: its library is not installed, or it lacks a feature asked for.
+        BadInput: its library is not installed, or the engine lacks a requested feature.
     """
     if cfg.engine == "mujoco":
         from nao_testbed.sim.engine.mujoco_engine import MujocoEngine  # noqa: PLC0415  # heavy

@@ -1,9 +1,9 @@
-"""The library PyBullet itself, its window, and pictures drawn without a display.
+"""Import of PyBullet, its window, and pictures drawn without a display.
 
     from nao_testbed.sim.engine.bullet import p
 
-No other module imports it. It prints at import and while it loads: that is kept away
-from the output of a command.
+This is the only module that imports PyBullet. The library prints at import and while
+it loads files; this module keeps these lines out of the output of commands.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from nao_testbed.sim.engine.world import Camera, Rendering
 
 @contextlib.contextmanager
 def stdout_to_stderr() -> Iterator[None]:
-    """Send what C code prints on descriptor 1 to descriptor 2 for a while.
+    """Redirect C output on descriptor 1 to descriptor 2 within the context.
 
-    PyBullet prints its build time at import, its loader prints while it reads a
-    URDF: both would break `--json -`.
+    PyBullet prints its build time at import, and its loader prints while it reads a
+    URDF. Both would break `--json -`.
     """
     sys.stdout.flush()
     saved = os.dup(1)
@@ -39,7 +39,7 @@ def stdout_to_stderr() -> Iterator[None]:
 
 @contextlib.contextmanager
 def dropped_output() -> Iterator[None]:
-    """Drop what C code prints on descriptors 1 and 2 for a while."""
+    """Drop C output on descriptors 1 and 2 within the context."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
@@ -56,7 +56,7 @@ def dropped_output() -> Iterator[None]:
 
 
 try:
-    with dropped_output():  # it greets on stdout
+    with dropped_output():  # PyBullet prints its build time
         import pybullet as p
 except ImportError as error:
     raise EngineMissing(
@@ -67,8 +67,8 @@ except ImportError as error:
 
 
 def _release() -> str:
-    """Return name and version of the package that was imported."""
-    for name in ("pybullet-arm64", "pybullet"):  # a fork, and what it is a fork of
+    """Return name and version of the imported package."""
+    for name in ("pybullet-arm64", "pybullet"):  # a fork, and the original
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             return f"{name} {importlib.metadata.version(name)}"
     return "pybullet"
@@ -80,27 +80,27 @@ __all__ = ["ENGINE_VERSION", "p"]
 
 
 YAW_DEG, PITCH_DEG = 117.0, -10.0
-"""From ahead, a little from the robot's left and above; yaw 90 is straight ahead."""
+"""View from ahead, a little from the robot's left and above; yaw 90 is ahead."""
 DISTANCE = 1.0
-"""Of the camera, in the extent of the links' centres: the robot fills more than half of
-the window's height, whose field of view is about 90 degrees."""
+"""Distance of the camera over the extent of the links' centres. The robot fills more
+than half of the window's height, whose field of view is about 90 degrees."""
 PANELS = (
     p.COV_ENABLE_GUI,
     p.COV_ENABLE_RGB_BUFFER_PREVIEW,
     p.COV_ENABLE_DEPTH_BUFFER_PREVIEW,
     p.COV_ENABLE_SEGMENTATION_MARK_PREVIEW,
 )
-"""Of which the testbed uses none: they would stand empty around the robot."""
+"""Panels of the window that stay empty, because the testbed uses none."""
 
 
 def hide_panels(client: int) -> None:
-    """Put the panels away."""
+    """Hide the unused panels of the window."""
     for panel in PANELS:
         p.configureDebugVisualizer(panel, 0, physicsClientId=client)
 
 
 def aim_window(client: int, points: FloatArray) -> None:
-    """Bring the camera so near that the whole body is seen, and large.
+    """Move the camera so close that the whole body fills the window.
 
     Args:
         client: of PyBullet, with a window.
@@ -119,16 +119,16 @@ def aim_window(client: int, points: FloatArray) -> None:
 def draw(
     client: int, body: int, link_name: Mapping[int, str], camera: Camera
 ) -> Rendering:
-    """Return what a camera sees of a robot.
+    """Return a camera's picture of a robot.
 
     Args:
         client: of PyBullet.
         body: number of the robot in it.
         link_name: number of a link to its name, -1 being the base.
-        camera: that looks.
+        camera: position, direction and light.
     """
     rgb, depth, seen = _draw(client, camera)
-    # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
+    # Body in the lower 24 bits, link + 1 above; -1 for the background.
     is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == body)
     link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
     return Rendering(
@@ -141,15 +141,15 @@ def draw(
 
 
 SKY = (214, 224, 232)
-"""Colour of where there is nothing."""
+"""Colour of the background."""
 
 
 def photograph(client: int, camera: Camera) -> NDArray[np.uint8]:
-    """Return what a camera sees of everything, (height, width, 3).
+    """Return a camera's picture of the whole scene, (height, width, 3).
 
     Args:
         client: of PyBullet.
-        camera: that looks.
+        camera: position, direction and light.
     """
     rgb, _, seen = _draw(client, camera)
     rgb[seen < 0] = SKY
@@ -159,7 +159,7 @@ def photograph(client: int, camera: Camera) -> NDArray[np.uint8]:
 def _draw(
     client: int, camera: Camera
 ) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.intp]]:
-    """Return colours (height, width, 3), depths in m, and what is seen (the same)."""
+    """Return colours (height, width, 3), depths in m, and object numbers."""
     height, width = camera.height, camera.width
     image = p.getCameraImage(
         width,

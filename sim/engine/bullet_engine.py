@@ -1,8 +1,8 @@
-"""A PyBullet client: the world's state, and one step of it after the other.
+"""PyBullet engine: a client with the state of the world, advanced step by step.
 
-Frames: everything that leaves this folder is in the world frame (x forward, y left,
-z up), link poses are those of the *link* frame and not of PyBullet's inertial frame,
-quaternions are x y z w. Joint arrays follow `Robot.joints`.
+Frames at the interface: world (x forward, y left, z up). Link poses are those of the
+*link* frame, not of PyBullet's inertial frame. Quaternions are x y z w. Joint arrays
+follow `Robot.joints`.
 """
 
 import struct
@@ -35,7 +35,7 @@ from nao_testbed.sim.engine.rotors import Rotors
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
 _Push = tuple[int, list[float], list[float]]
-"""Index of the link, force in N and where it acts in m, both in the world."""
+"""Index of the link, force in N and point of attack in m, both in the world."""
 
 
 def _force(row: Sequence[Any]) -> FloatArray:
@@ -49,16 +49,16 @@ def _force(row: Sequence[Any]) -> FloatArray:
 
 
 class BulletEngine:
-    """A PyBullet client with a ground and one robot; see `sim.engine.interface`.
+    """PyBullet client with a ground and one robot; see `sim.engine.interface`.
 
     Use: `place` once, then for every tick `read_joints`, `apply_torques`, `step`.
     """
 
     def __init__(self, robot: Robot, cfg: WorldCfg) -> None:
-        """Start a client of its own and load the robot.
+        """Start a separate client and load the robot.
 
         Raises:
-            BadInput: the window was asked for where there is no display.
+            BadInput: the window was requested without a display.
         """
         if cfg.gui:
             check_display()
@@ -83,10 +83,10 @@ class BulletEngine:
         self._rotors = Rotors(robot, cfg.physics_dt, loaded.base_from_inertial[1])
         self._joints_are_read = self._rotors_act = False
         self._torque, self._limp = np.zeros((2, self._n))
-        # PyBullet's own state has no pushes, and one that waits outlives a restore.
+        # PyBullet's own state has no pushes: a pending one would outlive a restore.
         self._pushes: list[_Push] = []
         self._kept: dict[int, tuple[list[_Push], FloatArray]] = {}
-        # Half the time that numpy takes to look at the types of as many floats.
+        # numpy takes twice as long, as it inspects the type of every float.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
         self._write_base = struct.Struct("7d").pack_into
 
@@ -98,7 +98,7 @@ class BulletEngine:
     # -- set-up ---------------------------------------------------------------
 
     def _set_engine_parameters(self) -> None:
-        """Set all that matters: a reset client would keep older values."""
+        """Set all relevant parameters: a reset client would keep older values."""
         c = self._client
         p.setGravity(0.0, 0.0, -self.cfg.gravity, physicsClientId=c)
         p.setPhysicsEngineParameter(
@@ -112,9 +112,10 @@ class BulletEngine:
         )
 
     def set_ground(self, friction: float, slope_deg: float) -> None:
-        """Let the ground be another one from the next step on.
+        """Change friction and slope of the ground from the next step on.
 
-        It turns about the world's origin: little by little under a robot that stands.
+        The ground turns about the world's origin; change the slope in small steps under
+        a standing robot.
 
         Args:
             friction: Coulomb coefficient.
@@ -158,7 +159,7 @@ class BulletEngine:
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
 
-        Negative where a shape sinks in; `inf` when nothing is within 5 m.
+        Negative where a shape sinks in; `inf` if no shape is within 5 m.
         """
         c = self._client
         p.performCollisionDetection(physicsClientId=c)
@@ -219,7 +220,7 @@ class BulletEngine:
         return np.array(linear), np.array(angular)
 
     def contacts(self) -> list[Contact]:
-        """Return where the robot touches the ground, with the force on the robot."""
+        """Return the contacts of robot and ground, with the force on the robot."""
         points = p.getContactPoints(
             self._body, self._ground.body, physicsClientId=self._client
         )
@@ -234,7 +235,7 @@ class BulletEngine:
         ]
 
     def obstacle_contacts(self) -> list[ObstacleContact]:
-        """Return where the robot touches obstacles, with the force on the robot."""
+        """Return the contacts of robot and obstacles, with the force on the robot."""
         return [
             ObstacleContact(name, self._link_name[row[3]], row[5], _force(row))
             for body, name in self._obstacles.items()
@@ -244,11 +245,11 @@ class BulletEngine:
         ]
 
     def obstacle_forces(self) -> dict[tuple[str, str], float]:
-        """Return who presses against what: obstacle and link to the force in N."""
+        """Return the contact force in N by pair of obstacle and link."""
         return sum_by_pair(self.obstacle_contacts())
 
     def overlaps(self) -> dict[tuple[str, str], float]:
-        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        """Return the depth of overlap in m by pair of obstacle and link."""
         absent = {
             joint.link
             for joint in self.robot.joints
@@ -267,13 +268,13 @@ class BulletEngine:
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
         """Return the load on a link along the ground's normal.
 
-        That of the ground, and of an obstacle its part f_i n_i · n along the ground's
-        normal n, where it pushes upwards: a block below a sole bears it as the ground
-        does, a wall at the tip of a foot does not.
+        It is the ground's normal force plus, of each obstacle, the upward part f_i n_i
+        · n along the ground's normal n. A block below a sole carries load as the ground
+        does; a wall at the tip of a foot does not.
 
         Returns:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
-            contact points p_i in the world: its ratio is the centre of pressure.
+            contact points p_i in the world: the ratio is the centre of pressure.
         """
         force, moment = self._ground_load(link)
         for body in self._obstacles:
@@ -308,7 +309,7 @@ class BulletEngine:
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far rays run, and what they meet; see `Engine.cast`."""
+        """Return lengths and surface normals of rays; see `Engine.cast`."""
         far = origin + reach * directions
         hits = p.rayTestBatch(
             [origin.tolist()] * len(far),
@@ -331,7 +332,7 @@ class BulletEngine:
 
     def _read_joints(self) -> None:
         states = p.getJointStates(self._body, self._indices, self._client)
-        columns = zip(*states, strict=True)  # only the first two are made
+        columns = zip(*states, strict=True)  # zip is lazy: only the first two are built
         self._write_numbers(self._rotors.q.data, 0, *next(columns))
         self._write_numbers(self._rotors.v.data, 0, *next(columns))
         self._joints_are_read = True
@@ -342,14 +343,14 @@ class BulletEngine:
         self._write_base(self._rotors.base.data, 0, *quaternion, *angular)
 
     def read_motor_torques(self, tau: FloatArray) -> None:
-        """Write the torques that PyBullet's own motors gave in the last step."""
+        """Write the torques of PyBullet's own motors in the last step into tau."""
         states = p.getJointStates(
             self._body, self._indices, physicsClientId=self._client
         )
         tau[:] = [state[3] for state in states]
 
     def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
-        """Set the joint torques in N·m of the next step (and only of that one)."""
+        """Set the joint torques in N·m of the next step only."""
         self._torque[:] = tau
         if not self._rotors_act:
             self._apply_rotors()
@@ -362,7 +363,7 @@ class BulletEngine:
         )
 
     def _apply_rotors(self) -> None:
-        """Let the rotors resist the joints' motion alone in the next step."""
+        """Add the next step's rotor torques: rotors resist joint motion only."""
         if not self._joints_are_read:
             self._read_joints()
         if self._is_free:
@@ -418,33 +419,33 @@ class BulletEngine:
     # -- snapshots, pictures, end -----------------------------------------------
 
     def render(self, camera: Camera) -> Rendering:
-        """Return what a camera sees of the robot, drawn in software (no display)."""
+        """Return a camera's picture of the robot, drawn in software (no display)."""
         return draw(self._client, self._body, self._link_name, camera)
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:
-        """Return what a camera sees of everything, (height, width, 3)."""
+        """Return a camera's picture of the whole scene, (height, width, 3)."""
         return photograph(self._client, camera)
 
     def save(self) -> int:
-        """Keep the engine's state in memory and return its number."""
+        """Save the engine's state in memory and return its number."""
         number: int = p.saveState(physicsClientId=self._client)
         self._kept[number] = self._pushes.copy(), self._rotors.state.copy()
         return number
 
     def restore(self, number: int) -> None:
-        """Return to a kept state."""
+        """Return to a saved state."""
         p.restoreState(stateId=number, physicsClientId=self._client)
         self._pushes[:], self._rotors.state[:] = self._kept[number]
         self._joints_are_read = self._rotors_act = False
         self._read_base()
 
     def forget(self, number: int) -> None:
-        """Release a kept state."""
+        """Delete a saved state."""
         p.removeState(number, physicsClientId=self._client)
         del self._kept[number]
 
     def close(self) -> None:
-        """Disconnect; may be called twice."""
+        """Disconnect; a second call has no effect."""
         if self._client >= 0:
             p.disconnect(physicsClientId=self._client)
             self._client = -1

@@ -1,11 +1,11 @@
-"""The engine interface: what the simulated robot needs of a physics engine.
+"""Engine interface: the physics functions that the simulated robot needs.
 
 PyBullet (`bullet_engine`) and MuJoCo (`mujoco_engine`) implement it;
 `sim.engine.make_engine` chooses by `WorldCfg.engine`.
 
-Frames: everything that leaves this folder is in the world frame (x forward, y left,
-z up), link poses are those of the *link* frame and not of an engine's inertial frame,
-quaternions are x y z w. Joint arrays follow `Robot.joints`.
+Frames: world (x forward, y left, z up). Link poses are those of the *link* frame, not
+of an engine's inertial frame. Quaternions are x y z w. Joint arrays follow
+`Robot.joints`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """One point at which a link touches the ground."""
+    """Contact point of a link on the ground."""
 
     link: str
     position: tuple[float, float, float]
@@ -30,12 +30,12 @@ class Contact:
     force: FloatArray
     """(3,) force of the ground on the robot, in the world, in N."""
     normal_force: float
-    """Part of it along the ground's normal, in N."""
+    """Component of it along the ground's normal, in N."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObstacleContact:
-    """One point at which a link touches an obstacle."""
+    """Contact point of a link on an obstacle."""
 
     obstacle: str
     link: str
@@ -46,31 +46,31 @@ class ObstacleContact:
 
 
 TOUCHING = 1e-4
-"""What stands in an obstacle by no more is beside it, in m."""
+"""Depth in m up to which an overlap with an obstacle is ignored."""
 
 
 class FeatureMissing(BadInput):
-    """An engine lacks a feature that another engine has."""
+    """Error: an engine lacks a feature that another engine has."""
 
     def __init__(self, engine: str, feature: str, remedy: str) -> None:
-        """Say which engine lacks what, and what to do."""
+        """Write the message: engine, missing feature, remedy."""
         super().__init__(f"engine {engine!r} has no {feature}; {remedy}.")
 
 
 class EngineMissing(BadInput):
-    """The library of an engine is not installed."""
+    """Error: the library of an engine is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeStep:
-    """The step of an engine as a C function, and the arrays that it works on, live.
+    """Step of an engine as a C function, and the arrays that it works on, live.
 
-    Forces and wrenches act in the next step and only in that one: whoever calls the
-    function sets them back to 0.
+    Forces and wrenches act in the next step only: the caller of the function resets
+    them to 0 afterwards.
     """
 
     owners: object
-    """Keep alive what the addresses point to."""
+    """Objects that keep the memory behind the addresses alive."""
     function: int
     """Address of `void step(model, data)`."""
     model: int
@@ -78,20 +78,20 @@ class NativeStep:
     positions: FloatArray
     velocities: FloatArray
     forces: FloatArray
-    """Torques of the joints among them, in N·m."""
+    """Generalised forces, with the joint torques in N·m."""
     wrenches: FloatArray
-    """On the links."""
+    """Wrenches on the links."""
     q_index: NDArray[np.intp]
-    """(n_joints,) where the joints' angles in rad stand in `positions`."""
+    """(n_joints,) places of the joint angles in rad in `positions`."""
     v_index: NDArray[np.intp]
-    """(n_joints,) and what is theirs in `velocities` and `forces`."""
+    """(n_joints,) places of the joints in `velocities` and `forces`."""
 
 
 class Engine(Protocol):
-    """A ground, obstacles and one robot, stepped at the physics rate.
+    """Ground, obstacles and one robot, stepped at the physics rate.
 
     Use: `place` once, then for every tick `apply_torques`, `step`, `read_joints`.
-    Torques and pushes act in the next step and only in that one.
+    Torques and pushes act in the next step only.
     """
 
     cfg: WorldCfg
@@ -102,7 +102,7 @@ class Engine(Protocol):
         ...
 
     def set_ground(self, friction: float, slope_deg: float) -> None:
-        """Give the ground another Coulomb coefficient and slope (towards +x)."""
+        """Set Coulomb coefficient and slope (towards +x) of the ground."""
         ...
 
     def place(
@@ -132,19 +132,19 @@ class Engine(Protocol):
         ...
 
     def contacts(self) -> list[Contact]:
-        """Return where the robot touches the ground, with the force on the robot."""
+        """Return the contacts of robot and ground, with the force on the robot."""
         ...
 
     def obstacle_contacts(self) -> list[ObstacleContact]:
-        """Return where the robot touches obstacles, with the force on the robot."""
+        """Return the contacts of robot and obstacles, with the force on the robot."""
         ...
 
     def obstacle_forces(self) -> dict[tuple[str, str], float]:
-        """Return who presses against what: obstacle and link to the force in N."""
+        """Return the contact force in N by pair of obstacle and link."""
         ...
 
     def overlaps(self) -> dict[tuple[str, str], float]:
-        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        """Return the depth of overlap in m by pair of obstacle and link."""
         ...
 
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
@@ -154,16 +154,16 @@ class Engine(Protocol):
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far rays run until they meet what is not the robot.
+        """Cast rays; return their lengths up to the first surface but the robot's.
 
         Args:
             origin: (3,) in the world, in m.
             directions: (n, 3) unit vectors.
-            reach: where they end, in m.
+            reach: length of the rays, in m.
 
         Returns:
-            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
-            of what is met, away from it; 0 where that is nothing.
+            Distances (n,) in m, `reach` if a ray meets nothing, and outward normals (n,
+            3) of the surfaces, 0 if a ray meets nothing.
         """
         ...
 
@@ -172,7 +172,7 @@ class Engine(Protocol):
         ...
 
     def read_motor_torques(self, tau: FloatArray) -> None:
-        """Write the torques that the engine's own motors gave in the last step."""
+        """Write the torques of the engine's own motors in the last step into tau."""
         ...
 
     def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
@@ -199,38 +199,38 @@ class Engine(Protocol):
         ...
 
     def native_step(self) -> NativeStep | None:
-        """Return the step as a C function; None where there is none."""
+        """Return the step as a C function, or None if the engine has none."""
         ...
 
     def render(self, camera: Camera) -> Rendering:
-        """Return what a camera sees of the robot."""
+        """Return a camera's picture of the robot."""
         ...
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:
-        """Return what a camera sees of everything, (height, width, 3)."""
+        """Return a camera's picture of the whole scene, (height, width, 3)."""
         ...
 
     def save(self) -> int:
-        """Keep the engine's state in memory and return its number."""
+        """Save the engine's state in memory and return its number."""
         ...
 
     def restore(self, number: int) -> None:
-        """Return to a kept state."""
+        """Return to a saved state."""
         ...
 
     def forget(self, number: int) -> None:
-        """Release a kept state."""
+        """Delete a saved state."""
         ...
 
     def close(self) -> None:
-        """Release the engine; may be called twice."""
+        """Release the engine; a second call has no effect."""
         ...
 
 
 def sum_by_pair(
     contacts: Iterable[ObstacleContact],
 ) -> dict[tuple[str, str], float]:
-    """Return obstacle and link to the size of their summed force in N."""
+    """Return the norm in N of the summed forces by pair of obstacle and link."""
     sums: dict[tuple[str, str], FloatArray] = {}
     for contact in contacts:
         pair = contact.obstacle, contact.link
@@ -241,7 +241,8 @@ def sum_by_pair(
 def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
     """Return the (3, 3) rotation matrix of a quaternion x y z w of any length.
 
-    In the order of Bullet's `btMatrix3x3::setRotation`: bit for bit its result.
+    Operations follow the order of Bullet's `btMatrix3x3::setRotation`: the result is
+    the same bit for bit.
     """
     x, y, z, w = map(float, quaternion)
     s = 2.0 / (x * x + y * y + z * z + w * w)

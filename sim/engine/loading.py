@@ -1,4 +1,4 @@
-"""Ground and robot enter the engine: planes, links, inertias, what may touch what."""
+"""Loading of ground and robot into PyBullet, with inertias and contact filters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from nao_testbed.sim.engine.world import Payload, slope_quaternion
 
 
 class Ground:
-    """A plane through the world's origin."""
+    """Ground plane through the world's origin."""
 
     def __init__(self, client: int, friction: float, slope_deg: float) -> None:
-        """Lay it.
+        """Create the plane.
 
         Args:
             client: of PyBullet.
@@ -36,7 +36,7 @@ class Ground:
             baseOrientation=quaternion,
             physicsClientId=client,
         )
-        """Its number in the engine."""
+        """Number of the plane in the engine."""
         p.changeDynamics(
             self.body,
             -1,
@@ -47,7 +47,7 @@ class Ground:
         )
 
     def change(self, friction: float, slope_deg: float) -> None:
-        """Be another one from the next step on; units as at the start."""
+        """Change friction and slope from the next step on; units as in `__init__`."""
         if friction != self._friction:
             p.changeDynamics(
                 self.body, -1, lateralFriction=friction, physicsClientId=self._client
@@ -61,8 +61,8 @@ class Ground:
         self.normal = rotation_from_quaternion(quaternion)[:, 2].copy()
 
     def _renew_contacts(self) -> None:
-        """Let contacts with the ground be found anew: old ones keep their friction."""
-        for group, mask in ((0, 0), (2, ~2)):  # nothing; then as every static body has
+        """Rebuild the contacts with the ground: existing ones keep their friction."""
+        for group, mask in ((0, 0), (2, ~2)):  # none; then the default of static bodies
             p.setCollisionFilterGroupMask(
                 self.body, -1, group, mask, physicsClientId=self._client
             )
@@ -74,7 +74,7 @@ OBSTACLE_COLOUR = (0.76, 0.65, 0.5, 1.0)
 
 
 def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
-    """Put a box into the world and return its number in the engine.
+    """Add a box to the world and return its number in the engine.
 
     Args:
         client: of PyBullet.
@@ -115,16 +115,17 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
 
 
 ROBOT = 64
-"""Collision group of its links, of nobody else: rays pass through them."""
+"""Collision group of the robot's links only: rays pass through them."""
 MOST_LINKS = 128
-"""Of one body, in PyBullet; one with more is loaded, and every call then fails."""
+"""Largest number of links of a body in PyBullet; beyond it loading succeeds, but every
+later call fails."""
 Transform = tuple[Sequence[float], Sequence[float]]
 """Position in m and quaternion x y z w."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedRobot:
-    """Under which numbers the engine knows a robot and its parts."""
+    """Numbers of a robot and its parts in the engine."""
 
     body: int
     joints: list[int]
@@ -132,18 +133,18 @@ class LoadedRobot:
     link_index: Mapping[str, int]
     """Name of a link to its number; -1 is the base."""
     link_name: Mapping[int, str]
-    """The same the other way round."""
+    """Inverse of `link_index`."""
     base_inertial: Transform
     """PyBullet's frame of the base, the inertial one, in the link frame."""
     base_from_inertial: Transform
-    """The inverse."""
+    """Inverse of `base_inertial`."""
 
 
 def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedRobot:
-    """Put a robot into a PyBullet client, its own motors switched off.
+    """Load a robot into a PyBullet client, its own motors switched off.
 
     Raises:
-        UnknownName: a payload is on no link of the robot.
+        UnknownName: a payload names no link of the robot.
         BadInput: PyBullet cannot use the URDF.
     """
     if len(robot.links) > MOST_LINKS:
@@ -172,7 +173,7 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
     joint_index = {row[1].decode(): int(row[0]) for row in info}
     link_index = {row[12].decode(): int(row[0]) for row in info}
     link_index[robot.base_link] = -1
-    # One origin for all frames: PyBullet's base is the inertial frame.
+    # PyBullet's base frame is the inertial frame; convert it to the link frame.
     dynamics = p.getDynamicsInfo(body, -1, physicsClientId=client)
     base_inertial = (dynamics[3], dynamics[4])
     loaded = LoadedRobot(
@@ -193,11 +194,11 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
 def _set_link_dynamics(
     client: int, loaded: LoadedRobot, inertias: Mapping[str, PrincipalInertia]
 ) -> None:
-    """No hidden damping, ground friction from the ground, exact inertias.
+    """Remove hidden damping, take friction from the ground, set exact inertias.
 
-    Without the friction anchor the contact solver stops a little early at every
-    step, and feet that press against each other creep by some µm/s: in a quarter
-    of an hour that changes the torques of a standing robot beyond recognition.
+    Without the friction anchor the contact solver stops a little early at every step,
+    and feet that press against each other creep by some µm/s. Within a quarter of an
+    hour that creep changes the torques of a standing robot completely.
     """
     for name, index in loaded.link_index.items():
         p.changeDynamics(
@@ -231,10 +232,10 @@ def _disable_motors(client: int, loaded: LoadedRobot) -> None:
 
 
 def _ignore_own_links(client: int, loaded: LoadedRobot, robot: Robot) -> None:
-    """Let links meet everything but each other.
+    """Disable collisions between links of the robot.
 
-    They do not collide with each other anyway; but the engine would find at every
-    step which of their boxes overlap, sort these pairs, and throw them away.
+    The loaded URDF has no self-collision, but at every step the engine would still find
+    and sort pairs of overlapping boxes.
     """
     for index in range(-1 if robot.has_legs else 0, len(loaded.link_name) - 1):
         p.setCollisionFilterGroupMask(
@@ -243,10 +244,10 @@ def _ignore_own_links(client: int, loaded: LoadedRobot, robot: Robot) -> None:
 
 
 def _hide_absent(client: int, loaded: LoadedRobot, robot: Robot) -> None:
-    """Let the links that a body lacks touch nothing and not be seen.
+    """Hide the links that a body lacks, and disable their contacts.
 
-    A body without legs is mounted: its base does not move, so that what hangs on it
-    unseen changes nothing.
+    A body without legs is mounted: its base does not move, and the load of the hidden
+    links changes nothing.
     """
     for joint in robot.joints:
         if joint.name in robot.absent_joints:

@@ -1,15 +1,14 @@
-"""The robot's URDF as MuJoCo needs it: MJCF with rotor inertias, ground, boxes.
+"""Conversion of the robot's URDF to MJCF for MuJoCo: rotor inertias, ground, boxes.
 
 Links become nested bodies, each in the frame of its URDF link. The reflected rotor
 inertia J N² is the joint's `armature`; the links keep their own inertia. (PyBullet has
-no armature; `sim.engine.rotors` stands for it.)
+no armature; `sim.engine.rotors` replaces it.)
 
 Contacts: an elliptic friction cone, `impratio` 100, nearly rigid (`RIGIDITY`) with a
 time constant of 4 ms, and a no-slip pass after the solver. Without that pass pressing
 feet creep and the torques of a standing robot drift. A contact takes the friction of
-the ground or box alone (`priority`), as the product of PyBullet does with soles of
-friction 1.
-Links of the robot never touch each other.
+the ground or box alone (`priority`); PyBullet's product with soles of friction 1 gives
+the same value. Links of the robot never touch each other.
 """
 
 import xml.etree.ElementTree as ET
@@ -32,27 +31,27 @@ from nao_testbed.sim.engine.world import Payload, WorldCfg, slope_quaternion
 CONTACT_TIME_S = 0.004
 """Time constant of a contact (`solref`), four physics steps of 1 ms."""
 RIGIDITY = (0.999, 0.9999, 1e-4)
-"""Impedance of a contact (`solimp`): at no depth, at most (0.9999 is the largest that
-MuJoCo takes), and the depth in m over which it grows.
+"""Impedance of a contact (`solimp`): at depth 0, at most (0.9999 is the largest value
+that MuJoCo takes), and the depth in m over which it grows.
 
 Chosen as the limit of rigid contacts. With the calibration errors of the preset
-`document` the right sole, which stands flat, tilts by 34 µrad at (0.99, 0.999), 7 µrad
-here and 4 µrad at (0.9999, 0.9999); from here to there the torques of the legs change
-by 0.0006 N·m at most. A count of a leg's pitch encoder is 12 µrad."""
+`document` the flat right sole tilts by 34 µrad at (0.99, 0.999), by 7 µrad with this
+value and by 4 µrad at (0.9999, 0.9999). Between the last two the leg torques differ by
+at most 0.0006 N·m. One count of a leg's pitch encoder is 12 µrad."""
 IMPRATIO = 100
 """Stiffness of friction over that of the normal direction."""
 NOSLIP_ITERATIONS = 20
-"""Sweeps of the pass that takes the residual slip away."""
+"""Sweeps of the pass that removes the residual slip."""
 GROUND = "ground:plane"
 ROBOT_GROUP = 1
-"""Geom group of the robot's shapes; ground and boxes have 0, so rays can tell."""
+"""Geom group of the robot's shapes, a filter for rays; ground and boxes have 0."""
 
 
 def write_mjcf(robot: Robot, cfg: WorldCfg) -> str:
     """Return the world with ground, boxes and robot as MJCF text.
 
     Raises:
-        UnknownName: a payload is on no link with a mass.
+        UnknownName: a payload names no link with a mass.
         BadInput: the URDF has a joint or shape that is not supported.
     """
     root = ET.Element("mujoco", model=robot.name)
@@ -70,8 +69,8 @@ def write_mjcf(robot: Robot, cfg: WorldCfg) -> str:
         tolerance="1e-10",
         jacobian="dense",
     )
-    # A state that is not finite stays so, and `Body` stops the run; MuJoCo would start
-    # the robot anew and go on.
+    # A state that is not finite must persist, so that `Body` stops the run; MuJoCo's
+    # default is to reset the robot and continue.
     ET.SubElement(option, "flag", eulerdamp="disable", autoreset="disable")
     default = ET.SubElement(root, "default")
     time_s = max(CONTACT_TIME_S, 2.0 * cfg.physics_dt)
@@ -108,7 +107,7 @@ def _solid(
     friction: float,
     pose: dict[str, str],
 ) -> None:
-    """Add something fixed that robots touch."""
+    """Add a fixed shape that the robot can touch."""
     ET.SubElement(
         world,
         "geom",
@@ -124,7 +123,7 @@ def _solid(
 
 
 class _Bodies:
-    """Turns the links and joints of a URDF into nested bodies."""
+    """Conversion of the links and joints of a URDF to nested bodies."""
 
     def __init__(
         self, robot: Robot, payloads: Sequence[Payload], asset: ET.Element
@@ -144,7 +143,7 @@ class _Bodies:
             self._children.setdefault(parent, []).append(joint)
 
     def add(self, world: ET.Element) -> None:
-        """Add the robot, its base free where it has legs."""
+        """Add the robot; its base is free if it has legs."""
         base = ET.SubElement(world, "body", name=self._robot.base_link)
         if self._robot.has_legs:
             ET.SubElement(base, "freejoint")
@@ -221,7 +220,7 @@ class _Bodies:
 def _add_inertial(body: ET.Element, inertial: ET.Element) -> None:
     mass = _child(inertial, "mass").attrib["value"]
     if float(mass) == 0.0:
-        return  # a frame
+        return  # a frame without mass
     I = inertia_in_link_axes(inertial)  # noqa: E741  # the name of the field
     position, _ = _origin(inertial)
     ET.SubElement(

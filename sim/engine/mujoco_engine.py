@@ -1,11 +1,10 @@
-"""A MuJoCo model and its state: the engine interface, one step after the other.
+"""MuJoCo engine: a model and its state, advanced step by step.
 
-MuJoCo computes poses at the begin of a step: what is read between steps is brought up
-to date first (`_refresh`), at no cost to ticks in which nobody asks. Contacts and their
-forces are those of the last step, as PyBullet's are.
+MuJoCo computes poses at the start of a step. Readings between steps first update the
+poses (`_refresh`); ticks without readings cost nothing. Contacts and their forces are
+those of the last step, as in PyBullet.
 
-It has no window, no pictures and no motors of its own: asked for them it raises
-`FeatureMissing`.
+MuJoCo has no window, pictures or motors here; requests for them raise `FeatureMissing`.
 """
 
 import _thread
@@ -44,15 +43,15 @@ except ImportError as error:
 
 
 def _pass_on(warning: str) -> None:
-    """Log a warning of the engine, not into the file MUJOCO_LOG.TXT of the folder.
+    """Log a warning of the engine, instead of writing the file MUJOCO_LOG.TXT.
 
-    What a handler raises would end the process: MuJoCo cannot pass it on.
+    An exception in the handler would end the process: MuJoCo cannot propagate it.
     """
     try:
         logging.getLogger("mujoco").warning(warning)
     except KeyboardInterrupt:
         _thread.interrupt_main()
-    except BaseException:  # noqa: BLE001  there is nobody to tell
+    except BaseException:  # noqa: BLE001  no caller could catch it
         return
 
 
@@ -61,7 +60,7 @@ mujoco.set_mju_user_warning(_pass_on)
 ENGINE_VERSION = f"mujoco {mujoco.__version__}"
 NOT_THE_ROBOT = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 """Geom groups that rays meet."""
-_LIBRARY = ctypes.CDLL(mujoco._functions.__file__)  # which loads MuJoCo itself
+_LIBRARY = ctypes.CDLL(mujoco._functions.__file__)  # this module loads MuJoCo's library
 MJ_STEP = ctypes.cast(_LIBRARY.mj_step, ctypes.c_void_p).value or 0
 """Address of the C function."""
 NEVER = float("nan")
@@ -70,7 +69,7 @@ _NO_LOAD = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """One contact of a link with something fixed."""
+    """Contact of a link with a fixed shape."""
 
     other: int
     """Geom of the ground or of a box."""
@@ -82,14 +81,14 @@ class _Touch:
 
 
 class MujocoEngine:
-    """A MuJoCo model with a ground and one robot; see `sim.engine.interface.Engine`."""
+    """MuJoCo model with a ground and one robot; see `sim.engine.interface.Engine`."""
 
     def __init__(self, robot: Robot, cfg: WorldCfg) -> None:
         """Compile the model.
 
         Raises:
             BadInput: the URDF cannot be used.
-            FeatureMissing: a window was asked for.
+            FeatureMissing: a window was requested.
         """
         if cfg.gui:
             self._lacks("window")
@@ -121,7 +120,7 @@ class MujocoEngine:
         self._body_of: list[int] = m.geom_bodyid.tolist()
         self._tau, self._wrench = self._d.qfrc_applied, self._d.xfrc_applied
         self._qpos, self._qvel = self._d.qpos, self._d.qvel
-        # Time of the state whose poses, and loads, were computed last.
+        # Time of the state for which poses and loads were last computed.
         self._posed_at = self._loaded_at = NEVER
         self._loads: dict[int, tuple[float, float, float, float]] = {}
         self._saved: dict[int, Any] = {}
@@ -134,9 +133,10 @@ class MujocoEngine:
         return self._normal
 
     def set_ground(self, friction: float, slope_deg: float) -> None:
-        """Let the ground be another one from the next step on; units as in `WorldCfg`.
+        """Change friction and slope of the ground from the next step on.
 
-        It turns about the world's origin: little by little under a robot that stands.
+        Units as in `WorldCfg`. The ground turns about the world's origin; change the
+        slope in small steps under a standing robot.
         """
         x, y, z, w = slope_quaternion(slope_deg)
         self._m.geom_friction[self._ground, 0] = friction
@@ -163,7 +163,7 @@ class MujocoEngine:
         self._posed_at = self._loaded_at = NEVER
 
     def _refresh(self) -> None:
-        """Bring poses and velocities of bodies up to date with the joints."""
+        """Update poses and velocities of bodies for the present joint state."""
         now = self._d.time
         if self._posed_at != now:
             mujoco.mj_kinematics(self._m, self._d)
@@ -174,15 +174,15 @@ class MujocoEngine:
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.
 
-        The support of a shape in the direction -n, n the ground's normal: exact for a
-        plane through the origin. Negative where a shape sinks in.
+        It is the support of a shape in the direction -n, n the ground's normal: exact
+        for a plane through the origin. Negative where a shape sinks in.
         """
         self._refresh()
         lowest = [self._height(shape) for shape in self._shapes]
         return min(lowest, default=float("inf"))
 
     def _height(self, shape: int) -> float:
-        """Return the least distance of a shape to the ground's plane, in m."""
+        """Return the smallest distance of a shape to the ground's plane, in m."""
         m, n = self._m, self._normal
         centre = float(self._d.geom_xpos[shape] @ n)
         along = self._d.geom_xmat[shape].reshape(3, 3).T @ n
@@ -228,7 +228,7 @@ class MujocoEngine:
         return twist[3:], twist[:3]
 
     def _touches(self) -> Iterator[_Touch]:
-        """Yield the contacts of the last step, their forces those on the robot."""
+        """Yield the contacts of the last step, with the forces on the robot."""
         m, d = self._m, self._d
         f = np.empty(6)
         for number in range(d.ncon):
@@ -237,7 +237,7 @@ class MujocoEngine:
             mujoco.mj_contactForce(m, d, number, f)
             frame = contact.frame.reshape(3, 3)  # row 0 from first to second
             force = f[:3] @ frame
-            if self._is_fixed[second]:  # the force is that on the second
+            if self._is_fixed[second]:  # the force is on the second geom
                 first, second, force = second, first, -force
             yield _Touch(
                 int(first),
@@ -248,7 +248,7 @@ class MujocoEngine:
             )
 
     def contacts(self) -> list[Contact]:
-        """Return where the robot touches the ground, with the force on the robot."""
+        """Return the contacts of robot and ground, with the force on the robot."""
         return [
             Contact(self._name(t), _tuple(t.position), t.force, t.normal_force)
             for t in self._touches()
@@ -256,7 +256,7 @@ class MujocoEngine:
         ]
 
     def obstacle_contacts(self) -> list[ObstacleContact]:
-        """Return where the robot touches obstacles, with the force on the robot."""
+        """Return the contacts of robot and obstacles, with the force on the robot."""
         return [
             ObstacleContact(
                 self._obstacles[t.other], self._name(t), _tuple(t.position), t.force
@@ -266,7 +266,7 @@ class MujocoEngine:
         ]
 
     def obstacle_forces(self) -> dict[tuple[str, str], float]:
-        """Return who presses against what: obstacle and link to the force in N."""
+        """Return the contact force in N by pair of obstacle and link."""
         return sum_by_pair(self.obstacle_contacts()) if self._obstacles else {}
 
     def _name(self, touch: _Touch) -> str:
@@ -274,7 +274,7 @@ class MujocoEngine:
         return name
 
     def overlaps(self) -> dict[tuple[str, str], float]:
-        """Return what stands in an obstacle: obstacle and link to how deep, in m."""
+        """Return the depth of overlap in m by pair of obstacle and link."""
         self._refresh()
         found: dict[tuple[str, str], float] = {}
         for box, name in self._obstacles.items():
@@ -291,8 +291,7 @@ class MujocoEngine:
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
         """Return the load on a link along the ground's normal.
 
-        Of an obstacle its part f_i n_i · n along the ground's normal n, where it pushes
-        upwards.
+        An obstacle contributes its upward part f_i n_i · n along the ground's normal n.
 
         Returns:
             Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
@@ -306,7 +305,7 @@ class MujocoEngine:
         return force, np.array(moment)
 
     def _find_loads(self) -> dict[int, tuple[float, float, float, float]]:
-        """Return body to F in N and the sum of F_i p_i in N·m of the last step.
+        """Return F in N and the sum of F_i p_i in N·m by body, of the last step.
 
         The cone is elliptic: the first force of a contact is the normal one.
         """
@@ -316,7 +315,7 @@ class MujocoEngine:
         loads: dict[int, tuple[float, float, float, float]] = {}
         # Plain floats: on eight contacts numpy takes three times as long.
         for k, (first, second) in enumerate(contact.geom.tolist()):
-            if rows[k] < 0:  # found, but too far to press
+            if rows[k] < 0:  # detected, but too distant for a force
                 continue
             f = forces[rows[k]]
             is_second = not is_fixed[second]  # the robot's shape is the second
@@ -332,7 +331,7 @@ class MujocoEngine:
     def cast(
         self, origin: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how far rays run, and what they meet; see `Engine.cast`."""
+        """Return lengths and surface normals of rays; see `Engine.cast`."""
         self._refresh()
         n = len(directions)
         distance, normals = np.empty(n), np.empty((n, 3))
@@ -363,7 +362,7 @@ class MujocoEngine:
         v[:] = self._qvel[self._v_index]
 
     def apply_torques(self, tau: Sequence[float] | FloatArray) -> None:
-        """Set the joint torques in N·m of the next step (and only of that one)."""
+        """Set the joint torques in N·m of the next step only."""
         self._tau[self._v_index] = tau
 
     def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
@@ -380,12 +379,12 @@ class MujocoEngine:
         self._wrench[:] = 0.0
 
     def native_step(self) -> NativeStep:
-        """Return `mj_step` itself, without its binding to Python.
+        """Return `mj_step` itself, without its Python binding.
 
         The binding turns an error of the engine into an exception; without it an error
-        ends the process. The one that `mj_step` knows is a full arena, of which a
-        robot that lies on the ground uses a fiftieth; contacts that find no place in
-        it are dropped with a warning.
+        ends the process. The only error of `mj_step` is a full arena, of which a robot
+        that lies on the ground uses a fiftieth. Contacts that do not fit are dropped
+        with a warning.
         """
         return NativeStep(
             owners=(self._m, self._d),
@@ -403,22 +402,22 @@ class MujocoEngine:
     # -- snapshots, end -----------------------------------------------------------
 
     def save(self) -> int:
-        """Keep the engine's state in memory and return its number."""
+        """Save the engine's state in memory and return its number."""
         self._next_save += 1
         self._saved[self._next_save] = copy.copy(self._d)
         return self._next_save
 
     def restore(self, number: int) -> None:
-        """Return to a kept state."""
+        """Return to a saved state."""
         mujoco.mj_copyData(self._d, self._m, self._saved[number])
         self._posed_at = self._loaded_at = NEVER
 
     def forget(self, number: int) -> None:
-        """Release a kept state."""
+        """Delete a saved state."""
         del self._saved[number]
 
     def close(self) -> None:
-        """Release the kept states; may be called twice."""
+        """Delete the saved states; a second call has no effect."""
         self._saved.clear()
 
     # -- what it lacks ------------------------------------------------------------
@@ -427,7 +426,7 @@ class MujocoEngine:
         raise FeatureMissing("mujoco", feature, "use --engine pybullet")
 
     def read_motor_torques(self, tau: FloatArray) -> None:  # noqa: ARG002
-        """Refuse: there are no motors of its own."""
+        """Raise FeatureMissing: the engine has no motors."""
         self._lacks("position motors of its own (--servo pybullet)")
 
     def apply_position_targets(
@@ -438,20 +437,20 @@ class MujocoEngine:
         position_gain: float,  # noqa: ARG002
         velocity_gain: float,  # noqa: ARG002
     ) -> None:
-        """Refuse: there are no motors of its own."""
+        """Raise FeatureMissing: the engine has no motors."""
         self._lacks("position motors of its own (--servo pybullet)")
 
     def render(self, camera: Camera) -> Rendering:  # noqa: ARG002
-        """Refuse: it draws nothing."""
+        """Raise FeatureMissing: the engine draws no pictures."""
         self._lacks("pictures")
 
     def photograph(self, camera: Camera) -> NDArray[np.uint8]:  # noqa: ARG002
-        """Refuse: it draws nothing."""
+        """Raise FeatureMissing: the engine draws no pictures."""
         self._lacks("pictures")
 
 
 def _span(places: Sequence[int]) -> slice | NDArray[np.intp]:
-    """Return places in an array as a slice, which is a view, where they have no gap."""
+    """Return places in an array as a slice (a view) if they have no gap."""
     first = places[0] if places else 0
     if list(places) == list(range(first, first + len(places))):
         return slice(first, first + len(places))

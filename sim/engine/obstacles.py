@@ -1,10 +1,9 @@
-"""Boxes that stand in a robot's way: walls, table tops, blocks.
+"""Obstacles for the robot: boxes such as walls, table tops, blocks.
 
-A box of size (s_x, s_y, s_z) has its middle at p in the frame of the robot's start and
-is turned about that frame's z by its yaw. The frame of the start has its origin on the
-ground below the robot's base, x ahead, y to the left, z along the ground's normal. A
-box does not move, whatever presses against it, and may stand in the ground or in
-another box. Nothing here imports the engine.
+A box of size (s_x, s_y, s_z) has its centre at p in the frame of the robot's start and
+is turned by its yaw about the z axis of that frame. The start frame has its origin on
+the ground below the robot's base, x ahead, y to the left, z along the ground's normal.
+A box never moves. It may overlap the ground or another box.
 
 Assumptions: rigid boxes; Coulomb friction with one coefficient.
 """
@@ -32,18 +31,18 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ -]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle(Checked):
-    """A box that does not move."""
+    """Box that does not move."""
 
     name: str
-    """By which records and messages call it."""
+    """Name in records and messages."""
     size: Vector3
     """Edges along its own x, y and z, in m."""
     position: Vector3
-    """Of its middle in the frame of the robot's start, in m."""
+    """Centre in the frame of the robot's start, in m."""
     yaw_deg: Annotated[float, Field(ge=-360.0, le=360.0, title="an obstacle's yaw")] = (
         0.0
     )
-    """By which it is turned to the left, seen from above."""
+    """Rotation to the left, seen from above, in degrees."""
     friction: Annotated[
         float, Field(ge=0.0, le=5.0, title="an obstacle's friction")
     ] = 0.3
@@ -54,7 +53,7 @@ class Obstacle(Checked):
         """Return a box that is written `SX,SY,SZ@X,Y,Z` or `SX,SY,SZ@X,Y,Z,YAW`.
 
         Raises:
-            BadInput: it is written otherwise, or out of range.
+            BadInput: the text has another form, or a value is out of range.
         """
         size, _, place = box.partition("@")
         try:
@@ -72,7 +71,7 @@ class Obstacle(Checked):
         """Check name, size and place.
 
         Raises:
-            BadInput: one is out of range.
+            BadInput: a value is out of range.
         """
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
@@ -87,13 +86,13 @@ class Obstacle(Checked):
 
     @property
     def box(self) -> str:
-        """As `at` takes it."""
+        """Box as text in the form of `at`."""
         place = (*self.position, self.yaw_deg) if self.yaw_deg else self.position
         return "@".join(",".join(f"{x:g}" for x in xs) for xs in (self.size, place))
 
 
 def obstacles_of(boxes: Mapping[str, str]) -> tuple[Obstacle, ...]:
-    """Return what stands in the way, from name to box as `Obstacle.at` takes them.
+    """Return obstacles from a mapping of name to box text in the form of `Obstacle.at`.
 
     Raises:
         BadInput: a box cannot be used.

@@ -1,8 +1,8 @@
-"""A robot dressed for a picture: smooth shapes, greys, and a drum at every joint.
+"""Robot model for pictures: smooth shapes, greys, and a drum at every joint.
 
-Each joint gets a drum about its axis, drawn as a body of its own, so that the picture
-knows which pixel shows which joint; it is just long enough to stick out of the shapes
-around it. Colours turn to greys: colour is left to what the picture shows.
+Each joint gets a drum about its axis, drawn as a separate body, so that the picture
+maps pixels to joints. The drum is just long enough to stick out of the shapes around
+it. Colours turn to greys: colour is reserved for the data of the picture.
 
 The engine draws a sphere with a dozen corners, so primitives become finer meshes.
 Spheres, cylinders and drums are surfaces of revolution: a profile (radius, height)
@@ -34,7 +34,7 @@ ALONG = 12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh:
-    """Triangles with a normal for every corner."""
+    """Triangle mesh with a normal at every corner."""
 
     points: FloatArray
     """(n, 3) in m."""
@@ -62,12 +62,12 @@ def sphere(radius: float) -> Mesh:
 
 
 def cylinder(radius: float, length: float, bevel: float = 0.0015) -> Mesh:
-    """Return a cylinder about z, its middle at the origin, with rounded edges.
+    """Return a cylinder about z, centred at the origin, with rounded edges.
 
     Args:
         radius: in m.
         length: in m.
-        bevel: radius of the rounded edges in m; less where the cylinder is thin.
+        bevel: radius of the rounded edges in m; smaller on a thin cylinder.
     """
     b = min(bevel, 0.4 * radius, 0.4 * length)
     turn = np.linspace(0.0, np.pi / 2.0, 4)
@@ -138,14 +138,14 @@ def _grid_triangles(rows: int, columns: int) -> NDArray[np.intp]:
 
 
 RADIUS = 0.026
-"""Radius of the strongest joint's drum as a part of the robot's diagonal; that of the
-others goes with the cube root of the torque, as size does with strength."""
+"""Radius of the strongest joint's drum over the robot's diagonal. The radii of the
+others scale with the cube root of the torque, as size scales with strength."""
 STICKS_OUT = 0.2
-"""How far a drum sticks out of the shapes around it, in radii."""
+"""Length by which a drum sticks out of the shapes around it, in radii."""
 LONGEST = 3.4
 """Half the length of the longest drum, in radii: a drum deeper inside stays hidden."""
 NEIGHBOURS = 2
-"""Shapes this many joints away count as around a drum."""
+"""Distance in joints up to which shapes count as around a drum."""
 
 
 def drum_of(joint: str) -> str:
@@ -159,14 +159,14 @@ def write_picture_urdf(
     joints: Sequence[str],
     folder: Path,
 ) -> Robot:
-    """Write the dressed URDF and its meshes.
+    """Write the URDF for pictures and its meshes.
 
     Args:
-        robot: to be dressed.
+        robot: robot to draw.
         poses: link to position (3,) in m and rotation (3, 3) in the world, in the
             posture of the picture.
-        joints: those that get a drum.
-        folder: where the files go; needed until an engine has loaded the robot.
+        joints: joints with a drum.
+        folder: destination; needed until an engine has loaded the robot.
 
     Returns:
         The same robot with the new URDF.
@@ -209,9 +209,9 @@ def _grey_materials(root: ET.Element) -> None:
 
 
 def _smooth(visual: ET.Element, path: Path) -> FloatArray:
-    """Put a fine mesh in the place of a primitive; return its points (n, 3).
+    """Replace a primitive by a fine mesh; return its points (n, 3).
 
-    The points are in the link frame; a mesh of the robot itself has none.
+    The points are in the link frame; none for meshes of the robot itself.
     """
     geometry = visual.find("geometry")
     shape = geometry[0] if geometry is not None and len(geometry) else None
@@ -241,7 +241,7 @@ def _mesh(shape: ET.Element) -> Mesh | None:
 
 
 def _neighbours(root: ET.Element) -> dict[str, set[str]]:
-    """Return for each link those within a few joints of it."""
+    """Return for each link the links within `NEIGHBOURS` joints of it."""
     pairs = [(_link(j, "parent"), _link(j, "child")) for j in root.findall("joint")]
     names = [link.attrib["name"] for link in root.findall("link")]
     near = {name: {name} for name in names}
@@ -264,7 +264,7 @@ def _add_drum(
     radius: float,
     folder: Path,
 ) -> None:
-    """Add the drum as a link that is fixed to the one the joint moves."""
+    """Add the drum as a link, fixed to the link that the joint moves."""
     axis = joint.find("axis")
     a = _vector(axis.attrib["xyz"] if axis is not None else "1 0 0")
     a = a / np.linalg.norm(a)

@@ -1,45 +1,44 @@
-"""Rotor inertia for PyBullet: felt by the joints, not by the turning of the whole body.
+"""Rotor inertia for PyBullet: it resists joint motion, not rotation of the whole body.
 
 A motor's reflected inertia A = J N² resists the motion of its joint only:
 
     M a + nle + diag(A) v̇_joints = τ + Jᵀ f                                     (1)
 
-("armature" in MuJoCo and Pinocchio). PyBullet has no armature. Added as an explicit
-torque -A v̇ it is unstable wherever A exceeds the inertia of the link, so the links
-carry it (`sim.engine.urdf`): A stands on the link that the joint moves, whose angular
-velocity about the joint's axis a is w, and c A on the link on which it hangs, with
+("armature" in MuJoCo and Pinocchio). PyBullet has no armature. As an explicit torque
+-A v̇ it is unstable wherever A exceeds the inertia of the link, so the links carry it
+(`sim.engine.urdf`). The link that the joint moves carries A; its angular velocity about
+the joint's axis a is w. The inner link, which holds the joint, carries c A, with
 s = w - v. PyBullet then has the kinetic energy ½ vᵀ M v + ½ Σ A (w² + c s²) instead of
-½ vᵀ M v + ½ Σ A v². The difference is, with ω the angular velocity of the link, the
-torque
+½ vᵀ M v + ½ Σ A v². With the angular velocity ω of the link, the difference is
 
-    A (a ẇ + w ω × a)      on the link that the joint moves,
-    c A (a ṡ + s ω × a)    on the link on which it hangs,
-    -A v̇                   in the joint,
+    A (a ẇ + w ω × a)      on the moved link,
+    c A (a ṡ + s ω × a)    on the inner link,
+    -A v̇                   in the joint.
 
-which `Rotors` computes by one pass out and one back, from an acceleration â that is
-predicted from those of the steps before, a_n = (v_n - v_n-1) / dt, with its trend r:
+`Rotors` computes it by one pass outwards and one inwards, from a predicted acceleration
+â. The prediction uses the accelerations of the previous steps,
+a_n = (v_n - v_n-1) / dt, with their trend r:
 
     e = a_n - â_n,    r_n+1 = r_n + β e,    â_n+1 = â_n + α e + r_n+1,           (2)
     α = 1 - θ²,       β = (1 - θ)²,         θ = e^(-1/n)
 
-Stability. Let M_link be the mass matrix in PyBullet and M_want that of (1). A step
-gives M_link a = M_want a_want + (M_link - M_want) â. In each of their common
-directions, where M_want = κ M_link, that is a = κ a_want + (1 - κ) â, and an error of
-(2) changes as
+Stability. With the mass matrices M_link of PyBullet and M_want of (1), a step gives
+M_link a = M_want a_want + (M_link - M_want) â. In each common direction, where
+M_want = κ M_link, this is a = κ a_want + (1 - κ) â, and an error of (2) changes as
 
     z² - (2 - (α + β) κ) z + 1 - α κ = 0,   |z| < 1 for 0 < κ < 4 / (2 α + β)
 
-which is 5.8 with n = 5 steps. M_want > 0 gives κ > 0; v² = (w - s)² <= (1 + 1/c)
-(w² + c s²) gives κ <= 1 + 1/c = 5, for every robot and posture, and contacts, which
-only restrict the directions, leave it so. That is without servos, whose damping acts a
-step late and takes what is left: for them n is greater where steps are long
-(`prediction_steps`). Without c, where the moved link alone carries A, κ would reach 4.6
-on the NAO, and grow with lighter trunks. The greater c, the more rests on the
-prediction, and the more feet that are hardly loaded rattle.
+The bound is 5.8 with n = 5 steps. M_want > 0 gives κ > 0;
+v² = (w - s)² <= (1 + 1/c) (w² + c s²) gives κ <= 1 + 1/c = 5, for every robot and
+posture. Contacts only restrict the directions and keep the bound. This holds without
+servos: their damping acts a step late and uses up the margin, therefore n is greater
+for long steps (`prediction_steps`). Without c, where the moved link alone carries A, κ
+would reach 4.6 on the NAO and grow with lighter trunks. A greater c puts more weight on
+the prediction, and lightly loaded feet rattle more.
 
-Delay. (2) is right for an acceleration that stays or grows steadily. What changes
-within 10 ms it follows late: where the links are heavier than wanted, a motion of 20
-to 100 Hz loses damping, and where they are lighter, it gains some.
+Delay. (2) is exact for an acceleration that is constant or grows linearly. Changes
+within 10 ms are followed late: a motion of 20 to 100 Hz loses damping where the links
+are heavier than wanted, and gains some where they are lighter.
 """
 
 import xml.etree.ElementTree as ET
@@ -61,7 +60,7 @@ def prediction_steps(dt: float) -> float:
 
 
 class Rotors:
-    """Torques that take the rotors out of the turning of the whole body.
+    """Torques that remove the rotor inertia from the rotation of the whole body.
 
     Use: `restart` when the robot is placed; before each step write `base` and the
     joints' `q` and `v`, then call `update` and apply `torque` and `base_torque`.
@@ -70,13 +69,13 @@ class Rotors:
     def __init__(
         self, robot: Robot, dt: float, base_from_inertial: Sequence[float]
     ) -> None:
-        """Lay out the tree of joints.
+        """Build the tree of joints.
 
         Args:
-            robot: whose rotors.
+            robot: robot with these rotors.
             dt: physics period in s.
             base_from_inertial: (4,) quaternion x y z w of the base link in the frame
-                whose orientation stands in `base`.
+                whose orientation `base` holds.
         """
         n = len(robot.joints)
         joints = rotor_joints(robot, ET.parse(robot.urdf).getroot())
@@ -96,8 +95,8 @@ class Rotors:
         self.q, self.v = np.zeros(n), np.zeros(n)
         """(n,) joint angles in rad and velocities in rad/s."""
         self.state = np.zeros((3, 3 + n))
-        """Velocities before the last step, NaN where there was none; â; its trend a
-        step. Of the base in the world (angular), then of the joints."""
+        """Three rows: velocities before the last step (NaN without one); â; its trend a
+        step. Columns: base in the world (angular), then joints."""
         self._torques = np.zeros(3 + n)
         self.base_torque, self.torque = np.split(self._torques, [3])
         """(3,) N·m on the base in the world, and (n,) in the joints."""
@@ -105,7 +104,7 @@ class Rotors:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the motion so far: the robot was placed, at rest."""
+        """Clear the motion history; call it after placing the robot at rest."""
         self.state[0], self.state[1:] = np.nan, 0.0
 
     def update(self) -> None:
@@ -141,13 +140,13 @@ def rotor_torques(
     work: FloatArray,
     prediction: FloatArray,
 ) -> None:
-    """Bring â up to date and write the torques; see `Rotors`.
+    """Update â and write the torques; see `Rotors`.
 
     Args:
         q: (n,) joint angles.
         v: (n,) joint velocities.
         base: (7,) as `Rotors.base`.
-        tree: (n, 2) joint and the joint that it hangs on or -1, from the base outwards.
+        tree: (n, 2) joint and its parent joint or -1, from the base outwards.
         constants: (n, 14) origin (9), axis (3), A and c A of each joint.
         state: (3, 3 + n) as `Rotors.state`; changed.
         torques: (3 + n,) of base and joints; written.
@@ -204,7 +203,7 @@ def rotor_torques(
             link[15 + i] = inner[15 + i] + a * v_dot + turn * v[k]
             link[18 + i] = A * (a * (s_dot + v_dot) + (s + v[k]) * turn)
             inner[18 + i] += fixed[13] * (a * s_dot + s * turn)
-    for m in range(n - 1, -1, -1):  # and back
+    for m in range(n - 1, -1, -1):  # inwards
         k = tree[m, 0]
         link, inner = work[1 + k], work[1 + tree[m, 1]]
         torques[3 + k] = -constants[k, 12] * state[1, 3 + k]

@@ -1,15 +1,15 @@
-"""The robot's URDF as PyBullet needs it: with the rotor inertias in the links.
+"""Conversion of the robot's URDF for PyBullet: rotor inertias in the links.
 
 PyBullet has no rotor inertia ("armature"), and light joints chatter without it. The
 reflected inertia J N² of the motor is therefore added to the link that the joint
-moves, about the joint's axis a, and c times that to the link on which it hangs:
+moves, about the joint's axis a, and c times that to the inner link:
 
-    I' = I + J N² a aᵀ + c Σ J N² a aᵀ of the joints that hang on it
+    I' = I + J N² a aᵀ + c Σ J N² a aᵀ of the joints that the link holds
 
-`sim.engine.rotors` takes out again what resists the turning of the whole body, and
-says why two links carry it. Such a tensor is not that of a rigid body (one moment
-exceeds the sum of the others), and the URDF loader would set it to zero. So the file
-carries the principal *frame* of I' with harmless moments, and the engine sets the true
+`sim.engine.rotors` compensates the resistance to rotation of the whole body, and
+explains why two links carry the inertia. Such a tensor is not that of a rigid body (one
+moment exceeds the sum of the others), and the URDF loader would set it to zero. So the
+file holds the principal *frame* of I' with harmless moments; the engine sets the true
 moments after loading.
 
 A payload of mass m at p joins its link's mass m_0 at c_0:
@@ -31,7 +31,7 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Payload
 
 INNER_SHARE = 0.25
-"""c: share of J N² on the link on which a joint hangs; the moved link carries 1."""
+"""c: share of J N² on the inner link, which holds the joint; 1 on the moved link."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class PrincipalInertia:
 def write_bullet_urdf(
     robot: Robot, folder: str, payloads: Sequence[Payload] = ()
 ) -> tuple[Path, dict[str, PrincipalInertia]]:
-    """Write the URDF with principal frames of the rotor-loaded inertias.
+    """Write the URDF with principal frames of the inertias, rotors included.
 
     Args:
-        robot: whose URDF.
-        folder: where to.
-        payloads: what its links carry.
+        robot: robot with this URDF.
+        folder: destination.
+        payloads: masses on its links.
 
     Returns:
         The path of the file in `folder`, and the moments of each link with mass.
 
     Raises:
-        UnknownName: a payload is on no link with a mass.
+        UnknownName: a payload names no link with a mass.
     """
     root, inertials = loaded_urdf(robot, payloads)
     armature = _armature_of_link(robot, root)
@@ -79,7 +79,7 @@ def write_bullet_urdf(
 
 
 def name_meshes(root: ET.Element, urdf: Path) -> None:
-    """Name the files of meshes by whole paths: the URDF moves, they stay."""
+    """Replace mesh file names by absolute paths: the URDF moves, the meshes do not."""
     for body in ("collision", "visual"):
         for mesh in root.iterfind(f"link/{body}/geometry/mesh"):
             name = mesh.attrib["filename"]
@@ -89,10 +89,10 @@ def name_meshes(root: ET.Element, urdf: Path) -> None:
 def loaded_urdf(
     robot: Robot, payloads: Sequence[Payload]
 ) -> tuple[ET.Element, dict[str, ET.Element]]:
-    """Return the root of the URDF with payloads in it, and each link's <inertial>.
+    """Return the root of the URDF with payloads added, and each link's <inertial>.
 
     Raises:
-        UnknownName: a payload is on no link with a mass.
+        UnknownName: a payload names no link with a mass.
     """
     root = ET.parse(robot.urdf).getroot()
     inertials = {link.attrib["name"]: _inertial(link) for link in root.findall("link")}
@@ -105,7 +105,7 @@ def loaded_urdf(
 
 
 def _inertial(link: ET.Element) -> ET.Element:
-    """Return a link's <inertial>; a frame gets one without mass, else engines guess."""
+    """Return a link's <inertial>; add one without mass to a frame, or engines guess."""
     inertial = link.find("inertial")
     if inertial is None:
         inertial = ET.SubElement(link, "inertial")
@@ -116,7 +116,7 @@ def _inertial(link: ET.Element) -> ET.Element:
 
 
 def rotor_inertia(robot: Robot) -> dict[str, float]:
-    """Return J N² in kg·m² for each moved joint; coupled joints share one rotor."""
+    """Return J N² in kg·m² for each driven joint; coupled joints share one rotor."""
     return {
         name: motor.armature / len(motor.joints)
         for motor in robot.motors
@@ -126,10 +126,10 @@ def rotor_inertia(robot: Robot) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class RotorJoint:
-    """A joint as its rotor sees it."""
+    """Joint data for the rotor computation."""
 
     parent: int
-    """Number in `Robot.joints` of the joint that moves what it hangs on; -1: base."""
+    """Number in `Robot.joints` of the joint that moves the inner link; -1: base."""
     origin: FloatArray
     """(3, 3) rotation at angle 0 of its link in the link that `parent` moves."""
     axis: FloatArray
@@ -139,13 +139,13 @@ class RotorJoint:
 
 
 def rotor_joints(robot: Robot, root: ET.Element) -> list[RotorJoint]:
-    """Return the joints of a robot in its order; `root` is that of its URDF."""
+    """Return the rotor data of a robot's joints in order; `root` is its URDF's root."""
     share = rotor_inertia(robot)
     number = {joint.link: i for i, joint in enumerate(robot.joints)}
     above = {_attribute(j, "child", "link", ""): j for j in root.findall("joint")}
 
     def origin_of(joint: ET.Element) -> tuple[int, FloatArray]:
-        """Return `parent` and `origin`, over fixed joints between them."""
+        """Return `parent` and `origin`, across fixed joints."""
         R = rotation_from_rpy(_vector(_attribute(joint, "origin", "rpy", "0 0 0")))
         link = _attribute(joint, "parent", "link", "")
         if link in number or link not in above:
@@ -175,7 +175,7 @@ def _attribute(joint: ET.Element, tag: str, key: str, otherwise: str) -> str:
 
 
 def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
-    """Return what the rotors add to each link's inertia."""
+    """Return the inertia that the rotors add to each link."""
     tensors: dict[str, FloatArray] = {}
     for joint, rotor in zip(robot.joints, rotor_joints(robot, root), strict=True):
         own, a = joint.link, rotor.axis
@@ -210,7 +210,7 @@ def inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
 
 
 def _load(inertial: ET.Element, payload: Payload) -> None:
-    """Put a payload's mass into a link's."""
+    """Add a payload to a link's mass, centre and inertia."""
     inertia = inertia_in_link_axes(inertial)
     origin, mass = inertial.find("origin"), inertial.find("mass")
     if origin is None:

@@ -1,6 +1,6 @@
-"""The world around the robot: clock, ground, gravity, solver, window, camera.
+"""World settings: clock, ground, gravity, solver, window; and the camera.
 
-`ticks_of` counts periods in whole physics steps. Nothing here imports the engine.
+`ticks_of` converts periods to whole physics steps.
 
 Frames of a camera: the world is x forward, y left, z up. The eye looks along -z of its
 own frame, x right, y up, as in OpenGL; pixels count from the upper left corner.
@@ -33,10 +33,10 @@ from nao_testbed.sim.engine.obstacles import Obstacle
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:
-    """Return a period in ticks.
+    """Convert a period to ticks.
 
     Raises:
-        BadInput: it is not a whole positive multiple of dt.
+        BadInput: the period is not a whole positive multiple of dt.
     """
     if not (math.isfinite(period) and period > 0.0):
         raise BadInput(f"{name} is {period} s; give a positive number of seconds.")
@@ -54,7 +54,8 @@ def ticks_of(name: str, period: float, dt: float) -> int:
 
 
 SHORTEST_STEP_S = 1e-5
-"""Of the physics: a hundredth of ours; at less a second of a robot takes an hour."""
+"""Shortest physics step in s: a hundredth of the default. With shorter steps a
+simulated second takes an hour."""
 
 
 Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's place in m")]
@@ -62,7 +63,7 @@ Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's place in
 
 @dataclass(frozen=True, kw_only=True)
 class Payload(Checked):
-    """A point mass that a link carries, fixed to it."""
+    """Point mass fixed to a link."""
 
     link: str
     mass_kg: Annotated[float, Field(ge=0.0, le=50.0, title="payload in kg")]
@@ -74,7 +75,7 @@ class Payload(Checked):
         """Return a mass at a place that is written `LINK` or `LINK@X,Y,Z`.
 
         Raises:
-            BadInput: it is written otherwise, or out of range.
+            BadInput: the text has another form, or a value is out of range.
         """
         link, at, text = place.partition("@")
         if not at:
@@ -92,14 +93,14 @@ class Payload(Checked):
         """Check mass and place.
 
         Raises:
-            BadInput: one is out of range.
+            BadInput: a value is out of range.
         """
         super().__post_init__()
         for x in self.position or ():
             check_value("place", x, Coordinate)
 
     def place_on(self, robot: Robot) -> FloatArray:
-        """Return where it is, (3,) in the link's frame, in m."""
+        """Return its position (3,) in the link's frame, in m."""
         if self.position is not None:
             return np.array(self.position)
         (com,) = (link.com for link in robot.links if link.name == self.link)
@@ -107,14 +108,14 @@ class Payload(Checked):
 
     @property
     def place(self) -> str:
-        """As `at` takes it."""
+        """Place as text in the form of `at`."""
         if self.position is None:
             return self.link
         return f"{self.link}@{','.join(f'{x:g}' for x in self.position)}"
 
 
 def payloads_of(robot: Robot, payload_kg: Mapping[str, float]) -> tuple[Payload, ...]:
-    """Return what a robot carries, from place to mass as `Payload.at` takes them.
+    """Return payloads from a mapping of place to mass in the form of `Payload.at`.
 
     Raises:
         UnknownName: the robot has no such link.
@@ -135,13 +136,13 @@ def slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
 
 
 def default_engine() -> EngineName:
-    """Return `pybullet`; where that is not installed, `mujoco`."""
+    """Return `pybullet`, or `mujoco` if PyBullet is not installed."""
     return "pybullet" if find_spec("pybullet") else "mujoco"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldCfg(Checked):
-    """What the engine is told before it starts."""
+    """Settings of the engine and the world, fixed at the start."""
 
     engine: EngineName = field(default_factory=default_engine)
     """PyBullet, or MuJoCo, which needs the extra `mujoco`."""
@@ -154,20 +155,20 @@ class WorldCfg(Checked):
     friction: Annotated[GroundFriction, Field(title="ground friction")] = 0.7
     """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
     solver_iterations: Annotated[int, Field(ge=1)] = 50
-    """Sweeps of the contact solver at most; PyBullet's default."""
+    """Largest number of sweeps of the contact solver; PyBullet's default."""
     solver_residual: SolverResidual = 1e-7
-    """Squared residual at which the contact solver stops before that; PyBullet's
-    default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
-    with an ankle 2 degrees off, stay the same to 1 in 1000."""
+    """Squared residual at which the contact solver stops early; PyBullet's default.
+    With 1e-5 a tick of a standing robot costs a tenth less; with an ankle 2 degrees
+    off, the leg torques stay the same to 1 in 1000."""
     payloads: tuple[Payload, ...] = ()
-    """What the robot carries; no model of a controller knows of it."""
+    """Loads of the robot; unknown to the models of controllers."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What stands in its way; no model of a controller knows of it."""
+    """Obstacles; unknown to the models of controllers."""
     gui: bool = False
     """Open PyBullet's window."""
 
     def __post_init__(self) -> None:
-        """Check ranges, and that each obstacle has a name of its own.
+        """Check ranges, and that the obstacles' names differ.
 
         Raises:
             BadInput: a value cannot be used.
@@ -180,7 +181,7 @@ class WorldCfg(Checked):
 
 
 def check_display() -> None:
-    """Look whether PyBullet's window could open; it ends the process where not.
+    """Check that a display exists: without one PyBullet's window ends the process.
 
     Raises:
         BadInput: there is no display.
@@ -196,31 +197,31 @@ Vector3 = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """A pinhole camera with its light."""
+    """Pinhole camera with its light."""
 
     eye: Vector3
-    """Where it is, in m."""
+    """Position of the camera, in m."""
     target: Vector3
-    """The point in the middle of the picture, in m."""
+    """Point in the centre of the picture, in m."""
     up: Vector3 = (0.0, 0.0, 1.0)
-    """What shows upwards in the picture; not along the line of sight."""
+    """Upward direction of the picture; not along the line of sight."""
     fov_deg: float = 25.0
     """Vertical field of view in degrees."""
     width: int = 640
     height: int = 480
     near: float = 0.1
-    """Nothing closer to the eye is seen, in m."""
+    """Distance of the near clipping plane, in m."""
     far: float = 10.0
-    """Nothing beyond is seen, in m."""
+    """Distance of the far clipping plane, in m."""
     light: Vector3 = (1.0, 0.6, 2.0)
     """Direction towards the light."""
     ambient: float = 0.6
-    """Part of the light that comes from everywhere."""
+    """Share of light without direction."""
     diffuse: float = 0.35
     specular: float = 0.05
 
     def __post_init__(self) -> None:
-        """Refuse what has no picture."""
+        """Raise BadInput for settings that give no picture."""
         if self.width < 1 or self.height < 1:
             raise BadInput(
                 f"picture of {self.width} × {self.height} pixels; give at least 1 × 1."
@@ -271,14 +272,13 @@ class Camera:
         return projection
 
     def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return where world points appear.
+        """Project world points into the picture.
 
         Args:
             points: (..., 3) in m, in front of the eye.
 
         Returns:
-            Pixels (..., 2), column and row, and distances along the line of sight
-            (...) in m.
+            Pixels (..., 2), column and row; depths (...) along the line of sight, m.
         """
         eye = (points - np.array(self.eye)) @ self.rotation().T
         depth = -eye[..., 2]
@@ -301,7 +301,7 @@ class Camera:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rendering:
-    """What a camera saw of the robot; the ground is not drawn."""
+    """Picture of the robot by a camera; the ground is not drawn."""
 
     camera: Camera
     rgb: NDArray[np.uint8]
@@ -313,7 +313,7 @@ class Rendering:
     links: tuple[str, ...]
 
     def sees(self, link: str) -> NDArray[np.bool_]:
-        """Return (height, width): does the pixel show this link?
+        """Return (height, width), True where the pixel shows the link.
 
         Raises:
             UnknownName: the robot has no such link.
@@ -324,7 +324,7 @@ class Rendering:
         return mask
 
     def positions(self) -> FloatArray:
-        """Return (height, width, 3): the world point seen, inf where there is none."""
+        """Return (height, width, 3): visible world points, inf for the background."""
         with np.errstate(invalid="ignore"):
             points = (
                 np.array(self.camera.eye) + self.camera.rays() * (self.depth[..., None])
