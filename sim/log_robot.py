@@ -1,14 +1,14 @@
-"""A recording in the place of the simulated robot: the log server of [jdec-urjc] (3.2).
+"""Recording in place of the simulated robot: the log server of [jdec-urjc] (3.2).
 
-    LogRobot: its sensors say what was recorded, at the time at which it was recorded
-    SetPointComparison: commanded set-points against the recorded ones, joint by joint
+    LogRobot: sensors return the recorded values at the recorded times
+    SetPointComparison: commanded set-points against the recorded ones, by joint
 
-What is commanded moves nothing: set-points are compared with those of the recording,
-and stiffness is checked and dropped. Lights and sounds go to the simulated devices,
-since a recording need not hold them. At its end the recording stays at its last row.
+Commands move nothing. Set-points are compared with the recorded ones; stiffness is
+checked and dropped. Lights and sounds go to the simulated devices, since a recording
+may lack them. At its end the recording stays at its last row.
 
-`sim.replay.ReplayRobot` is for controllers that are stepped on a recording; this class
-is for what needs the whole face of `SimulatedRobot`.
+`sim.replay.ReplayRobot` serves controllers that are stepped on a recording; this class
+serves callers that need the whole interface of `SimulatedRobot`.
 """
 
 from collections.abc import Iterable
@@ -32,18 +32,18 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
 
 @dataclass(frozen=True, kw_only=True)
 class JointDifference:
-    """How far the commanded set-points of a joint were from the recorded ones."""
+    """Difference between commanded and recorded set-points of a joint."""
 
     joint: str
     since_s: float
-    """First command, in s of the session's clock."""
+    """Time of the first command, in s of the session's clock."""
     n_samples: int
-    """Steps of the clock that were compared; 0: the recording had ended before."""
+    """Compared clock steps; 0 if the recording had ended before."""
     mean_abs_rad: float
     max_abs_rad: float
 
     def as_json(self) -> dict[str, float | int | None]:
-        """Return it as `--json` writes it; angles in degrees, None without samples."""
+        """Return the data for `--json`: angles in degrees, None without samples."""
         compared = self.n_samples > 0
         return {
             "since_s": round(self.since_s, 6),
@@ -57,7 +57,7 @@ class SetPointComparison:
     """Sums of |commanded - recorded| for each joint, from its first command on."""
 
     def __init__(self, joints: Iterable[str]) -> None:
-        """Begin without a commanded joint."""
+        """Create a comparison without commanded joints."""
         self.joints = tuple(joints)
         n = len(self.joints)
         self._since_s = np.full(n, np.nan)
@@ -66,7 +66,7 @@ class SetPointComparison:
         self._max = np.zeros(n)
 
     def begin(self, joints: Iterable[int], time_s: float) -> None:
-        """Compare joints, by index, from now on unless they are compared already."""
+        """Compare joints, by index, from now on; keep the start of earlier ones."""
         for i in joints:
             if np.isnan(self._since_s[i]):
                 self._since_s[i] = time_s
@@ -81,7 +81,7 @@ class SetPointComparison:
 
     @property
     def differences(self) -> tuple[JointDifference, ...]:
-        """Of the joints that were commanded."""
+        """Differences of the commanded joints."""
         return tuple(
             JointDifference(
                 joint=joint,
@@ -96,14 +96,14 @@ class SetPointComparison:
 
     @property
     def never_commanded(self) -> tuple[str, ...]:
-        """Joints that got no command."""
+        """Joints without a command."""
         never = np.isnan(self._since_s)
         return tuple(
             j for j, is_never in zip(self.joints, never, strict=True) if is_never
         )
 
     def as_json(self) -> dict[str, object]:
-        """Return it as `--json` writes it."""
+        """Return the data for `--json`."""
         return {
             "joints": {one.joint: one.as_json() for one in self.differences},
             "never_commanded": list(self.never_commanded),
@@ -111,9 +111,9 @@ class SetPointComparison:
 
 
 class LogRobot(SimulatedRobot):
-    """A `SimulatedRobot` whose sensors speak from a recording and that never moves.
+    """`SimulatedRobot` with recorded sensor values; it never moves.
 
-    Its clock begins at 0, at the first recorded observation. Set-points are read back
+    Its clock starts at 0, at the first recorded observation. Set-points are read back
     without the shift of the recorded controller.
     """
 
@@ -123,14 +123,13 @@ class LogRobot(SimulatedRobot):
         posture: str,
         base: tuple[FloatArray, FloatArray] | None = None,
     ) -> None:
-        """Stand at the first observation.
+        """Start at the first observation.
 
         Args:
             recorded: from `sim.replay.read_observations`.
             posture: of the recorded robot at the start.
             base: true positions (n, 3) in m and quaternions (n, 4), x y z w, of the
-                base in each recorded observation; None: unknown, so that no fall is
-                told.
+                base in each recorded observation; None: unknown, no fall is reported.
         """
         super().__init__(recorded.robot, SimulationCfg(), posture)
         self.recorded = recorded
@@ -138,7 +137,7 @@ class LogRobot(SimulatedRobot):
         self._base = base
         self.comparison = SetPointComparison(j.name for j in recorded.robot.joints)
         self._commanded = self.read().target
-        """(n_joints,) set-points that were written last, in rad."""
+        """(n_joints,) set-points of the last command, in rad."""
 
     @property
     def end_s(self) -> float:
@@ -147,17 +146,17 @@ class LogRobot(SimulatedRobot):
 
     @property
     def is_over(self) -> bool:
-        """Whether the last observation was reached."""
+        """True from the last observation on."""
         return self.time_s >= self.end_s - 0.5 * self.dt
 
     @property
     def row(self) -> int:
-        """Number of the newest observation that had been read by now."""
+        """Number of the newest observation at the present time."""
         found = np.searchsorted(self._row_s, self.time_s + 0.5 * self.dt, side="right")
         return max(int(found) - 1, 0)
 
     def read(self) -> Observation:
-        """Return what the sensors said; its time is that of this clock.
+        """Return the recorded sensor values, with the time of this clock.
 
         Sensors that were not recorded read NaN.
         """
@@ -173,7 +172,7 @@ class LogRobot(SimulatedRobot):
         )
 
     def write(self, command: Command) -> None:
-        """Take set-points to compare them, and put lights and sounds in force.
+        """Compare set-points, and apply lights and sounds.
 
         Raises:
             BadInput: as `SimulatedRobot.write`.
@@ -188,18 +187,18 @@ class LogRobot(SimulatedRobot):
             self._commanded = command.target.copy()
 
     def note_commanded(self, joints: Iterable[int]) -> None:
-        """Say that a program commands joints, by index, from now on."""
+        """Register that a program commands joints, by index, from now on."""
         self.comparison.begin(joints, self.time_s)
 
     def step(self, ticks: int) -> None:
-        """Let the recording go on, and compare set-points until it ends."""
+        """Advance the recording, and compare set-points until it ends."""
         was_over = self.is_over
         self._body.clock += ticks
         if not was_over:
             self.comparison.add(self._commanded, self._recorded_target(self.row))
 
     def truth(self) -> Truth:
-        """Return the recorded angles, temperatures and place of the base."""
+        """Return recorded angles and temperatures, and the pose of the base."""
         row, seen = self.row, self.read()
         told = replace(
             super().truth(),
@@ -219,7 +218,7 @@ class LogRobot(SimulatedRobot):
         )
 
     def has_fallen(self) -> bool:
-        """Had the base turned by more than 45 degrees since the recording's start?"""
+        """Return True if the base has turned by more than 45° since the first row."""
         if self._base is None:
             return False
         first, now = (
@@ -232,7 +231,7 @@ class LogRobot(SimulatedRobot):
     def _recorded_target(self, row: int) -> FloatArray:
         """Return recorded set-points without shift, (n_joints,) in rad.
 
-        The target of a row holds the shift that was decided in the row before.
+        The target of a row contains the shift decided in the previous row.
         """
         target: FloatArray = self.recorded.values["target"][row].copy()
         shifts = self.recorded.shifts

@@ -1,4 +1,4 @@
-"""A recorded run behind the robot interface: its sensors speak, nothing moves.
+"""Recorded run behind the robot interface: recorded sensor values, no motion.
 
     run = read_run(Path("runs/heat/smart"))
     replay = ReplayRobot(read_observations(run, recorded_robot(run.meta)))
@@ -7,21 +7,21 @@
         replay.take_shift(decided.shift)
         replay.step(20)
 
-This is the log server of [jdec-urjc] (3.2): code runs with neither robot nor simulator,
-and algorithms are compared on exactly the same input.
+This is the log server of [jdec-urjc] (3.2): code runs without robot and simulator, and
+algorithms are compared on exactly the same input.
 
-Observations are read back as a controller was given them. A row is taken where the
-stiffness controller was asked (its `limits` are there); in a run without one, every row
-is. Rows of the time that passed for heat alone are left out: nobody was asked then.
+`read` returns the observations that the recorded controller got. A row is used if the
+stiffness controller was called in it (its `limits` are present); in a run without such
+a controller, every row is used. Rows of fast-forwarded heat are left out.
 
-The loop is open. What is written is checked and kept (`commanded`), and changes nothing
-of what the sensors say later: they answered to the recorded controller.
+The loop is open. Commands are checked and kept (`commanded`), and do not change later
+sensor values, which respond to the recorded controller.
 
-One thing follows the controller: its shift of the set-points. Who shifts them finds its
-own shift in `Observation.target`, and takes what else changes there for a request of
-others. So `read` takes the recorded controller's last shift off the recorded set-points
-and puts that of the present controller (`take_shift`) there. Where both are the same
-numbers, so are the set-points, bit for bit.
+The shift of the set-points is the exception. A controller that shifts set-points finds
+its shift in `Observation.target`, and takes other changes of the target for requests of
+others. So `read` removes the recorded controller's last shift from the recorded
+set-points and adds that of the present controller (`take_shift`). If both shifts are
+the same numbers, so are the set-points, bit for bit.
 """
 
 from collections.abc import Mapping
@@ -51,44 +51,44 @@ from nao_testbed.sim.recording.channels import (
 from nao_testbed.sim.recording.run_folder import Run
 
 SHIFT_SINCE = 3
-"""Format since which a run tells how its controller shifted set-points."""
+"""Format since which a run records its controller's shifts of set-points."""
 
 LATE = 1.5
-"""An observation that comes after more than so many periods comes after a jump."""
+"""An observation more than so many periods after the previous one follows a jump."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedObservations:
-    """What the sensors said in a run, in order; read-only."""
+    """Sensor values of a run, in order; read-only."""
 
     robot: Robot
     time_s: FloatArray
-    """(n,) times at which they were read, in s of the run's clock."""
+    """(n,) times of reading, in s of the run's clock."""
     values: Mapping[str, FloatArray]
     """(n, size) by field of `Observation`."""
     limits: FloatArray | None
-    """(n, n_joints) what the recorded controller answered; None: there was none."""
+    """(n, n_joints) limits by the recorded controller; None without a controller."""
     shifts: FloatArray | None
-    """(n, n_joints) how far it answered to shift set-points, in rad, 0 where it decided
-    none. None: nobody knows, the run was recorded before format 3."""
+    """(n, n_joints) shifts of set-points by the recorded controller, in rad, 0 if it
+    decided none. None if unknown: the run was recorded before format 3."""
     is_exact: bool
-    """Every digit was recorded. Otherwise they are rounded to seven, and no controller
-    has ever seen them as they are here."""
+    """True if every digit was recorded. Otherwise values are rounded to seven digits
+    and differ from those that the controller got."""
     period_s: float
-    """Usual time between two of them, in s."""
+    """Usual time between two observations, in s."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of observations."""
         return len(self.time_s)
 
     def at(self, i: int) -> Observation:
-        """Return the observation of row `i`, as fresh arrays."""
+        """Return the observation of row `i`, as new arrays."""
         fields = {name: block[i].copy() for name, block in self.values.items()}
         return Observation(time_s=float(self.time_s[i]), **fields)
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Times in s between which nothing was observed: heat passed alone."""
+        """Intervals in s without observations: heat was fast-forwarded."""
         late = np.flatnonzero(np.diff(self.time_s) > LATE * self.period_s)
         return tuple(
             (float(self.time_s[i]), float(self.time_s[i + 1])) for i in late.tolist()
@@ -96,7 +96,7 @@ class RecordedObservations:
 
 
 def read_observations(run: Run, robot: Robot) -> RecordedObservations:
-    """Read the observations of a run, and check that they are all there.
+    """Read the observations of a run, and check that they are complete.
 
     Args:
         run: from `sim.recording.run_folder.read_run`.
@@ -151,7 +151,7 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
 
 
 def _observed(run: Run) -> list[str]:
-    """Return the fields of observations that a run must have, or has."""
+    """Return the required fields of observations, and the optional ones of the run."""
     there = {column.partition(".")[0] for column in run.meta.columns}
     return [name for name in READINGS if name in there or name not in OPTIONAL_READINGS]
 
@@ -159,7 +159,7 @@ def _observed(run: Run) -> list[str]:
 def _shifts(
     run: Run, channel: Channel, kept: NDArray[np.bool_], *, has_controller: bool
 ) -> FloatArray | None:
-    """Return the decided shifts of the rows that are kept, None if nobody knows."""
+    """Return the decided shifts of the kept rows, or None if unknown."""
     columns = list(channel.columns)
     if columns[0] in run.meta.columns:
         decided = run.frame[columns].to_numpy(dtype=np.float64)[kept]
@@ -170,7 +170,7 @@ def _shifts(
 
 
 def _check_whole(run: Run) -> None:
-    """Refuse a run that lacks rows which it once had.
+    """Check that the run is complete.
 
     Raises:
         BadInput: a part between others, or at the end of a closed run, is missing.
@@ -193,10 +193,10 @@ def _check_whole(run: Run) -> None:
 
 
 def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> None:
-    """Refuse a run that has other columns than the robot's.
+    """Check that the columns of the run are those of the robot.
 
     Raises:
-        BadInput: it was recorded without what a replay needs, or on another robot.
+        BadInput: a column for replay is missing, or the run is of another robot.
     """
     there = run.meta.columns
     if OBSERVED.name not in there:
@@ -224,7 +224,7 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
 
 
 def _is_exact(run: Run, channels: Mapping[str, Channel]) -> bool:
-    """Whether every value of the observations is stored as float64."""
+    """Return True if every value of the observations is stored as float64."""
     dtypes = run.frame.dtypes
     names = [column for name in _observed(run) for column in channels[name].columns]
     return all(dtypes[name] == np.float64 for name in names)
@@ -236,24 +236,24 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 class RecordingOver(TestbedError):
-    """The recording has ended: there is nothing more to read."""
+    """Error: the recording has ended."""
 
 
 class ReplayRobot:
-    """A recording that implements `RobotInterface`.
+    """Recording that implements `RobotInterface`.
 
-    `read` returns the newest observation that had been read at the present time, as it
-    was recorded, with its own time. Time goes on by `step`. Where the recorded run let
-    time pass for heat alone its clock jumped, and so does this one: a step that ends
-    more than one period behind an observation ends at the next one.
+    `read` returns the newest observation up to the present time, as recorded, with the
+    recorded time. `step` advances the time. Where heat was fast-forwarded in the
+    recorded run, the clock jumps as it did then: a step that ends more than one period
+    after an observation ends at the next one.
     """
 
     def __init__(self, recorded: RecordedObservations, dt: float = 1e-3) -> None:
-        """Stand at the first observation.
+        """Start at the first observation.
 
         Args:
             recorded: from `read_observations`.
-            dt: length of a tick in s; an observation is there from the tick on that is
+            dt: length of a tick in s; an observation is available from the tick that is
                 nearest to its time.
 
         Raises:
@@ -272,16 +272,16 @@ class ReplayRobot:
         self._n = 0
         self.tick = int(self._ticks[0])
         self.is_over = False
-        """The last observation is older than a period."""
+        """True if the last observation is older than a period."""
         joints = len(recorded.robot.joints)
         shape = len(recorded), joints
         self._target = np.full(shape, np.nan)
         self._stiffness = np.full(shape, np.nan)
         self._no_shift = np.zeros(joints)
         self._decided: FloatArray | None = None
-        """Shift told at the present observation or before; None: nobody tells it."""
+        """Last shift decided up to the present observation; None before the first."""
         self._in_force: FloatArray | None = None
-        """Shift told before the present observation was read; None likewise."""
+        """Last shift decided before the present observation; None before the first."""
 
     @property
     def robot(self) -> Robot:
@@ -302,7 +302,7 @@ class ReplayRobot:
     def commanded(self) -> dict[str, FloatArray]:
         """Copies of the `target` and `stiffness` last written at each observation.
 
-        Each is (n_observations, n_joints), NaN where nothing was written.
+        Each is (n_observations, n_joints), NaN without a command.
         """
         return {"target": self._target.copy(), "stiffness": self._stiffness.copy()}
 
@@ -310,7 +310,7 @@ class ReplayRobot:
         """Return the newest observation of the present time.
 
         Raises:
-            RecordingOver: the recording ended before.
+            RecordingOver: the recording has ended.
         """
         self._check_not_over()
         observation = self.recorded.at(self._n)
@@ -324,18 +324,17 @@ class ReplayRobot:
         return replace(observation, target=np.where(change == 0.0, target, moved))
 
     def take_shift(self, shift: FloatArray | None) -> None:
-        """Let this shift be in force from the next observation on.
+        """Apply this shift from the next observation on.
 
-        Until the first call set-points are those recorded, with the shift of the
-        recorded controller; so they remain where the recording does not tell that
-        (`RecordedObservations.shifts`).
+        Until the first call, set-points keep the shift of the recorded controller. They
+        always do if the recording has no shifts (`RecordedObservations.shifts`).
 
         Args:
-            shift: (n_joints,) what a controller decided on the present observation, in
+            shift: (n_joints,) decision of a controller on the present observation, in
                 rad; None: none.
 
         Raises:
-            BadInput: no robot would take it.
+            BadInput: the shift is invalid for a robot.
         """
         if shift is None:
             self._decided = self._no_shift
@@ -344,11 +343,11 @@ class ReplayRobot:
         self._decided = np.array(shift, dtype=np.float64)
 
     def write(self, command: Command) -> None:
-        """Keep a command beside the present observation.
+        """Store a command with the present observation.
 
         Raises:
-            BadInput: a robot would refuse it; nothing of it is kept.
-            RecordingOver: the recording ended before.
+            BadInput: the command is invalid for a robot; nothing is stored.
+            RecordingOver: the recording has ended.
         """
         self._check_not_over()
         check_command(command, self.robot)
@@ -358,10 +357,10 @@ class ReplayRobot:
             self._stiffness[self._n] = command.stiffness
 
     def step(self, ticks: int) -> None:
-        """Let ticks pass; nothing happens after the end.
+        """Advance by ticks; do nothing after the end.
 
         Raises:
-            BadInput: time would go backwards.
+            BadInput: `ticks` is negative.
         """
         if ticks < 0:
             raise BadInput(f"{ticks} ticks; time does not go back. Open it again.")
@@ -373,7 +372,7 @@ class ReplayRobot:
             self._in_force = self._decided
 
     def _advance(self, ticks: int) -> None:
-        """Go to the newest observation, over a jump, or to the end."""
+        """Advance to the newest observation, across a jump, or to the end."""
         self.tick += ticks
         self._n = int(np.searchsorted(self._ticks, self.tick, side="right")) - 1
         if self.tick - self._ticks[self._n] < self._period:
@@ -385,7 +384,7 @@ class ReplayRobot:
         self.tick = int(self._ticks[self._n])
 
     def close(self) -> None:
-        """Nothing is held; may be called twice."""
+        """Do nothing: a replay holds no resources."""
 
     def _check_not_over(self) -> None:
         if self.is_over:

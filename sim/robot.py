@@ -1,11 +1,11 @@
-"""The simulated robot behind the robot interface: engine, servos, sensors, heat.
+"""Simulated robot behind the robot interface: engine, servos, sensors, heat.
 
-`SimulationCfg` is all that defines it beside the robot itself; `Truth` and `Snapshot`
-are what only the simulator knows.
+`SimulationCfg` defines a simulation, together with the robot; `Truth` and `Snapshot`
+hold data that only the simulator knows.
 
-One tick is one physics step. In each: read the true joint state, let the servos
-compute torques from it, step the engine, sample the sensors that are due. Heat is
-integrated every 20 ms with the mean squared torque of the ticks in between.
+One tick is one physics step: read the true joint state, compute torques in the servos,
+step the engine, sample the sensors that are due. Heat is integrated every 20 ms with
+the mean squared torque of the ticks in between.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,31 +45,30 @@ from nao_testbed.sim.thermal.protection import make_protection
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationCfg:
-    """World, motor boards, sensors, heat, and what is wrong with this robot."""
+    """Settings of world, motor boards, sensors, heat, and defects of the robot."""
 
     world: WorldCfg = field(default_factory=WorldCfg)
     servo: ServoCfg = field(default_factory=ServoCfg)
     sensors: SensorCfg = field(default_factory=SensorCfg)
     heating: HeatingCfg = field(default_factory=HeatingCfg)
     protection: str = "none"
-    """`none`, `nao` or `document`: what a temperature does to the stiffness."""
+    """Law from temperature to stiffness: `none`, `nao` or `document`."""
     current_limit_a: Mapping[str, float] = field(default_factory=dict)
-    """Joint to limit of its motor's current in A, of the motor board: it always holds,
-    whatever is commanded."""
+    """Joint to permanent current limit of its motor board in A."""
     misalignment_deg: Mapping[str, float] = field(default_factory=dict)
     """Joint to calibration error in degrees: true angle minus measured angle."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
-    """Joint to temperature of its motor at the start, in °C."""
+    """Joint to start temperature of its motor, in °C."""
     other_start_degc: float = 30.0
     """Start temperature of all other motors, in °C."""
     seed: int = 0
     """Seed of all noise."""
 
     def __post_init__(self) -> None:
-        """Refuse motors that the engine has not.
+        """Check that the engine has the motors of the servo.
 
         Raises:
-            FeatureMissing: PyBullet's own motors are asked for in another engine.
+            FeatureMissing: PyBullet's own motors are requested in another engine.
         """
         if self.servo.kind == "pybullet" and self.world.engine != "pybullet":
             raise FeatureMissing(
@@ -125,7 +124,7 @@ def _check_force(link: str, force: FloatArray) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """The engine's state: for tests and reports, never for controllers."""
+    """State of the engine: for tests and reports, never for controllers."""
 
     time_s: float
     q: FloatArray
@@ -133,7 +132,7 @@ class Truth:
     v: FloatArray
     """(n_joints,) true velocities in rad/s."""
     joint_torque: FloatArray
-    """(n_joints,) torque on the link, gear friction taken off, in N·m."""
+    """(n_joints,) torque on the link, less gear friction, in N·m."""
     motor_torque: FloatArray
     """(n_motors,) joint-side motor torque, gear friction included, in N·m."""
     base_position: FloatArray
@@ -142,7 +141,7 @@ class Truth:
     base_velocity: FloatArray
     """(6,) linear velocity of the base's centre of mass and angular, world."""
     contacts: tuple[Contact, ...]
-    """With the ground."""
+    """Contacts with the ground."""
     obstacle_contacts: tuple[ObstacleContact, ...]
     temperature: FloatArray
     """(n_motors,) in °C."""
@@ -151,7 +150,7 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A complete state to return to; made by `SimulatedRobot.snapshot`."""
+    """Complete state for `restore`; created by `SimulatedRobot.snapshot`."""
 
     engine: int
     tick: int
@@ -162,9 +161,9 @@ class Snapshot:
 
 
 class SimulatedRobot:
-    """A robot in a physics engine; implements `RobotInterface`.
+    """Robot in a physics engine; implements `RobotInterface`.
 
-    Use: construct (the robot stands in the posture, set-points at its encoder
+    Use: construct (the robot rests in the posture, set-points equal to encoder
     readings, stiffness 1), then `write`, `step`, `read` in turn; `close` at the end.
     """
 
@@ -227,12 +226,12 @@ class SimulatedRobot:
 
     @property
     def engine(self) -> Engine:
-        """The world below: for measurements and tests, never for controllers."""
+        """Physics engine: for measurements and tests, never for controllers."""
         return self._body.engine
 
     @property
     def last_second(self) -> LastSecond:
-        """The last second of true angles, velocities and joint torques, each tick."""
+        """Last second of true angles, velocities and joint torques, each tick."""
         return self._body.last_second
 
     @property
@@ -242,7 +241,7 @@ class SimulatedRobot:
 
     @property
     def motors_j(self) -> float:
-        """What all motors took since the start, heat and work, in J."""
+        """Energy of all motors since the start, heat and work, in J."""
         return float(self.heating.joule_energy.sum() + self._servo.work.sum())
 
     @property
@@ -252,7 +251,7 @@ class SimulatedRobot:
 
     @property
     def limits_current(self) -> bool:
-        """Whether any motor's current is limited below its range."""
+        """True if the current of any motor is limited below its range."""
         return self._stiffness.limits_current
 
     @property
@@ -262,7 +261,7 @@ class SimulatedRobot:
 
     @property
     def v(self) -> FloatArray:
-        """(n_joints,) true velocities in rad/s (a view): likewise."""
+        """(n_joints,) true velocities in rad/s (a view): for records only, too."""
         return self._body.v
 
     @property
@@ -281,7 +280,7 @@ class SimulatedRobot:
         return self._misalignment.copy()
 
     def set_misalignment(self, joint: str, degrees: float) -> None:
-        """Let an encoder read another error from now on; small steps are no blow.
+        """Change an encoder's error from now on; small steps cause no jerk.
 
         Raises:
             UnknownName: there is no such joint.
@@ -302,15 +301,15 @@ class SimulatedRobot:
         )
 
     def write(self, command: Command) -> None:
-        """Put a command in force, all of it or nothing.
+        """Apply a whole command, or nothing of it.
 
-        Joints on one motor obey the values of its leading joint, and read back so.
+        Joints on one motor follow the values of its leading joint, and read back so.
 
         Raises:
-            BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
-                outside the joint's range, a velocity beyond its motor's or without a
-                set-point, a limit of current below 0; LEDs or a sound do not fit the
-                robot's, or a sound begins while the last one is heard.
+            BadInput: a value is not finite; a stiffness is outside [0, 1]; a set-point
+                is outside the joint's range; a velocity exceeds its motor's or lacks a
+                set-point; a limit of current is below 0; LEDs or a sound do not fit the
+                robot's; or a sound starts while the last one plays.
         """
         check_command(command, self._robot)
         if command.sound is not None:
@@ -331,15 +330,15 @@ class SimulatedRobot:
             self._stiffness.put(self._sensors.temperature)
 
     def step(self, ticks: int) -> None:
-        """Let `ticks` periods pass.
+        """Advance by `ticks` periods.
 
         Raises:
-            SimulationDiverged: a torque is not finite; the state is left as it is.
+            SimulationDiverged: a torque is not finite; the state stays unchanged.
         """
         torque, q, period = self._servo.motor_torque, self._body.q, self._heat.ticks
         end = self.tick + ticks
         while self.tick < end:
-            # As far as the next tick at which somebody looks.
+            # Run up to the next tick at which sensors or heat are due.
             due = self._due_ticks - self.tick % self._due_ticks
             due = min(due, end - self.tick)
             if not self._body.run(due):
@@ -378,11 +377,11 @@ class SimulatedRobot:
         )
 
     def has_fallen(self) -> bool:
-        """Has the base turned by more than 45 degrees since the start?"""
+        """Return True if the base has turned by more than 45° since the start."""
         return self._body.has_fallen()
 
     def snapshot(self) -> Snapshot:
-        """Keep the whole state; `restore` returns to it, `forget` releases it."""
+        """Save the whole state; `restore` returns to it, `forget` deletes it."""
         return Snapshot(
             engine=self.engine.save(),
             tick=self.tick,
@@ -393,22 +392,22 @@ class SimulatedRobot:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a kept state: the run goes on as it did, bit for bit."""
+        """Return to a saved state: the run continues as it did, bit for bit."""
         self.engine.restore(snapshot.engine)
         self._body.clock[0] = snapshot.tick
         self._heat.done = snapshot.heat_done
         for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
             array[:] = kept
         self._rng.bit_generator.state = dict(snapshot.rng)
-        self.protection.take_events()  # of the time that is undone
+        self.protection.take_events()  # drop events of the undone time
         self.speaker.restore(snapshot.speaker)
 
     def forget(self, snapshot: Snapshot) -> None:
-        """Release the memory of a kept state."""
+        """Delete a saved state."""
         self.engine.forget(snapshot.engine)
 
     def advance_heat(self, mean_square: FloatArray, duration_s: float) -> None:
-        """Let time pass for heat and clock alone, the body standing still.
+        """Advance heat and clock only; the body does not move.
 
         Args:
             mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
@@ -439,7 +438,7 @@ class SimulatedRobot:
         self.engine.push(link, force, self.engine.link_com(link))
 
     def set_temperature(self, motor: str, degc: float) -> None:
-        """Give a motor a temperature, winding and housing alike; it goes on from there.
+        """Set the temperature of a motor, winding and housing alike.
 
         Args:
             motor: its name.
@@ -453,7 +452,7 @@ class SimulatedRobot:
         self._take_temperature()
 
     def fail_motors(self, motors: Iterable[str]) -> None:
-        """Let motors give no torque from now on, whatever they are told.
+        """Disable the torque of motors from now on, regardless of commands.
 
         Raises:
             UnknownName: the robot has no such motor.
@@ -462,7 +461,7 @@ class SimulatedRobot:
         self._stiffness.put(self._sensors.temperature)
 
     def repair_motors(self, motors: Iterable[str]) -> None:
-        """Let motors give torque again.
+        """Enable the torque of failed motors again.
 
         Raises:
             UnknownName: the robot has no such motor.
@@ -489,7 +488,7 @@ class SimulatedRobot:
         self._stiffness.put(self._sensors.temperature)
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return all that changes in arrays, live, but for the engine's own state."""
+        """Return all arrays that change, live, except the engine's own state."""
         return (
             *self._body.arrays(),
             *self._stiffness.arrays(),

@@ -1,4 +1,4 @@
-"""The motor board: PD servo, torque limits, gear friction, coupled joints, faults.
+"""Motor board: PD servo, torque limits, gear friction, coupled joints, play.
 
 For a motor that drives joints j (usually one), with the calibration error δ of its
 encoder, the measured angle is θ = mean(q_j - δ_j), counted in steps of the
@@ -8,39 +8,37 @@ motor-side encoder, and with ω = mean(v_j):
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
     τ  clipped to ± min(stiffness · effort_limit, K I)
 
-and each joint gets its share of τ less what sticks in its gear:
+Each joint gets its share of τ less its gear friction:
 
     z' = v, |z| ≤ τ_c / k     (Prandtl: elastic up to the Coulomb friction τ_c)
     τ_joint = τ / n - k z - coupling
 
 The element is rate independent: below the break-away torque it is a spring and does
-not creep, above it slides at exactly τ_c (Dahl 1968 with a step exponent). Joints on
-one motor are held together by a stiff spring and damper, as by their common shaft.
+not creep, above it slides at exactly τ_c (Dahl 1968 with a step exponent). A stiff
+spring and damper couple the joints on one motor, in place of their common shaft.
 
-**Play** of ± β between motor and joint: the servo reads the motor, which is light and
-takes its set-point as long as the joint leaves it room,
+**Play** of ± β between motor and joint: the servo reads the angle of the motor, which
+is light and reaches its set-point within the play,
 
-    θ_m = θ* within θ ± β, else the end of it that is nearest,
+    θ_m = θ* within θ ± β, otherwise the nearer end of this range.
 
-so that in the room τ = 0 and the joint turns freely, without what sticks in the gear.
-At an end the motor pushes the joint one way only. A motor without torque goes along.
+Inside the play τ = 0, and the joint turns freely without gear friction. At an end the
+motor pushes the joint in one direction only. A motor without torque follows the joint.
 
-Beside its heat c τ², c = R / K² of the data, a motor draws the work
+Besides its heat c τ², c = R / K² of the data, a motor draws the work
 
     W = ∫ max(τ ω, -c τ²) dt:
 
-what drives it from outside covers its heat at most, and nothing flows back.
+external power covers its heat at most, and no power flows back.
 
-The kernel is compiled by numba: one call a tick instead of some twenty array
-operations.
+`sim.body.stiffness` computes the other torque limits, I and stiffness.
 
-What limits the torque besides, I and stiffness, is `sim.body.stiffness`.
-
-An engine whose step is a C function is stepped by compiled code too, for as many ticks
-as nobody looks (`run_native`): no line of Python in between, and the caches keep the
-physics. PyBullet has none to offer; its ticks run in Python (`sim.body`). Both kernels
-stand here, as numba looks at the file of a kernel alone when it decides whether what it
-has kept is of today.
+The kernels are compiled by numba: one call a tick instead of some twenty array
+operations. An engine whose step is a C function is stepped by compiled code too, over
+all ticks up to the next observation (`run_native`), without Python in between, so that
+CPU caches keep the physics. PyBullet has no C function; its ticks run in Python
+(`sim.body`). Both kernels are in this file because numba checks only the file of a
+kernel when it decides whether a cached kernel is up to date.
 """
 
 from dataclasses import dataclass
@@ -62,18 +60,18 @@ from nao_testbed.sim.recording.recorder import LastSecond
 
 COUPLING_STIFFNESS = 500.0
 """Spring between two joints on one motor, in N·m/rad: 0.1 degrees at 1 N·m
-(estimate; the encoders would not see it)."""
+(estimate; invisible to the encoders)."""
 COUPLING_DAMPING = 1.0
 """Damper between them, in N·m·s/rad: about a third of critical with the rotor share."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoCfg(Checked):
-    """What of the motor board is modelled."""
+    """Effects of the motor board that are modelled."""
 
     kind: str = "torque"
     """`torque`: the servo of this module; `pybullet`: the engine's own motors, which
-    know the torque limit alone: no gear friction, encoder or torque-speed line."""
+    have the torque limit only: no gear friction, encoder or torque-speed line."""
     friction_scale: Annotated[
         FrictionScale, Field(title="gear friction: friction_scale")
     ] = 1.0
@@ -83,12 +81,12 @@ class ServoCfg(Checked):
     encoder: bool = True
     """Count angles in encoder steps; False: continuous angles."""
     torque_speed: bool = True
-    """Bound the torque by motor and battery."""
+    """Limit the torque by motor speed and battery voltage."""
     battery_volt: Annotated[float, Field(gt=0.0)] | None = None
-    """Supply voltage in V; None is the battery's nominal one."""
+    """Supply voltage in V; None takes the battery's nominal voltage."""
 
     def __post_init__(self) -> None:
-        """Refuse values without meaning."""
+        """Check the kind of servo, and that it supports gear play."""
         super().__post_init__()
         if self.kind not in SERVOS:
             raise BadInput(
@@ -105,7 +103,7 @@ SERVOS = ("torque", "pybullet")
 
 
 class Servo:
-    """State and constants of all motor boards; `step` is called once a tick.
+    """State and constants of all motor boards; call `step` once a tick.
 
     The arrays `target`, `velocity` (θ* and ω*), `limit`, `motor_torque`,
     `joint_torque`, `square_sum` and `work` are live: the caller writes the first three
@@ -120,15 +118,15 @@ class Servo:
         misalignment: FloatArray,
         joint_torque: FloatArray | None = None,
     ) -> None:
-        """Lay out the constants in motor order.
+        """Arrange the constants in motor order.
 
         Args:
             robot: the robot.
-            cfg: what is modelled.
+            cfg: modelled effects.
             dt: period in s.
-            misalignment: (n_joints,) true angle minus measured angle, in rad; looked
-                at in each tick, so that it may change.
-            joint_torque: (n_joints,) where to write; None for an array of its own.
+            misalignment: (n_joints,) true angle minus measured angle, in rad; read in
+                each tick, so that it may change.
+            joint_torque: (n_joints,) output array; None creates one.
         """
         n, m = len(robot.joints), len(robot.motors)
         self.dt = dt
@@ -182,19 +180,19 @@ class Servo:
             np.deg2rad(0.5 * cfg.play_deg),
             dt,
         )
-        """Of `servo_torques` after q and v; the arrays are live."""
+        """Arguments of `servo_torques` after q and v; the arrays are live."""
 
     def step(self, q: FloatArray, v: FloatArray) -> bool:
         """Compute the torques of one tick from true angles and velocities.
 
         Returns:
-            False when a torque is not finite.
+            False if a torque is not finite.
         """
         finite: bool = servo_torques(q, v, *self.arguments)
         return finite
 
     def reset(self) -> None:
-        """Forget friction and sums."""
+        """Set friction state and sums to 0."""
         for array in (
             self.presliding,
             self.joint_torque,
@@ -251,15 +249,15 @@ def servo_torques(
     play: float,
     dt: float,
 ) -> bool:
-    """Write what one tick changes, in the letters of the module.
+    """Write the torques and sums of one tick, in the symbols of the module.
 
     Arrays are by joint, from `motor_torque` to `slope` by motor: W in J and c in
-    W/(N·m)²; its joints, `follow` -1 where it has one; kp and kd; step of the encoder
+    W/(N·m)²; its joints, `follow` -1 if it has one; kp and kd; step of the encoder
     in rad, 0 for none; τ_stall U/U_n and τ_stall/ω_0. Friction is τ_c in N·m, gear is k
     in N·m/rad, play is β in rad.
 
     Returns:
-        False when a torque is not finite.
+        False if a torque is not finite.
     """
     finite = True
     for m in range(lead.size):
@@ -277,7 +275,7 @@ def servo_torques(
                 )
             theta = 0.5 * (theta + other)
             omega = 0.5 * (omega + v[b])
-        side = 0.0  # that the motor pushes to, of a gear with play; 2: both
+        side = 0.0  # direction in which the motor pushes; 2: both
         if play == 0.0 or limit[a] == 0.0:
             side = 2.0
         elif not abs(target[a] - theta) < play:
@@ -320,22 +318,21 @@ def run_native(
     clock: NDArray[np.int64],
     ticks: int,
 ) -> bool:
-    """Let some ticks pass.
+    """Advance by some ticks.
 
     In each: θ, ω  ->  τ  ->  ring  ->  engine  ->  θ, ω.
 
     Args:
         native: the engine's step.
-        servo: gives the torques.
+        servo: computes the torques.
         row: (3 n_joints,) angles in rad, velocities in rad/s and torques in N·m, side
             by side; the torques are the servo's own array.
-        ring: keeps the row of each tick.
-        clock: (1,) ticks that have passed, and go on with the engine.
-        ticks: how many are to pass.
+        ring: stores the row of each tick.
+        clock: (1,) ticks so far; advanced with the engine.
+        ticks: number of ticks.
 
     Returns:
-        False when the torque of the next one, which stands in row and ring, is not
-        finite.
+        False if a torque of the next tick is not finite; row and ring hold it.
     """
     finite: bool = _run(
         native.function,
@@ -359,7 +356,7 @@ def run_native(
 
 
 def _type_call(_context: Any, function: Any, model: Any, data: Any) -> Any:
-    """Tell numba how to call a C function of two pointers by its address."""
+    """Define the numba call of a C function with two pointers by its address."""
 
     def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()

@@ -1,11 +1,10 @@
-"""A NAO that is reached over the network, behind the robot interface.
+"""Client for a NAO on the network, behind the robot interface.
 
     robot = NaoqiRobot(load_robot(), connect("naoqi://192.168.1.12:9559"))
 
-`connection` finds the services of NAOqi, and waits for no call longer than it may;
-`device_keys` says what NAOqi calls the devices, and converts units and signs;
-`robot` reads, writes and keeps time. Whether the robot is simulated or real makes no
-difference here.
+`connection` finds the services of NAOqi and limits the time of each call; `device_keys`
+lists NAOqi's device keys and converts units and signs; `robot` reads, writes and keeps
+time. The client works the same for a simulated and a real robot.
 """
 
 from nao_testbed.sim.naoqi.connection import (

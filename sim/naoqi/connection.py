@@ -1,9 +1,8 @@
-"""A session with NAOqi: services by name, and calls that end in time.
+"""Session with NAOqi: services by name, and calls with a time limit.
 
-Every call is sent without waiting and given up after a limit, so that a robot that
-hangs is noticed (`ConnectionLate`) instead of waited for. Before `qi` connects, a
-message of its protocol is tried by a plain socket: whoever answers otherwise is no
-NAOqi, and `qi` does not survive every answer.
+Every call is asynchronous and aborted after a limit, so that a robot that hangs raises
+`ConnectionLate` instead of blocking. Before `qi` connects, a plain socket tests one
+message of its protocol: other servers can crash `qi` by their answers.
 """
 
 import importlib.util
@@ -18,27 +17,27 @@ from nao_testbed.models import BadInput, TestbedError
 
 SCHEME = "naoqi"
 PORT = 9559
-"""Where NAOqi listens [naoqi-api]."""
+"""Default port of NAOqi [naoqi-api]."""
 EXAMPLE = f"{SCHEME}://192.168.1.12:{PORT}"
 CONNECT_S = 5.0
-"""What a connection may take, and a call at the start, in s."""
+"""Time limit of a connection, and of a call at the start, in s."""
 _HEADER = struct.Struct("<4sIIHBBIII")
 _MAGIC = b"\x42\xde\xad\x42"
 _CALL, _DIRECTORY, _AUTHENTICATE = 1, 0, 8
 _NO_CAPABILITIES = struct.pack("<I", 0)
-"""An empty map: what a client that can do nothing special says of itself."""
+"""Empty map: the capabilities of a client without any."""
 
 
 class ConnectionLate(TestbedError):
-    """The robot did not answer in time."""
+    """Error: the robot did not answer in time."""
 
 
 class ConnectionLost(TestbedError):
-    """The connection has ended, or the robot refuses what it is asked for."""
+    """Error: the connection has ended, or the robot refuses the request."""
 
 
 def is_naoqi(text: str) -> bool:
-    """Tell whether a text is meant as the address of a NAOqi robot."""
+    """Return True if a text has the form of a NAOqi address."""
     return text.startswith(f"{SCHEME}:")
 
 
@@ -46,7 +45,7 @@ def read_url(text: str) -> tuple[str, int]:
     """Return host and port of `naoqi://HOST[:PORT]`.
 
     Raises:
-        BadInput: it is no such address.
+        BadInput: the text is not such an address.
     """
     problem = None
     host, port = "", PORT
@@ -73,19 +72,19 @@ def read_url(text: str) -> tuple[str, int]:
 
 
 class Connection:
-    """A session of `qi` with a robot; `close` ends it."""
+    """Session of `qi` with a robot; `close` ends it."""
 
     def __init__(self, session: Any, url: str) -> None:
-        """Take over a session that is connected."""
+        """Wrap a connected session."""
         self._session = session
         self.url = url
-        """For messages."""
+        """Address for messages."""
 
     def service(self, name: str) -> Any:
         """Return a service.
 
         Raises:
-            BadInput: the robot has none of that name.
+            BadInput: the robot has no service of that name.
         """
         try:
             return self._session.service(name)
@@ -95,19 +94,19 @@ class Connection:
             ) from error
 
     def has_service(self, name: str) -> bool:
-        """Tell whether there is a service of a name."""
+        """Return True if the robot has a service of that name."""
         return any(one["name"] == name for one in self._session.services())
 
     def call(self, limit_s: float, method: Callable[..., Any], *values: object) -> Any:
         """Call a method of a service and return its value.
 
         Args:
-            limit_s: how long its answer may take, in s.
+            limit_s: time limit of the answer, in s.
             method: of what `service` returned.
             *values: its arguments.
 
         Raises:
-            ConnectionLate: there is no answer by then.
+            ConnectionLate: the limit has passed without an answer.
             ConnectionLost: the connection has ended, or the method raised.
         """
         if not self._session.isConnected():  # qi 3.1.5 may not survive a call
@@ -126,7 +125,7 @@ class Connection:
             raise self._lost(error) from error
 
     def close(self) -> None:
-        """End the session; may be called twice."""
+        """End the session; a second call has no effect."""
         with suppress(RuntimeError):
             self._session.close()
 
@@ -137,7 +136,7 @@ class Connection:
 
 
 def check_qi(what: str) -> None:
-    """Refuse to start what speaks NAOqi without its library.
+    """Check that the library `qi` is installed.
 
     Raises:
         BadInput: `qi` is not installed.
@@ -153,8 +152,8 @@ def connect(text: str) -> Connection:
     """Connect to the robot at `naoqi://HOST[:PORT]`.
 
     Raises:
-        BadInput: `qi` is not installed, it is no address, nobody listens there, or who
-            does is no NAOqi.
+        BadInput: `qi` is not installed, the text is not an address, no server listens
+            there, or the server is not NAOqi.
     """
     host, port = read_url(text)
     check_qi(f"a robot at {SCHEME}://")
@@ -175,10 +174,10 @@ def connect(text: str) -> Connection:
 
 
 def _knock(host: str, port: int) -> None:
-    """Look whether NAOqi listens.
+    """Check that NAOqi listens.
 
     Raises:
-        BadInput: nobody does, or somebody else.
+        BadInput: no server listens, or the server is not NAOqi.
     """
     try:
         knocking = socket.create_connection((host, port), timeout=CONNECT_S)

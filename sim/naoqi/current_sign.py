@@ -1,25 +1,25 @@
-"""The sign of a motor's current, which NAOqi does not tell.
+"""Sign of a motor's current, which NAOqi does not report.
 
-A servo gives the torque T = kp (θ* - θ), and its current is I = T / K. NAOqi tells |I|,
-the set-point θ* and the angle θ_n, counted in steps Δ of an encoder on the joint's
-side, while the servo counts finer. So a sign s explains an angle as far as
+A servo gives the torque T = kp (θ* - θ), and its current is I = T / K. NAOqi reports
+|I|, the set-point θ* and the angle θ_n, counted in steps Δ of an encoder on the joint's
+side; the servo counts in finer steps. A sign s explains an angle if
 
     r_s = max(|θ* - θ_n - s K |I| / kp| - Δ/2, 0)
 
-is small: both signs do where the torque is below kp Δ/2, 0.12 N·m on a NAO's leg. What
-decides there is the past. A torque changes its sign only where it is zero, so that
-the evidence for one sign over the other is kept until the current has vanished:
+is small. Both signs do if the torque is below kp Δ/2, 0.12 N·m on a NAO's leg. In this
+case the past decides. A torque changes its sign only at zero, so the evidence for one
+sign over the other is kept until the current has vanished:
 
     ℓ  = (r₋² - r₊²) / (2 σ²)            within ± ℓ_max
     λ' = ℓ / t_e - λ / t_f               within ± λ_max
     I  = |I| λ / λ_s                     within ± |I|
 
-λ is the logarithm of the odds of + over -. As long as the sign is unknown, I is near 0;
-it shows when the set-point moves through a step of the encoder. The bound of ℓ keeps
-one wrong reading from turning a sign.
+λ is the logarithm of the odds of + over -. While the sign is unknown, I is near 0; the
+sign shows when the set-point moves through a step of the encoder. The bound of ℓ keeps
+one wrong reading from reversing a sign.
 
-Assumptions: kp and K are those of the robot's data, as far as the nearer sign is
-concerned; the set-point moves slowly enough that the joint follows.
+Assumptions: kp and K of the robot's data are accurate enough to decide between the
+signs; the set-point moves slowly enough that the joint follows.
 """
 
 import numpy as np
@@ -28,34 +28,34 @@ from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 
 EVIDENCE_S = 0.1
-"""t_e: readings closer in time than this do not tell more than one, in s."""
+"""t_e: readings closer in time than this count as one, in s."""
 SMALLEST_STEP = 1e-4
-"""Of an encoder, in rad, as far as σ is concerned: a model may say 0."""
+"""Smallest encoder step for σ, in rad: a model may have step 0."""
 START_S = 0.2
-"""For which the first reading is taken to have stood, in s."""
+"""Assumed duration of the first reading, in s."""
 SIGMA_STEPS = 0.25
 """σ in encoder steps: noise of the current, error of kp."""
 MOST_READING = 4.5
-"""ℓ_max, of a reading 3 σ off: 0.3 s of readings turn a sign that was certain."""
+"""ℓ_max, of a reading 3 σ off: 0.3 s of readings reverse a certain sign."""
 SURE_EVIDENCE = 4.0
-"""λ_s, from which on a sign counts as known: odds of 55 to 1."""
+"""λ_s, above which a sign counts as known: odds of 55 to 1."""
 MOST_EVIDENCE = 8.0
-"""λ_max: what a later change of sign has to outweigh."""
+"""λ_max: bound of the evidence that a later change of sign must outweigh."""
 FORGET_S = 0.2
-"""t_f while the current vanishes, in s."""
+"""t_f while the current is near zero, in s."""
 KEEP_S = 60.0
 """t_f otherwise."""
 VANISHED_SIGMAS = 1.5
-"""A current below so many standard deviations of its noise has vanished."""
+"""A current below so many standard deviations of its noise counts as zero."""
 SIZE_S = 0.2
-"""Low pass of the size that vanishes or not, in s."""
+"""Time constant of the low pass on the size of the current, in s."""
 
 
 class CurrentSign:
-    """Follows the signs of one robot's currents; `step` at every observation."""
+    """Estimator of the signs of one robot's currents; `step` at every observation."""
 
     def __init__(self, robot: Robot) -> None:
-        """Begin without evidence."""
+        """Start without evidence."""
         lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
         constant = np.array([m.one_node.torque_constant for m in robot.motors])
         self._error_by_current = constant / np.array([joint.kp for joint in lead])

@@ -1,6 +1,6 @@
-"""What NAOqi calls the devices of a NAO, and how their values are converted.
+"""NAOqi's keys for the devices of a NAO, and conversions of their values.
 
-    here                       NAOqi, behind Device/SubDeviceList/        conversion
+    testbed                    NAOqi, behind Device/SubDeviceList/        conversion
     q           rad            JOINT/Position/Sensor/Value         rad    none
     target      rad            JOINT/Position/Actuator/Value       rad    none
     v           rad/s          -                                          Δq / Δt
@@ -13,9 +13,9 @@
     sonar       m              US/Left/Sensor/Value                m      none
     battery     [0, 1]         Battery/Charge/Sensor/Value         [0, 1] none
 
-[naoqi-api]. Joints have the same names and the same signs as here. A motor that drives
-two joints has keys of the first one alone: `LHipYawPitch`. Hands go from 0 to 1. A
-recording that is served in the place of a robot has one key more, `RECORDING_OVER`.
+[naoqi-api]. Joint names and signs are the same. A motor that drives two joints has keys
+for the first joint only: `LHipYawPitch`. Hands go from 0 to 1. A served recording has
+one more key, `RECORDING_OVER`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,29 +33,29 @@ CLOCK = "DCM/Time"
 """Time of the device manager in ms, with a sign and 32 bits."""
 BODY_TYPE = "RobotConfig/Body/Type"
 RECORDING_OVER = "NaoTestbed/RecordingOver"
-"""0, or 1 once the last row was reached; only where `naoqi serve --log` answers."""
+"""0, or 1 from the last row on; only `naoqi serve --log` has this key."""
 N_PER_KG = 9.81
 CORNERS = {"FL": "FrontLeft", "FR": "FrontRight", "RL": "RearLeft", "RR": "RearRight"}
 INERTIAL = {
     "gyro": ("Gyroscope", "Gyr"),
     "accelerometer": ("Accelerometer", "Acc"),
 }
-"""Field to what NAOqi 2 and NAOqi 1 call the sensor."""
+"""Field to the sensor's names in NAOqi 2 and NAOqi 1."""
 OPTIONAL = ("gyro.z", "sonar", "battery")
-"""What older robots lack: it is left out, gyro.z is 0."""
+"""Values that older robots lack: they are left out, gyro.z is 0."""
 FELT = (7.0, 13.0)
-"""What the accelerometer of a robot that stands may feel, in m/s²."""
+"""Accepted range of the acceleration of a standing robot, in m/s²."""
 
 
 class DeviceKeys:
-    """Keys of one robot's devices, in the order in which they are read.
+    """Keys of one robot's devices, in reading order.
 
-    Use: `names` is read once, `settle` chooses among names and signs by what came;
-    from then on `observe` makes an `Observation` of each list of values.
+    Use: read `names` once, choose names and signs by `settle`; then convert each list
+    of values to an `Observation` by `observe`.
     """
 
     def __init__(self, robot: Robot) -> None:
-        """Name the devices of a robot."""
+        """Collect the candidate keys of a robot's devices."""
         self._robot = robot
         self._candidates = _candidates(robot)
         self._chosen: dict[str, str] = {}
@@ -67,9 +67,9 @@ class DeviceKeys:
         self._motor_of_joint = np.array(robot.motor_of_joint)
         self._lead = np.array([robot.joint_index(m.joints[0]) for m in robot.motors])
         self.remarks: list[str] = []
-        """What this robot lacks, or has another sign of."""
+        """Missing devices and reversed signs of this robot."""
         self.is_recording = False
-        """Whether a recording answers: what is commanded moves nothing."""
+        """True if a recording answers: commands move nothing."""
 
     @property
     def names(self) -> list[str]:
@@ -82,24 +82,24 @@ class DeviceKeys:
 
     @property
     def positions(self) -> list[str]:
-        """Actuators of the motors' set-points, in their order."""
+        """Actuators of the motors' set-points, in motor order."""
         return [f"{name}/Position/Actuator/Value" for name in self._robot.motor_names]
 
     @property
     def hardness(self) -> list[str]:
-        """Actuators of the motors' stiffness, in their order."""
+        """Actuators of the motors' stiffness, in motor order."""
         return [f"{name}/Hardness/Actuator/Value" for name in self._robot.motor_names]
 
     def of_motors(self, values: FloatArray) -> FloatArray:
-        """Return (n_motors,) values of the leading joints of (n_joints,) ones."""
+        """Return the leading joints' values (n_motors,) from (n_joints,) values."""
         leading: FloatArray = values[self._lead]
         return leading
 
     def settle(self, found: Mapping[str, Any]) -> None:
-        """Choose keys and signs by the first values, None where there is none.
+        """Choose keys and signs by the first values, None for missing keys.
 
         Raises:
-            BadInput: what a controller needs is not there, or the robot is another.
+            BadInput: a required value is missing, or the robot is of another type.
         """
         body = found.get(BODY_TYPE)
         if isinstance(body, str) and body.lower() not in {"nao", ""}:
@@ -132,7 +132,7 @@ class DeviceKeys:
         )
 
     def _settle_up(self, felt: FloatArray) -> None:
-        """Look which sign upward has; that differs between robots."""
+        """Choose the sign of the upward axis, which differs between robots."""
         size = float(np.linalg.norm(felt))
         if not FELT[0] < size < FELT[1]:
             raise BadInput(
@@ -145,15 +145,15 @@ class DeviceKeys:
             self.remarks.append("accelerometer with gravity downward: sign turned")
 
     def clock_ms(self, values: Sequence[Any]) -> int | None:
-        """Return the robot's clock as read with some values, None: it has no key."""
+        """Return the robot's clock read with some values, or None without its key."""
         return int(values[0]) if _is_number(values[0]) else None
 
     def is_over(self, values: Sequence[Any]) -> bool:
-        """Tell whether the recording that answered is over."""
+        """Return True if a recording answers and has ended."""
         return self.is_recording and bool(values[-1])
 
     def sensed(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what noise changes with each measurement: values as new as they."""
+        """Return the noisy values, which change with each new measurement."""
         return tuple(
             value
             for name, value in zip(self._chosen, self._of_devices(values), strict=True)
@@ -161,14 +161,14 @@ class DeviceKeys:
         )
 
     def observe(self, values: Sequence[Any], time_s: float) -> Observation:
-        """Return an observation of the values of `names`.
+        """Return an observation from the values of `names`.
 
         Args:
             values: as read.
-            time_s: when, by the robot's clock, since the start.
+            time_s: time of reading by the robot's clock, since the start.
 
         Raises:
-            BadInput: a value is missing, or no number.
+            BadInput: a value is missing, or is not a number.
         """
         devices = self._of_devices(values)
         bad = [
@@ -204,11 +204,11 @@ class DeviceKeys:
         )
 
     def _of_devices(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of devices among those of `names`."""
+        """Return the values of devices among the values of `names`."""
         return values[1 : 1 + len(self._chosen)]
 
     def _velocity(self, q: FloatArray, time_s: float) -> FloatArray:
-        """Return (n_joints,) speeds in rad/s: NAOqi tells angles alone."""
+        """Return (n_joints,) speeds in rad/s from angles: NAOqi reports no speeds."""
         if self._time_s is not None and time_s > self._time_s:
             self._v = (q - self._q) / (time_s - self._time_s)
         if self._time_s is None or time_s > self._time_s:
@@ -221,7 +221,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _candidates(robot: Robot) -> dict[str, list[str]]:
-    """Return value, as `CHANNEL.MEMBER`, to the keys that may have it."""
+    """Return a mapping of value, as `CHANNEL.MEMBER`, to its candidate keys."""
     found: dict[str, list[str]] = {}
     for motor in robot.motor_names:
         base = f"{PREFIX}{motor}/"

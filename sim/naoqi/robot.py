@@ -1,17 +1,16 @@
-"""A NAO behind the robot interface: one list read and one alias write a period.
+"""NAO behind the robot interface: one list read and one alias write a period.
 
     read    ALMemory.getListData(keys)                             -> Observation
     write   DCM.setAlias([alias, "ClearAll", "time-separate", 0,
                           [now, now + 0.1 s, now + 1.1 s], values])
 
-Each write holds for 0.1 s. Behind that it commands the way home, on a straight line in
-1 s: set-points and stiffness as they were found. The next write takes that back before
-it begins. So the robot goes home by itself, if this process is killed, hangs or loses
-its connection; nothing here has to work for that. A value that was written once is
-written in every period from then on.
+Each write holds for 0.1 s. It also commands the way home after that, linearly in 1 s:
+to the set-points and stiffness found at the start. The next write cancels the way home
+before it starts. So the robot returns home without this process, if it is killed, hangs
+or loses its connection. A value that was written once is written in all later periods.
 
-Time is the robot's: `step` waits until its clock has advanced, whether that runs as
-ours does or, simulated, faster.
+Time is the robot's: `step` waits until the robot's clock has advanced, in real time or,
+for a simulated robot, faster.
 """
 
 import time
@@ -32,49 +31,49 @@ from nao_testbed.sim.naoqi.device_keys import DeviceKeys
 from nao_testbed.sim.replay import RecordingOver
 
 ANSWER_S = 0.1
-"""What a call may take, in s of our clock; later is late."""
+"""Time limit of a call, in s of our clock; later answers are late."""
 HOLD_S = 0.1
-"""For which a write holds, in s of our clock."""
+"""Time for which a write holds, in s of our clock."""
 HOME_S = 1.0
-"""What the way home takes, in s of the robot's clock."""
+"""Duration of the way home, in s of the robot's clock."""
 LOOK_S = 0.1
-"""Between two looks at the robot's clock meanwhile, in s of ours."""
+"""Polling period of the robot's clock on the way home, in s of our clock."""
 MOST_HOME_S = 10.0
-"""And how long it is waited for, in s of its clock at the rate that was measured."""
+"""Time limit of this wait, in s of the robot's clock at its measured rate."""
 STIFFNESS, ALL = "nao-testbed stiffness", "nao-testbed joints"
 """Names of the aliases."""
 SMALLEST_RATE, LARGEST_RATE = 0.9, 1.1
-"""Between these the robot's clock runs as ours does."""
+"""Range of rates in which the robot's clock counts as real time."""
 RATE_S = 0.3
-"""For which the rate of the robot's clock is measured at the start, in s."""
+"""Time over which the rate of the robot's clock is measured at the start, in s."""
 _WRAP = 1 << 32
 
 
 class RobotClock:
-    """The robot's clock, as far as it is known from what came with the values."""
+    """Estimate of the robot's clock from the times read with the values."""
 
     def __init__(self, ms: int, at_s: float) -> None:
-        """Begin.
+        """Start at a reading of the robot's clock.
 
         Args:
-            ms: what the robot's clock shows; it may roll over (32 bits with a sign).
-            at_s: when, by our clock.
+            ms: reading of the robot's clock; may roll over (32 bits with a sign).
+            at_s: time of the reading by our clock.
         """
         self._first_ms = self._last_ms = ms
         self._passed_ms = 0
         self._at_s = self._begin_s = at_s
         self._begin_ms = 0
         self.rate = 1.0
-        """Of its seconds in one of ours: above 1 only where a simulation is hurried."""
+        """Seconds of the robot's clock in one of ours; above 1 in fast simulations."""
 
     def note(self, ms: int, at_s: float) -> float:
-        """Take what the clock showed at a time of ours; return it in s since begin."""
+        """Register a reading at a time of our clock; return it in s since the start."""
         self._passed_ms += (ms - self._last_ms + _WRAP // 2) % _WRAP - _WRAP // 2
         self._last_ms, self._at_s = ms, at_s
         return self._passed_ms / 1000.0
 
     def measure(self, *, least_s: float = 1.0) -> None:
-        """Take the rate from what was noted since it was taken last."""
+        """Compute the rate from the readings since the last measurement."""
         passed_s = self._at_s - self._begin_s
         if passed_s < least_s:
             return
@@ -84,18 +83,18 @@ class RobotClock:
         self._begin_s, self._begin_ms = self._at_s, self._passed_ms
 
     def at(self, at_s: float) -> float:
-        """Return what it shows at a time of ours, in s since the begin; an estimate."""
+        """Return the estimated reading at a time of our clock, in s since the start."""
         ahead_s = self.rate * (at_s - self._at_s)
         return self._passed_ms / 1000.0 + ahead_s
 
     def as_ms(self, time_s: float) -> int:
-        """Return what the robot calls a time in s since the begin."""
+        """Return a time in s since the start as a reading of the robot's clock."""
         ms = self._first_ms + round(1000.0 * time_s)
         return (ms + _WRAP // 2) % _WRAP - _WRAP // 2
 
 
 class NaoqiRobot:
-    """A robot at the other end of a connection; implements `RobotInterface`.
+    """Robot at the other end of a connection; implements `RobotInterface`.
 
     Use: construct, then `read`, `write`, `step` in turn; `give_back` at the end, and
     `close`.
@@ -110,18 +109,18 @@ class NaoqiRobot:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Find the robot's devices and look; nothing is commanded yet.
+        """Find the robot's devices and read them; nothing is commanded yet.
 
         Args:
-            robot: what it is.
-            connection: to it; closed with this.
-            answer_s: what a call may take, in s of our clock.
-            clock: ours, in s.
-            sleep: lets a time in s of our clock pass.
+            robot: description of the robot.
+            connection: to the robot; `close` closes it.
+            answer_s: time limit of a call, in s of our clock.
+            clock: our clock, in s.
+            sleep: waits for a time in s of our clock.
 
         Raises:
             BadInput: it is another robot, has no device manager, or its legs are limp.
-            ConnectionLate: it does not answer.
+            ConnectionLate: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         self._robot = robot
@@ -143,18 +142,18 @@ class NaoqiRobot:
         self._sensed: tuple[Any, ...] = ()
         self._sensed_at_s = 0.0
         self.age_s = 0.0
-        """How old the values of the last `read` are, in s of our clock: since the call
-        that brought them first was sent."""
+        """Age of the values of the last `read`, in s of our clock, counted from the
+        start of the call that first returned them."""
         self.round_trip_s = 0.0
-        """What the last call took, in s."""
+        """Duration of the last call, in s."""
         self.n_late = 0
-        """Periods that began more than one period late."""
+        """Periods that started more than one period late."""
         self._due_s = 0.0
         self._last = self._read(CONNECT_S)
         self.home_target = self._last.target
-        """(n_joints,) set-points in rad that the robot goes back to: those found."""
+        """(n_joints,) home: set-points in rad found at the start."""
         self.home_stiffness = self._last.stiffness
-        """(n_joints,) likewise, its user's stiffness."""
+        """(n_joints,) stiffness of its user, restored at the end."""
         self._user_stiffness: list[float] | None = None
         self._had_smart_stiffness: bool | None = None
         self._target: FloatArray | None = None
@@ -177,11 +176,11 @@ class NaoqiRobot:
 
     @property
     def time_s(self) -> float:
-        """Time of the robot's clock since the begin, in s, as far as it is known."""
+        """Last known time of the robot's clock since the start, in s."""
         return self._last.time_s
 
     def read(self) -> Observation:
-        """Return the newest sensor values; `age_s` says how new they are.
+        """Return the newest sensor values; `age_s` is their age.
 
         Raises:
             ConnectionLate: the robot does not answer.
@@ -192,7 +191,7 @@ class NaoqiRobot:
         return self._last
 
     def write(self, command: Command) -> None:
-        """Put set-points and stiffness in force until 0.1 s from now.
+        """Apply set-points and stiffness for the next 0.1 s.
 
         A limit of current bounds the stiffness, which on a NAO scales the current.
 
@@ -228,23 +227,23 @@ class NaoqiRobot:
             self._sleep(-late_s / self._clock.rate)
 
     def close(self) -> None:
-        """End the connection; may be called twice."""
+        """Close the connection; a second call has no effect."""
         self._connection.close()
 
     # -- beyond the interface -------------------------------------------------------
 
     @property
     def rate(self) -> float:
-        """Return its clock's seconds in one of ours: 1 but for hurried simulations."""
+        """Seconds of its clock in one of ours: 1, or more for fast simulations."""
         return self._clock.rate
 
     @property
     def written_target(self) -> FloatArray | None:
-        """(n_joints,) set-points that were written last, in rad; None: none yet."""
+        """(n_joints,) set-points of the last write, in rad; None before the first."""
         return self._target
 
     def take(self) -> None:
-        """Become the one who sets the stiffness: the robot's own control of it ends.
+        """Take control of the stiffness; disable the robot's smart stiffness.
 
         Raises:
             ConnectionLate: the robot does not answer.
@@ -273,13 +272,13 @@ class NaoqiRobot:
         self._due_s = self._now_s()
 
     def give_back(self, limit_s: float = 1.0) -> None:
-        """Lead the robot home, on a straight line in 1 s, and wait for it.
+        """Move the robot home linearly in 1 s, and wait for it.
 
-        Its user's stiffness and its own control of it are as they were before `take`.
+        Afterwards the user's stiffness and smart stiffness are as before `take`.
 
         Args:
-            limit_s: what each call may take; a late one is waited for no longer, and
-                the robot goes home without us.
+            limit_s: time limit of each call; after a late one the wait ends, and the
+                robot returns home without this process.
 
         Raises:
             ConnectionLate: the robot does not answer.
@@ -299,11 +298,11 @@ class NaoqiRobot:
     # -- inside -----------------------------------------------------------------------
 
     def _wait_until_home(self, limit_s: float) -> None:
-        """Wait by the robot's clock, which a busy simulation lets run slowly."""
+        """Wait by the robot's clock, which is slow in a busy simulation."""
         begin_ms, begin_s = self._clock_ms(limit_s), self._our_clock()
         while self._clock_ms(limit_s) < begin_ms + 1000.0 * (HOME_S + 0.1):
             if self._our_clock() > begin_s + MOST_HOME_S / self._clock.rate:
-                return  # it goes home without us
+                return  # the robot returns home without us
             self._sleep(LOOK_S)
 
     def _find_clock(self) -> RobotClock:
@@ -320,7 +319,7 @@ class NaoqiRobot:
         return clock
 
     def _now_s(self) -> float:
-        """Return the robot's time now, in s since the begin; an estimate."""
+        """Return the estimated time of the robot now, in s since the start."""
         return self._clock.at(self._our_clock())
 
     def _clock_ms(self, limit_s: float = CONNECT_S) -> int:
@@ -349,7 +348,7 @@ class NaoqiRobot:
         return self.keys.observe(values, time_s)
 
     def _send(self, hold_s: float = HOLD_S, limit_s: float | None = None) -> None:
-        """Command what was written last, and the way home behind it."""
+        """Send the last set-points and stiffness, followed by the way home."""
         keys = self.keys
         if not self._is_taken and hold_s:
             self.take()

@@ -1,1 +1,1 @@
-"""Recordings of runs: what they hold, how they are written and read."""
+"""Recordings of runs: contents, writing and reading."""

@@ -1,10 +1,10 @@
-"""What a recording holds: named vectors, each element one column with a unit.
+"""Contents of a recording: named vectors, one column with a unit for each element.
 
-The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel of
-a single number is one column of its own name. A robot without force sensors has the
-channel `fsr` too, without a column. Beside the observation's own values a replay needs
-when each was read, and what the controller decided on it. Which channels a run has says
-`experiments/closed_loop/recording.py`.
+The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel
+that is a single number is one column of that name. A robot without force sensors has
+the channel `fsr` too, without columns. Besides the observations, a replay needs their
+times and the controller's decisions. `experiments/closed_loop/recording.py` defines the
+channels of a run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,21 +25,21 @@ TIME_COLUMN = "time_s"
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """A vector that is recorded as a whole."""
+    """Vector that is recorded as a whole."""
 
     name: str
-    """First part of its columns' names."""
+    """First part of its column names."""
     unit: str
-    """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
+    """Unit such as `rad`, `N·m`, `degC`; `1` for dimensionless values."""
     members: tuple[str, ...] | None = None
-    """Names of the elements, which may be none; None for a single number."""
+    """Names of the elements, possibly none; None for a single number."""
     stored: StoredType = "float32"
     """Type in the file: seven digits are more than any sensor has."""
     about: str = ""
-    """A sentence on what it is, for who opens the file."""
+    """Description in one sentence, for readers of the file."""
 
     def __post_init__(self) -> None:
-        """Refuse what a file cannot hold.
+        """Check the stored type.
 
         Raises:
             BadInput: the type is unknown.
@@ -59,13 +59,13 @@ class Channel:
 
 
 class Layout:
-    """Where the vectors of some channels lie in one row of numbers."""
+    """Positions of the channels' vectors in one row of numbers."""
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        """Lay the channels side by side.
+        """Assign positions to the channels, side by side.
 
         Raises:
-            BadInput: there is none, or two columns have the same name.
+            BadInput: there is no column, or two columns have the same name.
         """
         self.channels = tuple(channels)
         self.columns = tuple(name for c in self.channels for name in c.columns)
@@ -111,7 +111,7 @@ OBSERVED = Channel(
     about="When the sensor values of this row were read; the row bears the end "
     "of the period that followed.",
 )
-"""In s of the run's clock."""
+"""Time of the observation, in s of the run's clock."""
 EFFORT, LIMITS, SHIFT, CURRENT_LIMIT = "effort", "limits", "shift", "current_limit"
 BESIDE: Mapping[str, Reading] = {
     EFFORT: Reading(
@@ -137,19 +137,19 @@ BESIDE: Mapping[str, Reading] = {
         "beside the stiffness; the motor's range where nothing less is.",
     ),
 }
-"""What stands beside an observation: the motors' torque, which the simulator knows, and
-what the controller answered. The last two only in runs whose controller shifted
-set-points, or in which a current was limited."""
+"""Data besides the observation: the motors' torque, known to the simulator only, and
+the controller's decisions. The last two exist only in runs with shifted set-points or
+limited currents."""
 _BEFORE_EFFORT = tuple(READINGS).index("target") + 1
 RECORDED = (*list(READINGS)[:_BEFORE_EFFORT], EFFORT, *list(READINGS)[_BEFORE_EFFORT:])
 """Channels of every run, in the order of their columns."""
 
 
 def channel_of(robot: Robot, name: str, *, exact: bool = False) -> Channel:
-    """Return the channel of a field of `Observation`, or of what stands beside it.
+    """Return the channel of a field of `Observation` or of `BESIDE`.
 
     Args:
-        robot: whose joints, motors and sensors name the columns.
+        robot: names the columns by its joints, motors and sensors.
         name: of `READINGS` or `BESIDE`.
         exact: keep all digits.
     """
@@ -166,13 +166,13 @@ def channel_of(robot: Robot, name: str, *, exact: bool = False) -> Channel:
 def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
     """Return the channels that every run of a robot records, in this order.
 
-    They are the fields of an `Observation`, and behind the set-points `effort`, the
-    motors' torque by joint, which no controller sees.
+    They are the fields of an `Observation`. After the set-points follows `effort`, the
+    motors' torque by joint, which controllers do not see.
 
     Args:
-        robot: whose joints, motors and sensors name the columns.
-        exact: keep what a controller sees with all its digits, so that a replay gives
-            it the same numbers bit for bit.
+        robot: names the columns by its joints, motors and sensors.
+        exact: keep all digits of the controller's input, so that a replay returns the
+            same numbers bit for bit.
     """
     return tuple(
         channel_of(robot, name, exact=exact and name in READINGS) for name in RECORDED

@@ -1,15 +1,15 @@
-"""Writes a run to its folder so that nothing is lost when the process is killed.
+"""Recorder that writes a run to its folder and survives a killed process.
 
     with Recorder(create_run_folder(Path("runs"), "heat"), channels, meta) as recorder:
         recorder.append(time_s, q, target, effort)      # every 20 ms
         recorder.event("protection", time_s, motor="LAnklePitch", status=1)
 
 The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
-why`; `events.jsonl`, a line an event, written at once; and `part-00000.parquet` and so
-on, one for at most 30 s of simulated time, complete or absent. What is younger than
-the last part is in memory, and lost on kill -9: at most 30 s of wall time, at first
-2 s, and never more than the later half of the run. `LastSecond` keeps the last second
-at full rate, for the day when a NaN appears.
+why`; `events.jsonl`, one line an event, written at once; and parts `part-00000.parquet`
+and so on, each with at most 30 s of simulated time, complete or absent. Rows younger
+than the last part are in memory and lost on kill -9: at most 30 s of wall time, at
+first 2 s, and never more than the later half of the run. `LastSecond` keeps the last
+second at full rate, for the diagnosis of a diverged simulation.
 """
 
 import contextlib
@@ -32,16 +32,16 @@ from nao_testbed.sim.recording.run_meta import META_FILE, RunMeta, plain, write_
 
 
 class RecordingError(TestbedError):
-    """A recording cannot be written any more, such as when the disk is full."""
+    """Error: a recording can no longer be written, such as on a full disk."""
 
 
 def write_part(
     path: Path, layout: Layout, time_s: FloatArray, rows: FloatArray
 ) -> None:
-    """Write rows to a file that appears under its name only when it is complete.
+    """Write rows to a file that gets its name only when it is complete.
 
     Args:
-        path: of the file; `path` with the suffix `.tmp` is used on the way.
+        path: of the file; `path` with the suffix `.tmp` is used until then.
         layout: of the columns; units become metadata of the fields.
         time_s: (n,) in s.
         rows: (n, n_columns).
@@ -61,7 +61,7 @@ def write_part(
     for name, unit, column in columns:
         kind = pa.from_numpy_dtype(column.dtype)
         fields.append(pa.field(name, kind, metadata={"unit": unit}))
-        # Not `pa.array`, which imports pandas to see whether this is of that.
+        # `pa.array` would import pandas to check the type.
         buffers = [None, pa.py_buffer(column)]
         arrays.append(pa.Array.from_buffers(kind, len(column), buffers))
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
@@ -89,28 +89,28 @@ LAST_SECOND_FILE = "last_second.parquet"
 
 
 class LastSecond:
-    """A ring of rows; `push_row` at every tick, `save` when the run must stop."""
+    """Ring buffer of rows; `push_row` at every tick, `save` before the run stops."""
 
     def __init__(self, channels: Sequence[Channel], rows: int = 1000) -> None:
-        """Reserve the ring.
+        """Allocate the ring.
 
         Args:
-            channels: what a row holds, side by side in this order.
-            rows: how many are kept: 1000 are a second at 1 kHz.
+            channels: contents of a row, side by side in this order.
+            rows: size of the ring: 1000 are a second at 1 kHz.
 
         Raises:
             BadInput: two columns have the same name.
         """
         self._layout = Layout(channels)
         self.times = np.empty(rows)
-        """(rows,) time of each in s: of the k-th at k % rows."""
+        """(rows,) time of each row in s; the k-th row is at k % rows."""
         self.rows = np.empty((rows, len(self._layout.columns)))
-        """(rows, n_columns) likewise."""
+        """(rows, n_columns) in the same order."""
         self.n_pushed = np.zeros(1, dtype=np.int64)
         """(1,) rows so far."""
 
     def push_row(self, time_s: float, row: FloatArray) -> None:
-        """Keep a row and forget the oldest.
+        """Add a row and drop the oldest.
 
         Args:
             time_s: simulated time in s.
@@ -125,7 +125,7 @@ class LastSecond:
         """Return a copy of the newest rows, oldest first, (rows, n_columns).
 
         Raises:
-            BadInput: so many were not pushed, or the ring is shorter.
+            BadInput: the ring holds fewer rows.
         """
         n_pushed = int(self.n_pushed[0])
         n_kept = min(n_pushed, len(self.times))
@@ -149,22 +149,22 @@ class LastSecond:
 
 
 PART_S = 30.0
-"""A part holds at most this much simulated time, in s."""
+"""Largest simulated time of a part, in s."""
 
 WALL_S = 30.0
-"""A row waits at most this long for its part, in s of the wall clock."""
+"""Longest time that a row waits for its part, in s of the wall clock."""
 
 FIRST_WALL_S = 2.0
-"""The first row; later ones as long as the run has taken, up to `WALL_S`."""
+"""The same for the first row; it grows with the time of the run, up to `WALL_S`."""
 
 EVENTS_FILE = "events.jsonl"
 
 _ROWS = 2048
-"""A part holds at most this many rows; 30 s at 50 Hz are 1500."""
+"""Largest number of rows of a part; 30 s at 50 Hz are 1500."""
 
 
 class Recorder:
-    """Takes a row of numbers at a time, and events; see the module for the use."""
+    """Writer of rows of numbers and of events; the module shows its use."""
 
     def __init__(
         self, folder: Path, channels: Sequence[Channel], meta: RunMeta
@@ -173,11 +173,11 @@ class Recorder:
 
         Args:
             folder: an empty one, from `create_run_folder`.
-            channels: what a row holds, in the order of `append`.
+            channels: contents of a row, in the order of `append`.
             meta: description of the run; its columns and state are filled in.
 
         Raises:
-            BadInput: the folder holds a run already, or two columns the same name.
+            BadInput: the folder holds a run already, or two columns have the same name.
             RecordingError: the file system refuses.
         """
         self._layout = Layout(channels)
@@ -196,8 +196,8 @@ class Recorder:
             raise RecordingError(
                 f"cannot record into {folder}: {error.strerror or error}."
             ) from error
-        # Held as long as this process lives: tells readers that the run goes on. A file
-        # system without locks makes them say `interrupted` too early, no more.
+        # Held while this process lives: readers see that the run continues. On a file
+        # system without locks they report `interrupted` too early, nothing worse.
         with contextlib.suppress(OSError):
             lock(self._events)
         self._time = np.empty(_ROWS)
@@ -212,14 +212,14 @@ class Recorder:
 
     @property
     def folder(self) -> Path:
-        """Where the run is written."""
+        """Folder of the run."""
         return self._folder
 
     def append(self, time_s: float, *values: FloatArray | float) -> None:
         """Add a row.
 
         Args:
-            time_s: simulated time in s, later than that of the row before.
+            time_s: simulated time in s, later than that of the previous row.
             values: one a channel, in their order; they are copied.
 
         Raises:
@@ -253,11 +253,11 @@ class Recorder:
     def add(self, channel: Channel) -> None:
         """Record another channel from the next row on, as the last one.
 
-        Rows before have no value in it: `read_run` gives NaN.
+        Earlier rows have no value in it: `read_run` gives NaN.
 
         Raises:
             BadInput: a column of that name is recorded already.
-            RecordingError: the file system refuses; rows are as they were.
+            RecordingError: the file system refuses; the rows are unchanged.
         """
         layout = Layout((*self._layout.channels, channel))
         self.flush()
@@ -270,7 +270,7 @@ class Recorder:
         """Write an event at once.
 
         Args:
-            kind: what has happened.
+            kind: type of the event.
             time_s: simulated time in s.
             data: numbers, text, arrays, dataclasses.
 
@@ -297,13 +297,13 @@ class Recorder:
             return
         path = self._folder / f"part-{self._n_parts:05d}.parquet"
         write_part(path, self._layout, self._time[:n], self._block[:n])
-        # Interrupted between these two, the rows are written twice; readers drop that.
+        # An interruption here writes the rows twice; readers drop duplicates.
         self._n_parts += 1
         self._n_written += n
         self._n_rows = 0
 
     def close(self, reason: str = "done") -> None:
-        """Write what is waiting, and how the run ended; may be called twice.
+        """Write waiting rows and the final state; a second call has no effect.
 
         Args:
             reason: `done`, or `failed: why`.
@@ -353,7 +353,7 @@ class Recorder:
 
 
 def _with_columns(meta: RunMeta, layout: Layout) -> RunMeta:
-    """Return the description with its columns' units and channels' sentences."""
+    """Return the description with units of columns and descriptions of channels."""
     return dataclasses.replace(
         meta,
         columns={TIME_COLUMN: "s", **layout.units},

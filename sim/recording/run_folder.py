@@ -1,9 +1,9 @@
-"""Makes the folder of a new run, and opens that of an old one.
+"""Folders of runs: creation and reading.
 
     frame = read_run(Path("runs/heat")).frame
 
-A folder opens whatever became of its process: killed, it lacks the rows since the last
-complete part, and its state is `interrupted`: no living process holds its lock.
+The folder of a killed process opens too. It lacks the rows since the last complete
+part, and its state is `interrupted`: no living process holds its lock.
 """
 
 import json
@@ -23,20 +23,20 @@ from nao_testbed.sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
 from nao_testbed.sim.recording.run_meta import RunMeta, read_meta
 
 LONGEST_S = 1e12
-"""Of a run, in s; what is later, or NaN, is no time."""
+"""Longest run, in s; later times, or NaN, are invalid."""
 LARGEST_RAD = 1e6
-"""What is larger is no angle: its sine has no digits left long before 1e300."""
+"""Largest valid angle: the sine of larger numbers has no exact digits."""
 ANGLES = "q."
-"""Before a joint's name: a column without which nothing can be drawn."""
+"""Prefix of the columns of joint angles, without which nothing can be drawn."""
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of a file; False where there is none.
+    """Return True if a process holds the lock of a file; False without a lock.
 
-    The lock is the system's: a process that is killed holds none any more.
+    The lock is the operating system's: it ends with the process.
     """
     try:
         check_kind(path)
@@ -51,7 +51,7 @@ _MOST_RUNS_OF_A_NAME = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened in a run."""
+    """Event of a run."""
 
     kind: str
     time_s: float
@@ -61,19 +61,19 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-    """A recorded run, read when it is asked for."""
+    """Recorded run; its data are read on first access."""
 
     folder: Path
     meta: RunMeta
     state: str
-    """`done`, `failed: why`, `running`, or `interrupted`: ended without a word."""
+    """`done`, `failed: why`, `running`, or `interrupted`: the process was killed."""
     events: tuple[Event, ...]
-    """In the order in which they happened."""
+    """Events in order."""
     damaged_events: int = 0
-    """Lines of `events.jsonl` that nobody can read any more, left out of `events`."""
+    """Unreadable lines of `events.jsonl`, left out of `events`."""
 
     def __repr__(self) -> str:
-        """Return a line for a notebook; `meta` alone would fill a page."""
+        """Return one line for a notebook; `meta` alone would fill a page."""
         meta, n = self.meta, len(self.events)
         rows = "" if meta.rows is None else f"{meta.rows} rows, "
         return (
@@ -91,7 +91,7 @@ class Run:
 
     @cached_property
     def last_second(self) -> "pd.DataFrame | None":
-        """The rows at full rate before a failure, or None when there was none."""
+        """Rows at full rate before a failure, or None without a failure."""
         path = self.folder / LAST_SECOND_FILE
         return read_part(path) if path.exists() else None
 
@@ -114,20 +114,20 @@ _OF_DEVICES = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=[. ]|$)", re.IGNOREC
 
 
 def plain_name(name: str) -> str:
-    """Return a folder's name for what is named, such as a controller `constant:0.6`.
+    """Return a valid folder name for a name such as the controller `constant:0.6`.
 
-    Every system takes it: Windows keeps some signs, names and ends to itself.
+    The result is valid on every system: Windows reserves some signs, names and ends.
     """
     return _OF_DEVICES.sub(r"\1-", _IN_NO_NAME.sub("-", name), count=1)
 
 
 def create_run_folder(base: Path, name: str) -> Path:
-    """Make the folder of a new run, `base/name`, or `base/name-2` and so on.
+    """Create the folder of a new run, `base/name`, or `base/name-2` and so on.
 
-    An existing folder is never used again.
+    An existing folder is never reused.
 
     Raises:
-        BadInput: the name is no plain name, or the folder cannot be made.
+        BadInput: the name is not a plain name, or the folder cannot be created.
     """
     if name in {"", ".", ".."} or Path(name).name != name or "\0" in name:
         raise BadInput(f"run name is {name!r}; give a plain name without slashes.")
@@ -151,19 +151,19 @@ def create_run_folder(base: Path, name: str) -> Path:
 def read_run(folder: Path | str) -> Run:
     """Open a run folder.
 
+    Damaged lines of its events are left out and counted.
+
     Args:
         folder: as `create_run_folder` returned it.
 
-    Lines of its events that are damaged are left out and counted.
-
     Raises:
-        BadInput: it is no run folder.
+        BadInput: it is not a run folder.
     """
     folder = Path(folder)
     meta = read_meta(folder)
     state = meta.state
     if state == "running" and not is_locked(folder / EVENTS_FILE):
-        meta = read_meta(folder)  # it may have ended in between
+        meta = read_meta(folder)  # the run may have ended in between
         state = "interrupted" if meta.state == "running" else meta.state
     events, damaged = _read_events(folder / EVENTS_FILE)
     return Run(
@@ -172,9 +172,9 @@ def read_run(folder: Path | str) -> Run:
 
 
 def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
-    """Return the events of whole lines, and how many lines are damaged.
+    """Return the events of complete lines, and the number of damaged lines.
 
-    The last line may have been cut by the end of the process: that is no damage.
+    The end of the process may have cut the last line; it does not count as damaged.
     """
     if not path.exists():
         return (), 0
@@ -188,7 +188,7 @@ def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
 
 
 def _event(line: str) -> Event | None:
-    """Return what a line tells; None where no recorder has written it."""
+    """Return the event of a line, or None if no recorder can have written the line."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -204,10 +204,10 @@ def _event(line: str) -> Event | None:
 
 
 def read_part(path: Path) -> "pd.DataFrame":
-    """Read one part of a run's rows: numbers, by times in s that are known.
+    """Read one part of a run's rows: numbers, by times in s that are valid.
 
     Raises:
-        BadInput: it was damaged after it had been written.
+        BadInput: the file was damaged after it had been written.
     """
     import pyarrow as pa  # noqa: PLC0415  # slow, and few commands read runs
     import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
@@ -231,7 +231,7 @@ def read_part(path: Path) -> "pd.DataFrame":
 
 
 def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
-    """Return what no recorder writes into a part; None: all is well."""
+    """Return the first content that no recorder writes into a part, or None."""
     if path.is_dir():
         return "it is a folder"
     if TIME_COLUMN not in frame:
@@ -256,8 +256,8 @@ def _join(frames: "list[pd.DataFrame]", columns: tuple[str, ...]) -> "pd.DataFra
         index = pd.Index([], dtype="float64", name=TIME_COLUMN)
         return pd.DataFrame(index=index, columns=names, dtype="float32")
     frame = pd.concat(frames)
-    # A stop in the middle of `Recorder.flush` may have written rows twice.
+    # A stop within `Recorder.flush` may have written rows twice.
     frame = frame[~frame.index.duplicated()]
-    # A stop after `Recorder.add` leaves columns of which no part was written.
+    # A stop after `Recorder.add` leaves columns without a written part.
     late = [c for c in names if c not in frame.columns]
     return frame.assign(**dict.fromkeys(late, np.float32("nan")))

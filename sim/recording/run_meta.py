@@ -1,8 +1,8 @@
-"""What is known about a run beside its numbers: the file `meta.json`.
+"""Description of a run, besides its numbers: the file `meta.json`.
 
-It also says what the run's robot was, so that the same one is loaded again. The folder
-of a robot says almost everything; a run may have given it a body that lacks parts, or
-other torques at stiffness 1.
+It also describes the run's robot, so that the same robot can be loaded again. Most of
+this is in the robot's folder; a run may have used a body that lacks parts, or other
+torques at stiffness 1.
 """
 
 import dataclasses
@@ -26,9 +26,9 @@ from nao_testbed.models.files import read_text, why
 from nao_testbed.models.files.tables import json_as
 
 FORMAT = 3
-"""Version of the layout of a run folder. Since 2 it says how the robot differs from its
-folder, how many rows there are, and when each observation was made; since 3 what each
-channel is, and how a controller shifted set-points, if it did. 1 and 2 are read too."""
+"""Version of the layout of a run folder. Since 2 it has the robot's differences from
+its folder, the number of rows and the times of observations; since 3 descriptions of
+the channels, and the controller's shifts of set-points. 1 and 2 can be read."""
 
 META_FILE = "meta.json"
 
@@ -47,40 +47,39 @@ _PACKAGES = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunMeta:
-    """Enough to do the run again; make it by `describe_run`."""
+    """Data that suffice to repeat the run; create it by `describe_run`."""
 
     experiment: str
-    """Such as `heat`."""
+    """Name such as `heat`."""
     robot: str
     """Name of the robot."""
     seed: int
-    """Of every random number in the run."""
+    """Seed of every random number in the run."""
     config: Mapping[str, object]
     """The configuration, field by field."""
     command: tuple[str, ...]
-    """The command line; empty when it was not started by one."""
+    """Command line; empty for a run that no command started."""
     versions: Mapping[str, str]
-    """Of Python and of the packages that the numbers depend on."""
+    """Versions of Python and of the packages that affect the numbers."""
     commit: str | None
-    """Commit of the source, with `-dirty` where it was changed; None if unknown."""
+    """Commit of the source, with `-dirty` if it was changed; None if unknown."""
     started_utc: str
-    """ISO 8601."""
+    """Start time, ISO 8601."""
     state: str = "running"
     """`running`, `done`, or `failed: why`."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Unit of each column."""
     robot_data: Mapping[str, object] = field(default_factory=dict)
-    """How to load the same robot again, see `robot_data`. Empty before format 2."""
+    """Data to load the same robot again, see `robot_data`. Empty before format 2."""
     rows: int | None = None
-    """Rows that were recorded; None while the run goes on, and before format 2."""
+    """Number of recorded rows; None during the run, and before format 2."""
     channels: Mapping[str, str] = field(default_factory=dict)
-    """A sentence on each channel, the first part of a column's name. Empty before
-    format 3."""
+    """Description by channel (first part of a column's name). Empty before format 3."""
     format: int = FORMAT
 
 
 class _RobotData(BaseModel):
-    """What `sim.recording.run_meta` writes."""
+    """Form of `robot_data` in `meta.json`."""
 
     folder: str = ""
     absent: list[str] = []
@@ -111,9 +110,8 @@ def describe_run(
         seed: of the run.
         config: a dataclass; nested ones, arrays, enums and paths become plain.
         command: the command line.
-        robot_data: from `sim.recording.run_meta.robot_data`; without it a replay takes
-            the
-            robot as it is in its folder.
+        robot_data: from `robot_data`; without it a replay loads the robot from its
+            folder, unchanged.
     """
     plain_config = plain(config)
     return RunMeta(
@@ -130,7 +128,7 @@ def describe_run(
 
 
 def write_meta(folder: Path, meta: RunMeta) -> None:
-    """Replace `meta.json` in one move."""
+    """Replace `meta.json` atomically."""
     unfinished = folder / f"{META_FILE}.tmp"
     text = json.dumps(plain(meta), indent=2, ensure_ascii=False, allow_nan=False)
     unfinished.write_text(text + "\n", encoding="utf-8")
@@ -141,8 +139,8 @@ def read_meta(folder: Path) -> RunMeta:
     """Read `meta.json`.
 
     Raises:
-        BadInput: there is none, it is not of a run of a known format, or a field is of
-            another type than it was written.
+        BadInput: the file is missing, is not of a run of a known format, or a field has
+            another type than a recorder writes.
     """
     path = folder / META_FILE
     try:
@@ -173,10 +171,10 @@ def read_meta(folder: Path) -> RunMeta:
 
 
 def plain(value: object) -> object:
-    """Return a value as JSON can hold it.
+    """Return a value in a form that JSON can hold.
 
-    Dataclasses and mappings become dicts, arrays and sequences lists; a number that is
-    not finite becomes `nan`, `inf` or `-inf` in quotes, anything else its text.
+    Dataclasses and mappings become dicts, arrays and sequences lists. A number that is
+    not finite becomes `nan`, `inf` or `-inf` in quotes; any other value its text.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
@@ -206,7 +204,7 @@ def _versions() -> dict[str, str]:
 
 def _commit() -> str | None:
     root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():  # installed: the repository around is not ours
+    if not (root / ".git").exists():  # installed: a surrounding repository is not ours
         return None
     try:
         answer = subprocess.run(
@@ -223,7 +221,7 @@ def _commit() -> str | None:
 
 
 def robot_data(robot: Robot) -> Mapping[str, object]:
-    """Return how to load a robot again: folder, absent parts, effort limits in N·m."""
+    """Return data to load a robot again: folder, absent parts, effort limits in N·m."""
     return {
         "folder": str(robot.folder),
         "absent": list(robot.absent),
@@ -232,7 +230,7 @@ def robot_data(robot: Robot) -> Mapping[str, object]:
 
 
 def robot_as_json(robot: Robot) -> dict[str, object]:
-    """Return what a robot is as JSON can hold it, in SI, angles in rad."""
+    """Return the description of a robot for JSON, in SI, angles in rad."""
     return {
         "robot": robot.name,
         "folder": str(robot.folder),
@@ -247,16 +245,16 @@ def robot_as_json(robot: Robot) -> dict[str, object]:
 
 
 def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
-    """Load the robot of a run as the run had it.
+    """Load the robot of a run as it was in the run.
 
     Args:
         meta: of the run.
-        folder: of the robot; None takes the one that the run names or, where that is
-            gone, the built-in robot of the same name.
+        folder: of the robot; None takes the folder that the run names or, if it is
+            missing, the built-in robot of the same name.
 
     Raises:
-        BadInput: there is no such folder, or another robot in it.
-        RobotDataError: a file of it is wrong.
+        BadInput: the folder is missing, or holds another robot.
+        RobotDataError: one of its files is invalid.
     """
     data = meta.robot_data
     robot = load_robot(folder or _recorded_folder(meta))

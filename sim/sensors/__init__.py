@@ -1,4 +1,4 @@
-"""What the robot's sensors would say: steps, rates, noise, gains.
+"""Sensor models of the robot: steps, rates, noise, gains.
 
 Each kind of sensor is sampled at its own period and holds its value in between.
 Noise comes from one generator, so that the same seed gives the same readings.
@@ -22,7 +22,7 @@ from nao_testbed.sim.sensors.sonars import Sonars
 
 @dataclass(frozen=True, kw_only=True)
 class SensorCfg:
-    """What of the sensors is modelled."""
+    """Effects of the sensors that are modelled."""
 
     noise: bool = True
     """Add the noise and gain errors of the data sheets."""
@@ -31,10 +31,10 @@ class SensorCfg:
 
 
 class Sensors:
-    """Samples the engine; arrays by the names of an observation's fields hold it.
+    """Sampling of the engine; one array for each sensor field of an observation.
 
-    `sample(tick)` is called after every tick and does only what is due. `readings` has
-    these arrays, live.
+    Call `sample(tick)` after every tick: it reads only the sensors that are due.
+    `readings` holds the arrays, live.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Sensors:
         """Prepare buffers, periods and the gain errors of this robot.
 
         Args:
-            robot: whose sensors they are.
-            engine: the world that they feel.
-            cfg: what of them is modelled.
+            robot: robot with these sensors.
+            engine: the world that they measure.
+            cfg: modelled effects.
             misalignment: (n_joints,) true angle less encoder angle, in rad.
-            torque_constant: (n_motors,) of the heating model, joint side, in N·m/A:
-                current, heat and torque agree.
+            torque_constant: (n_motors,) of the heating model, joint side, in N·m/A, so
+                that current, heat and torque agree.
             rng: source of the noise and the gain errors.
 
         Raises:
@@ -82,7 +82,7 @@ class Sensors:
             self._fsr_ticks,
             self._sonar_ticks,
         )
-        """Nothing is due but at multiples of these."""
+        """Sensors are due only at multiples of this number of ticks."""
         n, m = len(robot.joints), len(robot.motors)
         self.q = np.zeros(n)
         self.v = np.zeros(n)
@@ -111,7 +111,7 @@ class Sensors:
     def start(self, q: FloatArray, temperature: FloatArray) -> None:
         """Fill all readings from a robot at rest."""
         self._read_encoders(q)
-        self._read_encoders(q)  # twice: no velocity from the past
+        self._read_encoders(q)  # twice: no velocity from a previous angle
         self._imu.start(self._engine)
         self._imu.read(self._engine)
         self._read_fsr()
@@ -120,7 +120,7 @@ class Sensors:
         self.current[:] = 0.0
 
     def sample(self, tick: int, q: FloatArray, motor_torque: FloatArray) -> None:
-        """Read what is due after `tick`.
+        """Read the sensors that are due after `tick`.
 
         Args:
             tick: ticks since the start.
@@ -141,13 +141,13 @@ class Sensors:
             self._sonars.read(self._engine, self.sonar)
 
     def read_temperature(self, temperature: FloatArray) -> None:
-        """Take the temperatures of the heating model, in °C."""
+        """Store the temperatures of the heating model, in °C."""
         self.temperature[:] = temperature
         if self._cfg.resolution:
             _round_to(self.temperature, self._rates.temperature_step)
 
     def read_battery(self, charge: float) -> None:
-        """Take what is left of the battery, as a fraction."""
+        """Store the charge of the battery, as a fraction."""
         self.battery[0] = charge
 
     def _read_encoders(self, q: FloatArray) -> None:
@@ -173,7 +173,7 @@ class Sensors:
         self._force_sensors.read(self._engine, self.fsr, self._rng)
 
     def arrays(self) -> tuple[FloatArray, ...]:
-        """Return all that changes, live, but the generator."""
+        """Return all arrays that change, live; the generator is not among them."""
         return (*self.readings.values(), self._fine, self._imu.velocity)
 
 
@@ -195,7 +195,7 @@ def _encode(
     measured: FloatArray,
     v: FloatArray,
 ) -> None:
-    """Round angles to their steps; velocities from the difference of the fine ones."""
+    """Round angles to their steps; differentiate the finer angles for velocities."""
     for j in range(q.size):
         angle = q[j] - misalignment[j]
         measured[j] = _rounded(angle, step[j])
@@ -206,5 +206,5 @@ def _encode(
 
 @numba.njit(cache=True)
 def _rounded(value: float, step: float) -> float:
-    """Return the nearest multiple of a step; 0 stands for no steps."""
+    """Return the nearest multiple of a step; 0 means no steps."""
     return float(np.rint(value / step)) * step if step > 0.0 else value

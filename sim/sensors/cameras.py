@@ -1,15 +1,15 @@
-"""The cameras: a picture of what is before them, when somebody asks for it.
+"""Cameras of the robot: pictures on request.
 
 A camera is a pinhole with square pixels. A point at (x, y, z) of its frame, x ahead, y
-to the left, z up, is seen at
+to the left, z up, appears at
 
     column = w / 2 - f y / x,    row = h / 2 - f z / x,    f = h / (2 tan(θ / 2)),
 
 with the size w x h of the picture and the vertical field of view θ. A picture costs
-tens of milliseconds and is no part of an observation: the loop never takes one.
+tens of milliseconds and is not part of an observation: the loop never takes one.
 
-Assumptions: no lens distortion, noise, blur or rolling shutter; nothing nearer than
-3 cm is seen, which hides the head's own shell.
+Assumptions: no lens distortion, noise, blur or rolling shutter; points nearer than 3 cm
+are invisible, which hides the head's own shell.
 """
 
 import numpy as np
@@ -27,11 +27,11 @@ NEAREST_M, FARTHEST_M = 0.03, 20.0
 def take_picture(
     robot: Robot, engine: Engine, time_s: float, camera: str, width: int
 ) -> Picture:
-    """Return what a camera of the robot sees now.
+    """Return the present picture of a camera of the robot.
 
     Args:
-        robot: whose camera it is.
-        engine: the world that it sees.
+        robot: robot with this camera.
+        engine: the world in the picture.
         time_s: now.
         camera: its name.
         width: of the picture in pixels.

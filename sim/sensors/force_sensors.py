@@ -1,15 +1,15 @@
-"""The force sensors under the soles: shares of each in the load of its sole.
+"""Force sensors under the soles: shares of each in the load of its sole.
 
-A sole is a plate on its sensors and feels the load along its own normal: nothing when
-the foot lies on its side. Of all forces f with the right sum and the right moments
-about the sensors' plane,
+A sole is a plate on its sensors and carries the load along its own normal: none when
+the foot lies on its side. Of all forces f with the correct sum and moments about the
+sensors' plane,
 
     Σ f_k = F,    Σ f_k x_k = F x,    Σ f_k y_k = F y,
 
-F the load and (x, y) its centre of pressure in the link frame, the one of least norm
-is taken (equal springs, a plate that stays flat); negative shares are cut and the sum
-kept. All soles are computed at once by a compiled kernel, in arrays padded to the
-largest of them: twenty array operations on eight numbers would cost ten times as much.
+F the load and (x, y) its centre of pressure in the link frame, the model takes those of
+least norm (equal springs, a plate that stays flat), sets negative shares to 0 and keeps
+the sum. A compiled kernel computes all soles at once, in arrays padded to the largest
+sole: twenty array operations on eight numbers would cost ten times as much.
 """
 
 import numba
@@ -22,13 +22,13 @@ from nao_testbed.sim.engine.interface import Engine
 
 
 class ForceSensors:
-    """All force sensors of a robot; `read` is called when they are due."""
+    """All force sensors of a robot; call `read` when they are due."""
 
     def __init__(self, robot: Robot, *, noise: bool, resolution: bool) -> None:
-        """Lay out the soles side by side.
+        """Arrange the soles in padded arrays.
 
         Args:
-            robot: whose force sensors they are.
+            robot: robot with these force sensors.
             noise: add the noise of the data sheet.
             resolution: round to its steps.
         """
@@ -80,7 +80,7 @@ class ForceSensors:
 
 
 def share_map(positions: FloatArray) -> FloatArray:
-    """Return what makes shares of a load before they are cut, (n, 3).
+    """Return the matrix (n, 3) from load to shares, before negative ones are set to 0.
 
     Args:
         positions: (n, 2) of the sensors of a sole in the link frame, in m.
@@ -95,7 +95,7 @@ def shares_of_load(share: FloatArray, load: FloatArray, size: int) -> FloatArray
     Args:
         share: (at least `size`, 3) as of `share_map`.
         load: (3,) F in N, F x and F y in N·m, link frame.
-        size: how many sensors there are.
+        size: number of sensors.
 
     Returns:
         As many forces as `share` has rows, in N.
@@ -127,7 +127,7 @@ def _share_load(
     largest: FloatArray,
     fsr: FloatArray,
 ) -> None:
-    """Share out the load of each sole; add noise, round, stay within the range."""
+    """Distribute the load of each sole; add noise, round, clip to the range."""
     load = np.empty(3)  # F in N, F x and F y in N·m, link frame
     k = 0
     for i in range(size.size):

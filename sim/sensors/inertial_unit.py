@@ -1,11 +1,11 @@
-"""The inertial unit: what its accelerometer and gyroscope say, in its own frame.
+"""Inertial unit: readings of accelerometer and gyroscope, in the unit's frame.
 
 With the velocity v of its place in the world, the rotation R of its link, and ω:
 
     accelerometer = Rᵀ (v̇ - g),    gyro = Rᵀ ω,
 
-v̇ being the mean over one period, from the difference of two velocities. Gains are off
-by a constant error drawn at the start, noise is added, and readings end at the range.
+v̇ being the mean over one period, from the difference of two velocities. Gains have a
+constant error drawn at the start, noise is added, and readings saturate at the range.
 """
 
 import numba
@@ -17,13 +17,13 @@ from nao_testbed.sim.engine.interface import Engine
 
 
 class InertialUnit:
-    """The inertial unit of a robot; `start` once, then `read` whenever it is due."""
+    """Inertial unit of a robot; `start` once, then `read` whenever it is due."""
 
     def __init__(self, robot: Robot, rng: np.random.Generator, *, noise: bool) -> None:
         """Draw the gain errors of this unit.
 
         Args:
-            robot: whose unit it is.
+            robot: robot with this unit.
             rng: source of the gain errors and of the noise.
             noise: add noise and gain errors.
         """
@@ -47,7 +47,7 @@ class InertialUnit:
         """(6,) accelerometer in m/s², then gyro in rad/s."""
 
     def start(self, engine: Engine) -> None:
-        """Take the present velocity as that of the reading before the first."""
+        """Store the present velocity as that of the previous reading."""
         self.velocity[:] = _velocity_at(*self._motion(engine), self._arm)
 
     def read(self, engine: Engine) -> None:

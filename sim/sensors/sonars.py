@@ -1,18 +1,18 @@
-"""The sonars: how far it is to the nearest thing that sends their sound back.
+"""Sonars: distance to the nearest surface that reflects their sound.
 
-A sonar hears the first echo from anywhere in its cone. Rays stand for the sound: one
-along the beam, the others on rings about it. With the distance r_k that ray k runs,
-its direction d_k and the normal n_k of what it meets,
+A sonar detects the first echo from anywhere in its cone. Rays model the sound: one
+along the beam, the others on rings about it. With the length r_k of ray k, its
+direction d_k and the normal n_k of the surface that it meets,
 
     reading = min { r_k : -d_k · n_k >= cos(largest incidence) },
 
-the largest range if there is none, rounded to the step and kept within the range:
-nearer than the least distance a sonar knows only that something is there.
+the largest range without an echo, rounded to the step and clipped to the range: below
+the smallest distance a sonar detects only the presence of an object.
 
-Assumptions: the sound runs straight, a surface answers up to a sharp largest incidence
-and as a mirror beyond (so that no floor is heard), the robot does not hear itself, one
-sonar does not hear the other, and a thing narrower than the gaps between the rays (15
-degrees) may be missed. Readings have no noise.
+Assumptions: the sound propagates along straight lines; a surface reflects up to a sharp
+largest incidence and is a mirror beyond (so that floors give no echo); a sonar does not
+detect the robot or the other sonar; an object narrower than the gaps between the rays
+(15 degrees) may be missed. Readings have no noise.
 """
 
 import numpy as np
@@ -27,13 +27,13 @@ RINGS = (0, 6, 12)
 
 
 class Sonars:
-    """All sonars of a robot; `read` is called when they are due."""
+    """All sonars of a robot; call `read` when they are due."""
 
     def __init__(self, robot: Robot, *, resolution: bool) -> None:
-        """Lay out the rays.
+        """Compute the rays.
 
         Args:
-            robot: whose sonars they are.
+            robot: robot with these sonars.
             resolution: round to their steps.
         """
         self._sonars = robot.sonars

@@ -1,7 +1,7 @@
-"""Joint heating: torques in, temperatures out.
+"""Joint heating: temperatures from torques.
 
-`make_heating(robot, HeatingCfg())` gives the one-node model identified on a real
-robot; `two-node` is the same with the winding apart, `bare-motor` the data sheet's.
+`make_heating(robot, HeatingCfg())` returns the one-node model identified on a real
+robot; `two-node` adds a separate winding, `bare-motor` uses the motor's data sheet.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ NODES: dict[HeatingModel, Callable[[Sequence[Motor]], Chain]] = {
     "two-node": two_node,
     "bare-motor": bare_motor,
 }
-"""The thermal nodes of each heating model."""
+"""Thermal nodes of each heating model."""
 
 
 def make_heating(robot: Robot, cfg: HeatingCfg) -> Heating:

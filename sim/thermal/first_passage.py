@@ -1,8 +1,9 @@
-"""When a temperature first covers a given way, by closed form or by bisection.
+"""First time at which a temperature has changed by a given amount.
 
     x(t) = Σ_k w_k t φ₁(s_k t),      x(0) = 0,      φ₁(z) = (e^z - 1) / z
 
-is the motion of one node of a linear system, with one mode or two (s₁ > s₂).
+is the motion of one node of a linear system, with one mode (closed form) or two modes
+(s₁ > s₂, bisection).
 """
 
 import math
@@ -14,7 +15,7 @@ from scipy.optimize import brentq
 from nao_testbed.models.values import FloatArray
 
 LONGEST_S = 1e12
-"""What has not happened by then never does; motors settle within hours."""
+"""Later times count as never, in s; motors settle within hours."""
 
 
 class TwoModes(NamedTuple):
@@ -30,7 +31,7 @@ class TwoModes(NamedTuple):
         return self.weight1 * _ramp(self.s1, time) + self.weight2 * _ramp(self.s2, time)
 
     def turning_time(self) -> float:
-        """Return when dx/dt = Σᵢ weightᵢ e^{sᵢ t} is 0; inf for never."""
+        """Return the time at which dx/dt = Σᵢ weightᵢ e^{sᵢ t} is 0; inf for never."""
         if self.weight1 == 0.0 or -self.weight2 / self.weight1 <= 1.0:
             return math.inf
         return math.log(-self.weight2 / self.weight1) / (self.s1 - self.s2)
@@ -46,7 +47,7 @@ def first_passage(curve: TwoModes, way: float) -> float:
         way: signed.
 
     Returns:
-        A time from 0 up, inf when the way is never covered.
+        A time of at least 0, inf if the way is never covered.
     """
     if way == 0.0:
         return 0.0
@@ -78,7 +79,7 @@ def _ramp(s: float, time: float) -> float:
 
 
 def first_passages(weights: FloatArray, s: FloatArray, way: FloatArray) -> FloatArray:
-    """Return when motions first have covered their ways.
+    """Return the times at which motions first have covered their ways.
 
     Args:
         weights: (n_modes, n) w_k.
@@ -86,7 +87,7 @@ def first_passages(weights: FloatArray, s: FloatArray, way: FloatArray) -> Float
         way: (n,) signed; ±inf is never covered.
 
     Returns:
-        (n,) times in s from 0 up; inf for never.
+        (n,) times in s, at least 0; inf for never.
     """
     if len(s) == 1:
         return _of_one_mode(weights[0], s[0], way)

@@ -1,14 +1,14 @@
 """Joint heating: a chain of thermal nodes for each motor, stepped exactly.
 
-Node 0 is the winding, the last one what the robot reports; x are their temperatures
-above the ambient Tₐ. With capacities C_i, conductances G_i from node i to the next (the
-last one to the air), c the power of a unit of squared torque at the reference
-temperature T_ref, K the torque constant, torques seen on the joint side:
+Node 0 is the winding; the robot reports the last one. x are their temperatures above
+the ambient Tₐ. With capacities C_i, conductances G_i from node i to the next (the last
+one to the air), c the power of a unit of squared torque at the reference temperature
+T_ref, K the torque constant, torques on the joint side:
 
     C_0 dx_0/dt = P₀ (1 + α (Tₐ + x_0 - T_ref)) - G_0 (x_0 - x_1),    P₀ = c τ²
     C_1 dx_1/dt = G_0 (x_0 - x_1) - G_1 x_1,                          i = τ / K
 
-and of one node alone the first line with x_1 = 0. For a constant τ² this is linear,
+A single node follows the first line with x_1 = 0. For a constant τ² this is linear,
 dx/dt = A x + b. A has real eigenvalues s_k with projections E_k, so that any function
 of it is f(A) = Σ_k f(s_k) E_k, and
 
@@ -17,8 +17,7 @@ of it is f(A) = Σ_k f(s_k) E_k, and
 
 are exact. Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
 
-Assumptions: no loss in the gear, neighbouring motors do not warm each other, and the
-air does not move.
+Assumptions: no loss in the gear, no heat between neighbouring motors, and still air.
 """
 
 from dataclasses import dataclass
@@ -34,14 +33,14 @@ from nao_testbed.sim.thermal.first_passage import first_passages
 from nao_testbed.sim.thermal.motor_nodes import Chain
 
 LARGEST_EXPONENT = 300.0
-"""Exponents are cut here, far beyond any temperature that a motor survives."""
+"""Bound of exponents, far beyond any temperature that a motor survives."""
 
 _SERIES_BELOW = 0.02
 """Below this |z| the difference φ₁(z) - 1 cancels; six terms leave 1e-15."""
 
 
 def exponential(z: FloatArray) -> FloatArray:
-    """Return e^z, cut at `LARGEST_EXPONENT` so that nothing overflows."""
+    """Return e^z, with z bounded by `LARGEST_EXPONENT` against overflow."""
     return np.exp(np.minimum(z, LARGEST_EXPONENT))
 
 
@@ -67,24 +66,23 @@ COPPER_COEFFICIENT = 0.0039
 """Growth of the resistance of copper with temperature, in 1/K [nao-thermal]."""
 
 MELTING_DEGC = 1085.0
-"""Copper melts; temperatures stop here when a winding runs away."""
+"""Melting point of copper; temperatures stop here in a thermal runaway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatingCfg(Checked):
-    """Which heating model a run uses."""
+    """Heating model of a run."""
 
     model: Annotated[HeatingModel, Field(title="heating model")] = "one-node"
-    """`one-node` is identified on a real robot; `two-node` is the same with a winding
-    apart, whose split is an estimate; `bare-motor` is data sheets' in free air, far too
-    cool for a robot."""
+    """`one-node` is identified on a real robot; `two-node` adds a separate winding,
+    whose split is an estimate; `bare-motor` is the data sheet's motor in free air, far
+    too cool for a robot."""
     copper_coefficient: Annotated[
         float, Field(ge=0.0, le=0.02, title="copper coefficient in 1/K")
     ] = 0.0
     """α in 1/K; 0 keeps the resistance constant, copper has 0.0039. The identified
-    constants hold with 0, as they were identified [xu2012]: with copper on top its
-    growth counts twice. Data sheets give the resistance at 25 °C, so that `bare-motor`
-    wants copper."""
+    constants hold with 0, as they were identified [xu2012]: copper would count the
+    growth twice. `bare-motor` has resistances at 25 °C: use copper with it."""
     ambient_degc: Annotated[AirCelsius, Field(title="ambient temperature")] | None = (
         None
     )
@@ -92,7 +90,7 @@ class HeatingCfg(Checked):
 
 
 _IDENTITY = np.ones((1, 1, 1, 1))
-"""The projection of one mode alone, for any number of motors."""
+"""Projection of a single mode, for any number of motors."""
 
 
 class _Modes(NamedTuple):
@@ -122,22 +120,22 @@ def _product(matrix: FloatArray, x: FloatArray) -> FloatArray:
 class Heating:
     """Temperatures of all motors, driven by the square of their torque.
 
-    Order of use: `reset` once, then `advance` over intervals in which the mean
-    square torque is known. Torques are those of the motors, seen on the joint side;
-    one that drives two joints carries the sum of both. Arrays that are handed out are
-    copies, but for `state`. Within an interval the square of the torque is taken as
-    constant; then the result is exact, however long the interval.
+    Order of use: `reset` once, then `advance` over intervals with a known mean square
+    torque. Torques are those of the motors, on the joint side; a motor that drives two
+    joints carries the sum of both. Returned arrays are copies, except `state`. Within
+    an interval the square of the torque is assumed constant; then the result is exact
+    for any length of the interval.
 
-    With a copper coefficient the power grows with the winding temperature. Beyond the
-    torque where it grows faster than the cooling there is no steady state (thermal
-    runaway): `steady_state` says inf, the temperature rises exponentially, and stops
-    at the melting point of copper, where `is_burnt` says so.
+    With a copper coefficient the power grows with the winding temperature. Above the
+    torque at which it grows faster than the cooling there is no steady state (thermal
+    runaway): `steady_state` is inf, the temperature rises exponentially and stops at
+    the melting point of copper, where `is_burnt` is True.
     """
 
     state: FloatArray
-    """(n_nodes + 1, n_motors) all that changes, live: temperatures above ambient in K,
-    from the winding outwards to the one that the robot reports, then the heat made
-    since `reset` in J. A copy keeps it; what is written into it goes on from there."""
+    """(n_nodes + 1, n_motors) whole state, live: temperatures above ambient in K, from
+    the winding outwards to the reported one, then the heat since `reset` in J. Save it
+    by a copy; restore it by writing into it."""
 
     def __init__(
         self,
@@ -171,17 +169,17 @@ class Heating:
         self._reported: FloatArray = self.state[-2]
         self._energy: FloatArray = self.state[-1]
         self._step_s = -1.0
-        """Duration for which the next two hold, where the resistance is constant."""
+        """Duration for which the next two hold, with constant resistance."""
         self._decay = self._gain = np.empty(0)
 
     @property
     def temperature(self) -> FloatArray:
-        """(n_motors,) the temperature that the robot reports, in °C."""
+        """(n_motors,) reported temperature, in °C."""
         return self._ambient + self._reported
 
     @property
     def winding(self) -> FloatArray:
-        """(n_motors,) winding temperature in °C; the reported one if there is none."""
+        """(n_motors,) winding temperature in °C; the reported one of a single node."""
         return self._ambient + self._winding
 
     @property
@@ -196,16 +194,16 @@ class Heating:
 
     @property
     def joule_energy(self) -> FloatArray:
-        """(n_motors,) heat made in the windings since `reset`, in J."""
+        """(n_motors,) heat of the windings since `reset`, in J."""
         return self._energy.copy()
 
     @property
     def is_burnt(self) -> bool:
-        """Whether a winding has reached the melting point of copper."""
+        """True if a winding has reached the melting point of copper."""
         return bool((self._winding >= MELTING_DEGC - self._ambient).any())
 
     def reset(self, start_degc: FloatArray | float | None = None) -> None:
-        """Put every node at its start temperature, and the energy at 0.
+        """Set every node to its start temperature, and the energy to 0.
 
         Args:
             start_degc: (n_motors,) or one value for all, in °C; None means ambient.
@@ -218,7 +216,7 @@ class Heating:
         self._energy[:] = 0.0
 
     def set_temperature(self, motor: int, degc: float) -> None:
-        """Give one motor a temperature in °C, all of its nodes alike.
+        """Set all nodes of one motor to a temperature in °C.
 
         Raises:
             BadInput: it is not between -50 °C and the melting point of copper.
@@ -237,14 +235,15 @@ class Heating:
         return start - self._ambient
 
     def advance(self, mean_square_torque: FloatArray, duration_s: float) -> None:
-        """Let `duration_s` seconds pass.
+        """Advance by `duration_s` seconds.
 
         Args:
             mean_square_torque: (n_motors,) mean of τ² over the interval, in (N·m)².
             duration_s: not negative, in s.
 
         Raises:
-            BadInput: a mean square is negative or no number, or the time negative.
+            BadInput: a mean square is negative or not a number, or the time is
+                negative.
         """
         power = self._power(mean_square_torque, duration_s)
         if self._alpha == 0.0:
@@ -264,16 +263,16 @@ class Heating:
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
     ) -> FloatArray:
-        """Return when the reported temperatures first equal a threshold.
+        """Return the times at which the reported temperatures first equal a threshold.
 
-        From below this is when it is reached, from above when it is fallen to.
+        The threshold may be above or below the present temperature.
 
         Args:
             mean_square_torque: (n_motors,) of a torque held for ever, in (N·m)².
             threshold_degc: (n_motors,) or one for all, in °C; ±inf is never reached.
 
         Returns:
-            (n_motors,) seconds from now; 0 where it is there now, inf for never.
+            (n_motors,) seconds from now; 0 if it is reached now, inf for never.
         """
         modes, rate = self._linear(self._power(mean_square_torque))
         # x(t) - x₀ = Σ_k E_k x'₀ t φ₁(s_k t), the slopes x'₀ = A x₀ + b.
@@ -284,9 +283,9 @@ class Heating:
         return first_passages(weights, modes.s, way)
 
     def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return (n_motors,) reported temperatures at last, in °C; inf: runaway.
+        """Return final reported temperatures (n_motors,) in °C; inf: runaway.
 
-        That is Tₐ - (A⁻¹ b) of the last node, as long as all s_k are below 0.
+        They are Tₐ - (A⁻¹ b) of the last node, if all s_k are below 0.
         """
         modes, rate = self._linear(self._power(mean_square_torque))
         is_stable = modes.s[0] < 0.0
@@ -299,12 +298,12 @@ class Heating:
         return torque / self._torque_constant
 
     def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return (n_motors,) P, the heat made at the present temperature, in W."""
+        """Return (n_motors,) P, the heating power at the present temperature, in W."""
         growth = self._resistance_at_ambient + self._alpha * self._winding
         return self._joule_constant * mean_square_torque * growth
 
     def _power(self, mean_square: FloatArray, duration_s: float = 0.0) -> FloatArray:
-        """Return P₀ in W, refusing what cannot heat; Raises as `advance`."""
+        """Return P₀ in W after checking the arguments; Raises as `advance`."""
         if not mean_square.min() >= 0.0:  # also true for NaN
             raise BadInput(
                 f"mean square torque is {mean_square.min()} (N·m)²; give the mean of "
@@ -335,7 +334,7 @@ class Heating:
         ), rate
 
     def _step_constant_resistance(self, power: FloatArray, duration_s: float) -> None:
-        """Step with α = 0: decay and gain depend on the duration only, and are kept."""
+        """Step with α = 0: decay and gain depend on duration only and are cached."""
         if duration_s != self._step_s:
             modes, _ = self._linear(np.zeros_like(power))
             z = modes.s * duration_s

@@ -1,14 +1,14 @@
-"""Identify the one-node model from measured temperatures: R/C, λ/C, the ambient.
+"""Identification of the one-node model from measured temperatures: R/C, λ/C, ambient.
 
-    fit = fit_one_node([record])  # one record a stretch without gaps
+    fit = fit_one_node([record])  # one record for each stretch without gaps
     fit.rate.low, fit.rate.value, fit.rate.high
     fit.with_resistance(6.44).heat_capacity
 
     build_start -> least squares -> covariance -> intervals
 
-All records, of one kind of motor, share R/C, λ/C and Tₑ; each has its own start
-temperature. The model is linear in all but λ/C: a search over that one number starts
-the least squares. Intervals count residuals that stay alike as one error.
+All records are of one kind of motor and share R/C, λ/C and Tₑ; each has its own start
+temperature. The model is linear in all parameters but λ/C: a search over λ/C starts the
+least squares. Intervals count runs of correlated residuals as one error.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,12 +30,13 @@ from nao_testbed.sim.thermal.one_node_fit import (
 
 
 def rows_per_error(residuals: Sequence[FloatArray]) -> float:
-    """Return over how many rows residuals stay alike, at least 1.
+    """Return the number of rows over which residuals are correlated, at least 1.
 
-    A sensor that counts in whole degrees errs the same way for many rows. With ρ_k the
+    A sensor that counts in whole degrees has the same error for many rows. With ρ_k the
     autocorrelation at a lag of k rows, a mean over n rows varies as one over n / s
-    independent ones, s = 1 + 2 Σ ρ_k. The sum ends where ρ_k is first not above 0, as
-    what follows is noise [geyer1992], which makes s rather too large than too small.
+    independent ones, s = 1 + 2 Σ ρ_k. The sum ends at the first ρ_k not above 0,
+    because the rest is noise [geyer1992]; s is therefore rather too large than too
+    small.
 
     Args:
         residuals: by record; NaN, a row without a measurement, counts as 0.
@@ -56,12 +57,12 @@ def rows_per_error(residuals: Sequence[FloatArray]) -> float:
 
 
 TRIED_RATES = 25
-"""Values of λ/C among which the least squares begins."""
+"""Number of start values of λ/C for the least squares."""
 SHORTEST_TIME_CONSTANT_S = 5.0
-"""No motor with a gear cools faster."""
+"""Shortest time constant of a motor with a gear, in s."""
 OnTried = Callable[[int, int], None]
 ALIKE = 1e-5
-"""Below this smallest singular value (of columns of length 1) effects are the same."""
+"""Smallest singular value (columns of length 1) below which effects are the same."""
 
 
 def fit_one_node(
@@ -72,19 +73,19 @@ def fit_one_node(
 ) -> OneNodeFit:
     """Fit the model dT/dt = (R/C) i² - (λ/C) (T - Tₑ) to measured temperatures.
 
-    Intervals hold what noise and the sensor's steps leave open: residuals that stay
-    alike from row to row count as one error. They take the model for right; what it is
-    worth where it is not, only rows that the fit has not seen can tell.
+    Intervals cover the uncertainty by noise and the sensor's steps; correlated
+    residuals count as one error. They assume a correct model. Only rows outside the fit
+    can test that assumption.
 
     Args:
         records: stretches of one motor, or of motors of one kind in the same air.
-        ambient_degc: Tₑ in °C, where it is known; None fits it too, for which the
-            current must change, or differ between records.
-        on_tried: told how many values of λ/C were tried, and of how many.
+        ambient_degc: Tₑ in °C, if it is known; None fits it too. For this the current
+            must change, or differ between records.
+        on_tried: called with the number of tried values of λ/C and their total.
 
     Raises:
         BadInput: there are no records, the temperature never changes, or the records
-            cannot tell heat from warm air.
+            cannot separate heat from warm air.
     """
     problem = _build(records, ambient_degc)
     rates = _rates(records)
@@ -110,7 +111,7 @@ def fit_one_node(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Problem:
-    """x = (b, a, T₀ of each record, and Tₑ unless it is given)."""
+    """Least-squares problem with x = (b, a, T₀ of each record, and Tₑ unless given)."""
 
     records: tuple[HeatRecord, ...]
     known: tuple[np.ndarray, ...]
@@ -146,7 +147,7 @@ class _Problem:
         return float(error @ error), np.concatenate(([rate], linear))
 
     def residual(self, x: FloatArray) -> FloatArray:
-        """Return fitted less measured at every known row, in K."""
+        """Return fitted less measured temperatures at every known row, in K."""
         A, c, _ = self.design(x[0])
         return A @ x[1:] + c - self.measured
 
@@ -260,7 +261,7 @@ def _estimate(value: float, half: float, unit: str) -> Estimate:
 
 
 def _refuse_if_alike(J: FloatArray, problem: _Problem) -> None:
-    """Refuse records in which two parameters have the same effect."""
+    """Raise BadInput if two parameters have the same effect in the records."""
     length = np.linalg.norm(J, axis=0)
     if length[1] == 0.0:
         raise BadInput(

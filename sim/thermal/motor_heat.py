@@ -1,4 +1,4 @@
-"""Heat beside the physics: every 20 ms, with the mean squared torque since."""
+"""Integration of heat beside the physics: every 20 ms, with the mean squared torque."""
 
 import numpy as np
 
@@ -11,32 +11,32 @@ HEAT_PERIOD = 0.02
 
 
 class MotorHeat:
-    """The heating of a robot's motors, and up to which tick it has come.
+    """Heating of a robot's motors, and the tick up to which it is integrated.
 
     Use: `advance` every `ticks` ticks of physics, or `stand_still` instead of physics.
     """
 
     def __init__(self, heating: Heating, dt: float) -> None:
-        """Begin at tick 0.
+        """Start at tick 0.
 
         Args:
             heating: at their start temperatures.
             dt: physics step in s.
 
         Raises:
-            BadInput: the heating period is no multiple of the physics step.
+            BadInput: the heating period is not a multiple of the physics step.
         """
         self._dt = dt
         self.heating = heating
         self.ticks = ticks_of("heating period", HEAT_PERIOD, dt)
         """Heating period in ticks."""
         self.done = 0
-        """Tick up to which the temperatures have come."""
+        """Tick up to which the temperatures are integrated."""
         self.mean_square = np.zeros_like(heating.ambient)
         """(n_motors,) mean squared motor torque of the last period, in N²m²."""
 
     def advance(self, tick: int, square_sum: FloatArray) -> None:
-        """Let the physics of the ticks since the last call heat the motors.
+        """Heat the motors by the torques of the ticks since the last call.
 
         Args:
             tick: now.
@@ -56,16 +56,16 @@ class MotorHeat:
         mean_square: FloatArray,
         duration_s: float,
     ) -> int:
-        """Let time pass without physics; return the tick at its end.
+        """Advance the heat without physics; return the tick at the end.
 
         Args:
             tick: now.
-            square_sum: as in `advance`: what the physics did until now is not lost.
+            square_sum: as in `advance`, for the physics up to now.
             mean_square: (n_motors,) mean squared motor torque from now on, in N²m².
             duration_s: a whole number of heating periods, in s.
 
         Raises:
-            BadInput: the duration is no such number.
+            BadInput: the duration is not such a number.
         """
         periods = ticks_of("duration", duration_s, self.ticks * self._dt)
         if tick > self.done:

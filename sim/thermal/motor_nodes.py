@@ -1,7 +1,7 @@
-"""The thermal nodes of the motors, by the two sets of constants that a robot has.
+"""Thermal nodes of the motors, from the two sets of constants of a robot.
 
-`one_node` is identified on a real robot, `two_node` the same motor with its winding
-apart, `bare_motor` the motor of the data sheet outside the robot.
+`one_node` is identified on a real robot; `two_node` is the same motor with a separate
+winding; `bare_motor` is the motor of the data sheet outside the robot.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from nao_testbed.models.values import FloatArray
 
 
 class Chain(NamedTuple):
-    """The thermal nodes of all motors, from the winding outwards."""
+    """Thermal nodes of all motors, from the winding outwards."""
 
     capacity: FloatArray
     """(n_nodes, n_motors) C in J/K."""
@@ -25,7 +25,7 @@ class Chain(NamedTuple):
     joule_constant: FloatArray
     """(n_motors,) c in W/(N·m)²."""
     reference_degc: FloatArray
-    """(n_motors,) T_ref in °C, also the ambient temperature where none is given."""
+    """(n_motors,) T_ref in °C, also the default ambient temperature."""
 
 
 def one_node(motors: Sequence[Motor]) -> Chain:
@@ -47,7 +47,7 @@ def one_node(motors: Sequence[Motor]) -> Chain:
 
 
 def two_node(motors: Sequence[Motor]) -> Chain:
-    """Return the identified motor with its winding apart, R_wh before the housing.
+    """Return the identified motor with a separate winding, R_wh before the housing.
 
     Heat, ambient, loss λ to the air and capacity C are those of `one_node` [xu2012];
     R_wh and C_w = τ_winding / R_wh are the estimates of `TwoNodeHeating`. The reported
@@ -57,8 +57,8 @@ def two_node(motors: Sequence[Motor]) -> Chain:
         C_h = C - C_w (1 + λ R_wh),
 
     so that it equals that of `one_node`, 1 / (λ + s C), to first order in s: the same
-    steady state, the same slow response. What is slower than the winding (10 s in the
-    legs) cannot tell the two apart; the winding itself is hotter by P R_wh.
+    steady state, the same slow response. Changes slower than the winding (10 s in the
+    legs) do not distinguish the two; the winding itself is hotter by P R_wh.
 
     Raises:
         BadInput: a winding has more capacity than the whole motor.
@@ -82,11 +82,11 @@ def two_node(motors: Sequence[Motor]) -> Chain:
 
 
 REFERENCE_DEGC = 25.0
-"""Temperature at which resistances of data sheets hold, and their ambient."""
+"""Temperature of the resistances in data sheets, and their ambient, in °C."""
 
 
 def bare_motor(motors: Sequence[Motor]) -> Chain:
-    """Return winding and housing of each motor in free air, as data sheets have them.
+    """Return winding and housing of each motor in free air, from data sheets.
 
     The model is that of [pr2-motors]. Its loss to the air is derived from the
     continuous rating of a motor outside a robot; in the robot's shell it is less than a

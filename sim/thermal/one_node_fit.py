@@ -1,4 +1,4 @@
-"""Measured temperatures, the one-node model's answer to them, and what a fit found.
+"""Records of measured temperatures, responses of the one-node model, and fit results.
 
 With b = λ/C and a = R/C the one-node model is dT/dt = a i² - b (T - Tₑ). Its solution
 at the rows of a record is linear in all but b, its steps are exact for any rate:
@@ -18,12 +18,12 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import FloatArray
 
 CONFIDENCE = 0.95
-"""Of every interval."""
+"""Confidence level of every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """An estimated number and its interval of 95 %."""
+    """Estimated number with its 95 % interval."""
 
     value: float
     low: float
@@ -31,7 +31,7 @@ class Estimate:
     unit: str
 
     def holds(self, number: float) -> bool:
-        """Whether the interval contains a number."""
+        """Return True if the interval contains a number."""
         return self.low <= number <= self.high
 
     def scaled(self, factor: float, unit: str) -> "Estimate":
@@ -58,7 +58,7 @@ class Estimate:
             unit: of the quotient.
 
         Raises:
-            BadInput: the number is not above 0, so that its inverse means nothing.
+            BadInput: the number is not above 0, so that its inverse has no meaning.
         """
         if not self.value > 0.0:
             raise BadInput(
@@ -78,29 +78,29 @@ class Estimate:
 
 
 FEWEST_TEMPERATURES = 5
-"""Of a record; fewer say nothing about a curve."""
+"""Smallest number of temperatures of a record; fewer do not define a curve."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeatRecord:
     """Times, temperatures, and the heating between them.
 
-    A temperature may be missing, what heated may not.
+    Temperatures may be missing, squared currents may not.
     """
 
     time_s: FloatArray
     """(n,) strictly rising, in s."""
     degc: FloatArray
-    """(n,) measured temperature in °C; NaN where it was not measured."""
+    """(n,) measured temperature in °C; NaN if not measured."""
     mean_square_current: FloatArray
     """(n - 1,) mean of i² between one row and the next, in A²."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no record.
+        """Check the record.
 
         Raises:
-            BadInput: lengths differ, times do not rise, a square is no number from 0
-                up, or fewer than five temperatures are known.
+            BadInput: lengths differ; times do not rise; a square is negative or not
+                finite; or fewer than five temperatures are known.
         """
         n = self.time_s.size
         if self.degc.shape != (n,) or self.mean_square_current.shape != (
@@ -132,11 +132,11 @@ class HeatRecord:
     ) -> "HeatRecord":
         """Return a record from currents read at the same times as the temperatures.
 
-        i² is taken as straight between rows: its heat is then right to second order.
+        i² is assumed linear between rows: its heat is then exact to second order.
 
         Args:
             time_s: (n,) strictly rising, in s.
-            degc: (n,) in °C; NaN where it was not measured.
+            degc: (n,) in °C; NaN if not measured.
             current: (n,) in A, of either sign.
 
         Raises:
@@ -154,14 +154,14 @@ class HeatRecord:
 
     @property
     def is_known(self) -> np.ndarray:
-        """(n,) whether the temperature was measured."""
+        """(n,) True for measured temperatures."""
         return np.isfinite(self.degc)
 
     @property
     def resolution_k(self) -> float:
-        """Step in which the sensor counts, in K; 0 where no steps are seen.
+        """Step of the sensor, in K; 0 if no steps are visible.
 
-        The smallest difference between two readings, where rows repeat few readings.
+        It is the smallest difference between two readings, if rows repeat few readings.
         """
         known = self.degc[self.is_known]
         readings = np.unique(np.round(known, 6))
@@ -170,12 +170,12 @@ class HeatRecord:
         return 0.0
 
     def thinned(self, step_s: float) -> "HeatRecord":
-        """Return a record with rows about `step_s` apart, each the last of its step.
+        """Return a record with rows about every `step_s`, each the last of its step.
 
-        No heat is lost: the mean of i² is taken over what is left out.
+        No heat is lost: the mean of i² covers the dropped rows.
 
         Raises:
-            BadInput: fewer than five temperatures are left.
+            BadInput: fewer than five temperatures remain.
         """
         slot = np.floor((self.time_s - self.time_s[0]) / step_s + 1e-9)
         last = np.flatnonzero(np.diff(slot, append=np.inf) > 0.0)
@@ -188,10 +188,10 @@ class HeatRecord:
     def part(self, begin_s: float = -np.inf, end_s: float = np.inf) -> "HeatRecord":
         """Return the rows from one time to another, both in s, both included.
 
-        A fit to the earlier part is checked on the later one.
+        A fit to the earlier part can be tested on the later one.
 
         Raises:
-            BadInput: fewer than five temperatures are left.
+            BadInput: fewer than five temperatures remain.
         """
         first = int(np.searchsorted(self.time_s, begin_s, side="left"))
         last = int(np.searchsorted(self.time_s, end_s, side="right"))
@@ -226,7 +226,7 @@ def _gain(
         h = step_s[k]
         z = -rate * h
         e = math.exp(z)
-        if abs(z) < 1e-3:  # the quotients cancel; what is left out is below 1e-11
+        if abs(z) < 1e-3:  # the quotients cancel; the truncation error is below 1e-11
             p = 1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z / 24.0))
             p_slope = 1.0 / 2.0 + z * (1.0 / 3.0 + z / 8.0)
         else:
@@ -239,7 +239,7 @@ def _gain(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownResistance:
-    """The constants of the model, where R is known from elsewhere."""
+    """Constants of the model for a resistance R known from another source."""
 
     resistance: float
     """R in Ω."""
@@ -253,7 +253,7 @@ class KnownResistance:
 class OneNodeFit:
     """Constants of dT/dt = (R/C) i² - (λ/C) (T - Tₑ), from temperatures and currents.
 
-    Temperatures give R/C and λ/C, never R, C and λ alone: ten times of each warm alike.
+    Temperatures give R/C and λ/C, never R, C and λ: ten times of each warm alike.
     """
 
     heating: Estimate
@@ -261,22 +261,22 @@ class OneNodeFit:
     rate: Estimate
     """λ/C in 1/s."""
     ambient: Estimate
-    """Tₑ in °C; of no width where it was given."""
+    """Tₑ in °C; an interval without width if it was given."""
     is_ambient_given: bool
     correlation: float
-    """Of the errors of R/C and λ/C, from -1 to 1."""
+    """Correlation of the errors of R/C and λ/C, from -1 to 1."""
     start_degc: FloatArray
     """(n_records,) fitted temperature at the first row of each record, in °C."""
     residuals: tuple[FloatArray, ...] = field(repr=False)
-    """For each record (n,) measured less fitted, in K; NaN where not measured."""
+    """For each record (n,) measured less fitted, in K; NaN if not measured."""
     rms_k: float
     """Root of the mean squared residual, in K."""
     resolution_k: float
-    """Step of the sensor in K; its steps alone make a rms of 0.29 of it."""
+    """Step of the sensor in K; its steps alone cause a rms of 0.29 of it."""
     rows_per_error: float
-    """Rows over which residuals stay alike: n rows count as n over this many."""
+    """Rows over which residuals are correlated: n rows count as n over this many."""
     remarks: tuple[str, ...]
-    """What the reader of these numbers should know."""
+    """Remarks for readers of the numbers."""
 
     @property
     def time_constant(self) -> Estimate:
@@ -287,7 +287,7 @@ class OneNodeFit:
         """Return C and λ for a known resistance.
 
         Args:
-            resistance: R in Ω, taken as exact.
+            resistance: R in Ω, assumed exact.
 
         Raises:
             BadInput: it is not above 0, or the current did not heat at all.
@@ -295,7 +295,7 @@ class OneNodeFit:
         if not 0.0 < resistance < np.inf:
             raise BadInput(f"resistance is {resistance} Ω; give a number above 0.")
         capacity = self.heating.inverse(resistance, "J/K")
-        # λ = R (λ/C) / (R/C): relative errors add as they are correlated.
+        # λ = R (λ/C) / (R/C): relative errors add according to their correlation.
         r, h = _relative(self.rate), _relative(self.heating)
         relative = np.sqrt(max(r**2 + h**2 - 2.0 * self.correlation * r * h, 0.0))
         value = resistance * self.rate.value / self.heating.value
@@ -313,12 +313,12 @@ class OneNodeFit:
     def predict(
         self, record: HeatRecord, start_degc: float | None = None
     ) -> FloatArray:
-        """Return (n,) temperatures in °C that the fitted model gives for a record.
+        """Return (n,) temperatures in °C of the fitted model for a record.
 
         Args:
-            record: whose times and currents drive the model; of its temperatures only
-                the first is used.
-            start_degc: at its first row; None takes the first that was measured.
+            record: its times and currents drive the model; only its first temperature
+                is used.
+            start_degc: at its first row; None takes the first measured temperature.
         """
         if start_degc is None:
             start_degc = float(record.degc[record.is_known][0])
@@ -328,7 +328,7 @@ class OneNodeFit:
         return warmed + self.heating.value * gain
 
     def steady_degc(self, mean_square_current: float) -> float:
-        """Return where the temperature ends under a constant i² in A², in °C."""
+        """Return the final temperature under a constant i² in A², in °C."""
         if self.rate.value <= 0.0:
             return float("inf")
         rise = self.heating.value / self.rate.value * mean_square_current

@@ -1,22 +1,22 @@
-"""Protections: what a robot does to its stiffness when a motor gets too hot.
+"""Protections: reduction of stiffness when a motor gets too hot.
 
-`none` does nothing; `nao` reduces the joints of a hot motor in steps and gives the
-stiffness back when it has cooled; `document` shuts down for good.
+`none` does nothing; `nao` reduces the joints of a hot motor in steps and restores the
+stiffness when it has cooled; `document` shuts down permanently.
 
-NAO's statuses 0 to 3, each with its share of the commanded stiffness. What is published
-[nao-lola] [hulk]: from 76 °C on the stiffness starts to be reduced (status 1) until the
-joint is below 70 °C again; at status 2 it is reduced by more than 30 %; at status 3 it
-is 0. Everything else is an estimate: status 2 from 80 °C, status 3 from 90 °C, and
-release 6 K below the onset there too, as for status 1. The law: joints of a motor at
-status s get the commanded stiffness times factor[s], with factors 1, 0.85, 0.6 and 0
-(estimates that respect the words above). They are steps and no ramp, so that torques
-stay as they are between two thresholds.
+NAO's statuses 0 to 3, each with its share of the commanded stiffness. Published are
+[nao-lola] [hulk]: from 76 °C the stiffness is reduced (status 1) until the joint is
+below 70 °C again; at status 2 it is reduced by more than 30 %; at status 3 it is 0. The
+rest is an estimate: status 2 from 80 °C, status 3 from 90 °C, and release 6 K below the
+onset for these too, as for status 1. The law: joints of a motor at status s get the
+commanded stiffness times factor[s], with factors 1, 0.85, 0.6 and 0 (estimates within
+the published bounds). The factors are steps, not a ramp, so that torques stay constant
+between two thresholds.
 
 The safety shut-down [ES2659053T3 ¶fig.2] is latched: its one onset of 80 °C [¶fig.4]
-has no release. When a motor reaches it, or the robot's total passes its own threshold,
-all stiffness (or that of the hot motor's joints only) goes from 1 to 0 and stays there
-until `reset`. ES2659053 does not say how the total is formed; here it is the mean of
-all motors, and it is not watched unless a threshold is given.
+has no release. When a motor reaches it, or the robot's total exceeds its own threshold,
+all stiffness (or that of the hot motor's joints only) goes from 1 to 0 and stays 0
+until `reset`. ES2659053 does not define the total; this module takes the mean of all
+motors, and monitors it only if a threshold is given.
 """
 
 import math
@@ -39,14 +39,14 @@ NORMAL, CRITICAL = 0, 3
 
 @dataclass(frozen=True, kw_only=True)
 class StatusChange:
-    """A motor has come to another status; the caller knows when."""
+    """Change of a motor's status; the caller knows the time."""
 
     motor: str
     """Name of the motor, or `Body` for the robot as a whole."""
     before: int
-    """Status that it had."""
+    """Previous status."""
     status: int
-    """0 normal, 1 hot, 2 very hot, 3 critically hot, its stiffness being 0."""
+    """New status: 0 normal, 1 hot, 2 very hot, 3 critically hot with stiffness 0."""
     temperature_degc: float
     """Reported temperature at the change; the mean of all motors for `Body`."""
 
@@ -56,22 +56,22 @@ class ProtectionCfg:
     """Temperatures and factors of the three statuses above normal."""
 
     onset_degc: Three
-    """A status begins here."""
+    """Temperatures in °C at which the statuses start."""
     release_degc: Three = (-math.inf,) * 3
-    """A status ends below this; -inf holds it until `reset`."""
+    """Temperatures in °C below which they end; -inf latches until `reset`."""
     factor: Three = (0.0, 0.0, 0.0)
     """Share of the commanded stiffness at each status."""
     scope: Scope = "joint"
-    """What a motor at status 3 makes limp: its joints, or the whole robot for good."""
+    """Joints that status 3 sets to stiffness 0: the motor's, or all permanently."""
     mean_degc: float = math.inf
-    """Mean temperature of all motors that makes the whole robot limp for good, in °C;
-    inf is not watched."""
+    """Mean temperature of all motors that permanently sets the stiffness of the whole
+    robot to 0, in °C; inf: not monitored."""
 
     def __post_init__(self) -> None:
-        """Refuse thresholds that are not in order, and factors that do not fall.
+        """Check the order of thresholds and factors.
 
         Raises:
-            BadInput: one of them, or a scope that is unknown.
+            BadInput: an order is wrong, or the scope is unknown.
         """
         onset, release, factor = self.onset_degc, self.release_degc, self.factor
         if not all(
@@ -103,21 +103,21 @@ PROTECTIONS: dict[str, ProtectionCfg] = {
     ),
     "document": ProtectionCfg(onset_degc=(80.0, 80.0, 80.0), scope="all"),
 }
-"""Sources and estimates: the module's docstring."""
+"""Named protections; the module's docstring has sources and estimates."""
 
 
 class Protection:
-    """Watches temperatures and scales stiffness down, never up.
+    """Monitor of temperatures that scales stiffness down, never up.
 
-    Order of use: `apply` whenever temperatures are read anew, then `take_events`.
-    The result of `apply` is to be put in force until the next call.
+    Order of use: `apply` after each reading of temperatures, then `take_events`. Keep
+    the result of `apply` in force until the next call.
     """
 
     def __init__(self, robot: Robot, cfg: ProtectionCfg) -> None:
-        """Watch every motor of a robot.
+        """Monitor every motor of a robot.
 
         Args:
-            robot: whose joints get the status of their motor.
+            robot: its joints get the status of their motor.
             cfg: thresholds, factors and scope.
         """
         self._names = robot.motor_names
@@ -128,8 +128,8 @@ class Protection:
         self._scope, self._mean_degc = cfg.scope, cfg.mean_degc
         self._first_degc = min(*cfg.onset_degc, cfg.mean_degc)
         self.state: IntArray = np.zeros(len(self._names) + 1, dtype=np.intp)
-        """(n_motors + 1,) all that changes but events not yet taken, live: the statuses
-        of the motors, then that of the robot as a whole, 0 or 3."""
+        """(n_motors + 1,) whole state except pending events, live: the statuses of the
+        motors, then that of the whole robot, 0 or 3."""
         self._events: list[StatusChange] = []
 
     @property
@@ -139,16 +139,16 @@ class Protection:
 
     @property
     def is_shut_down(self) -> bool:
-        """Whether the whole robot has been made limp for good."""
+        """True if the whole robot is permanently shut down."""
         return bool(self.state[-1])
 
     def reset(self) -> None:
-        """Forget everything; for a new run."""
+        """Clear statuses and events for a new run."""
         self.state[:] = NORMAL
         self._events = []
 
     def apply(self, stiffness: FloatArray, temperature: FloatArray) -> FloatArray:
-        """Move the statuses and return the stiffness that they leave.
+        """Update the statuses and return the remaining stiffness.
 
         A status rises to the number of onsets that are reached, and falls to the number
         of releases that the temperature is not below.
@@ -158,7 +158,7 @@ class Protection:
             temperature: (n_motors,) reported, in °C.
 
         Returns:
-            (n_joints,) a fresh array, nowhere above the commanded one.
+            (n_joints,) a new array, nowhere above the commanded one.
         """
         if temperature.max() < self._first_degc and not self.state.any():
             return stiffness.copy()
@@ -178,7 +178,7 @@ class Protection:
         return stiffness * factor
 
     def _watch_body(self, temperature: FloatArray) -> None:
-        """Shut the whole robot down where it is due, and say so if by its mean."""
+        """Shut the whole robot down if necessary; register an event if by its mean."""
         if self.is_shut_down:
             return
         if self._scope == "all" and CRITICAL in self.state:
@@ -198,7 +198,7 @@ class Protection:
         )
 
     def take_events(self) -> tuple[StatusChange, ...]:
-        """Return what has changed since the last call, in order."""
+        """Return the changes since the last call, in order."""
         events, self._events = tuple(self._events), []
         return events
 
