@@ -27,6 +27,7 @@ MINUTES = "takes minutes or hours"
 SERVER = "serves until it is ended, or asks such a server"
 FOLDER = "reads a folder that takes minutes to make"
 CLUSTER = "needs a cluster"
+INSTALL = "changes the environment"
 
 NOT_RUN: Mapping[str, str] = MappingProxyType(
     {
@@ -69,7 +70,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
 NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("docs/measured/engines.md", "frame = read_sweep("): FOLDER,
-        ("docs/guides/heat.md", "import dataclasses"): MINUTES,
+        ("docs/measured/prediction.md", "import dataclasses"): MINUTES,
         (
             "docs/guides/regression_kit.md",
             "import pytest",
@@ -79,17 +80,23 @@ NOT_EXECUTED: Mapping[tuple[str, str], str] = MappingProxyType(
             "from pathlib import Path\n\nfrom nao_testbed import read_spec, run_sweep",
         ): CLUSTER,
         (
-            "docs/start/first_run.md",
+            "docs/start/tour.md",
             "import pytest",
         ): "half a minute; the kit's page has its like",
+        (
+            "docs/start/first_controller.md",
+            "import pytest",
+        ): "an example of a mark; the kit's tests run such tests",
     }
 )
 """Page and beginning of Python blocks to the reason why they are not run."""
 
 TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
+        ("docs/start/install.md", "pip install"): INSTALL,
+        ("docs/start/first_controller.md", "pip install"): INSTALL,
         ("README.md", "Beside the published"): "a part of a console block of the tour",
-        ("docs/guides/controllers.md", "|tau|"): "an equation",
+        ("docs/concepts/stiffness_law.md", "|tau|"): "an equation",
         (
             "docs/guides/regression_kit.md",
             "chatterbox",

@@ -23,7 +23,9 @@ from typing import Any
 
 import pytest
 import typer
+from ruamel.yaml import YAML
 
+from nao_testbed.controllers import registry
 from nao_testbed.controllers.schemas.registry import ENTRY_POINT_GROUP
 from nao_testbed.experiments import read_spec
 from nao_testbed.experiments.cli import app
@@ -187,7 +189,7 @@ FILES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "my_scenario.yaml": lambda: yaml_of("docs/guides/scenarios.md"),
         "wrong.yaml": with_slips,
-        "hello.yaml": lambda: yaml_of("docs/start/first_run.md"),
+        "hello.yaml": lambda: yaml_of("docs/start/tour.md"),
         "shared.scenario.yaml": lambda: yaml_of("docs/guides/scenarios.md").replace(
             "for_s: 2.0", "for_s: 3.0"
         ),
@@ -332,12 +334,11 @@ def test_a_text_is_known_or_printed_by_code_before_it() -> None:
 
 # --- files ----------------------------------------------------------------------------
 
-SWEEPS = ("docs/guides/controllers.md", "docs/guides/sweeps.md")
+WORKFLOW = "docs/guides/ci.md"
+SWEEPS = ("docs/measured/controllers.md", "docs/guides/sweeps.md")
 READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
-        "docs/concepts/reservations.md": (
-            "experiments/server/service/test_station_schemas.py"
-        ),
+        "docs/guides/server.md": ("experiments/server/service/test_station_schemas.py"),
         "docs/concepts/schemas.md": "controllers/schemas/library/test_declarations.py",
         "docs/guides/scenarios.md": "experiments/scenarios/test_page.py",
     }
@@ -345,7 +346,19 @@ READ_ELSEWHERE: Mapping[str, str] = MappingProxyType(
 """Page to the tests that read its YAML blocks, all of them."""
 
 
-@pytest.mark.parametrize("block", all_blocks("yaml"), ids=str)
+def test_the_workflow_runs_commands_that_are_there() -> None:
+    """It installs our locks and runs pytest with options that it knows."""
+    (block,) = [one for one in all_blocks("yaml") if one.page == WORKFLOW]
+    steps = YAML(typ="safe").load(block.text)["jobs"]["test"]["steps"]
+    lines = [step["run"] for step in steps if "run" in step]
+    assert [line for line in lines if line.startswith("pytest --numprocesses")]
+    for name in re.findall(r"testbed/(\S+)", "\n".join(lines)):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize(
+    "block", [one for one in all_blocks("yaml") if one.page != WORKFLOW], ids=str
+)
 def test_a_file_is_right(block: Block, tmp_path: Path) -> None:
     """Parts of files stand in a whole one."""
     if block.page in READ_ELSEWHERE:
@@ -369,7 +382,10 @@ def test_a_file_is_right(block: Block, tmp_path: Path) -> None:
         load_scenario(path)
 
 
-def test_the_entry_point_of_a_page_is_of_our_group() -> None:
-    (block,) = all_blocks("toml")
-    groups = tomllib.loads(block.text)["project"]["entry-points"]
-    assert list(groups) == [ENTRY_POINT_GROUP]
+def test_the_entry_points_of_the_pages_are_of_our_groups() -> None:
+    groups = [
+        group
+        for block in all_blocks("toml")
+        for group in tomllib.loads(block.text)["project"]["entry-points"]
+    ]
+    assert sorted(groups) == [registry.ENTRY_POINT_GROUP, ENTRY_POINT_GROUP]

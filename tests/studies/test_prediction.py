@@ -289,7 +289,7 @@ def test_no_band_stands_without_what_it_is_given() -> None:
     ("file", "begin", "end"),
     [
         ("README.md", "The calibration errors are not published", "\n\n"),
-        ("docs/guides/heat.md", "## All robots that fit, not one", "\n## "),
+        ("docs/measured/prediction.md", "# Prediction: all robots that fit", "\n# "),
     ],
 )
 def test_no_band_of_the_documents_does_either(file: str, begin: str, end: str) -> None:

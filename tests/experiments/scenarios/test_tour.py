@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-1", "SY-9")
 def test_the_tours_scenario_holds_and_says_what_is_printed(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "start" / "first_run.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "start" / "tour.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, flags=re.M | re.S)
     path = tmp_path / "hello.yaml"
     path.write_text(block, encoding="utf-8")

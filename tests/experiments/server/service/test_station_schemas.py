@@ -172,9 +172,9 @@ def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
 
 
 def test_the_file_of_the_page_installs(link: ServerLink) -> None:
-    page = (
-        Path(__file__).parents[4] / "docs" / "concepts" / "reservations.md"
-    ).read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "guides" / "server.md").read_text(
+        "utf-8"
+    )
     files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     (text,) = [one for one in files if "owners:" in one]
     installed = link.install(text, "rules.yaml")
