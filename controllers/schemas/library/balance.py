@@ -1,25 +1,24 @@
-"""How far a robot on its soles is from tipping over, and how firmly it stands.
+"""Distance of a robot on its soles from tipping over, and its stability.
 
-Seen from above, on the plane of the vertical that the inertial unit shows,
+Projected on the plane of the vertical that the inertial unit measures,
 
     cop = Σ f_k p_k / Σ f_k,        ξ = c + ċ √(h / g),
 
 with the soles' sensors at p_k, the centre of mass c at the height h over the soles, and
-ξ the capture point: where a foot would have to stand for the robot to come to rest
+ξ the capture point: the foot position at which the robot would come to rest
 [pratt2006]. A margin is the distance to the nearest edge of the hull of the soles, and
-negative outside. That the centre of mass leaves the soles is when the fall manager of
-the NAO acts [nao-doc, fall manager]; ξ says so earlier, by the speed.
+negative outside. The fall manager of the NAO acts when the centre of mass leaves the
+soles [nao-doc, fall manager]; ξ indicates this earlier, from the speed.
 
-Assumed: the body turns as a whole about its soles, ċ = ω × (c - p), so that the joints'
-own motion does not count; level ground at the soles; a sole stands whose points are
-within `REACH_M` of the lowest one.
+Assumptions: the body turns as a whole about its soles, ċ = ω × (c - p), so that the
+joints' own motion is ignored; level ground at the soles; a sole carries if its points
+are within `REACH_M` of the lowest one.
 
-`balance watch` puts it in one number. Three measured numbers, each with a few words, go
-through fuzzy rules: where the soles press the ground, where the capture point lies, and
-how fast the body turns. Thresholds on each of them alone would flicker; the rules weigh
-them together. The words follow what was simulated: a NAO that stands has its capture
-point 30 to 47 mm inside, one that was pushed and stayed had it down to 0 and turned at
-40 to 100 degrees/s, and beyond 20 mm outside none came back.
+`balance watch` combines three measured numbers with fuzzy rules: centre of pressure,
+capture point and turning rate. Separate thresholds would flicker; the rules weigh the
+numbers together. The fuzzy sets follow simulations. The capture point of a NAO at rest
+was 30 to 47 mm inside. NAOs that recovered from a push reached 0 and 40 to 100
+degrees/s. Beyond 20 mm outside, none recovered.
 """
 
 from dataclasses import dataclass
@@ -53,37 +52,37 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 REACH_M = 0.04
-"""Height over the lowest point of the soles up to which a point can carry soon: the
-inner edge of a foot when the robot has tipped by 20 degrees over the other one."""
+"""Maximum height in m over the lowest sole point of a point that can carry soon: the
+inner edge of a foot after a tilt of 20 degrees over the other."""
 PRESSED_NEWTON = 3.0
-"""Sum of the forces from which there is a centre of pressure: one step of the sensor
+"""Minimum sum of the forces in N for a centre of pressure: one step of the sensor
 (0.39 N [nao6-datasheet]) for each of eight."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceState:
-    """What one observation shows; lengths in m, angles in rad."""
+    """Balance at one observation; lengths in m, angles in rad."""
 
     tilt: float
-    """Between the base's upward axis and the vertical."""
+    """Angle between the base's upward axis and the vertical."""
     tilt_rate: float
     """Speed of the base about horizontal axes, in rad/s, not negative."""
     load_newton: float
     """Sum of the forces under the soles."""
     cop_margin: float
-    """Of the centre of pressure, in the hull of the soles' sensors, which it cannot
-    leave; 0 without a load."""
+    """Margin of the centre of pressure in the hull of the soles' sensors, never
+    negative; 0 without a load."""
     com_margin: float
-    """Of the centre of mass."""
+    """Margin of the centre of mass."""
     capture_margin: float
-    """Of the capture point."""
+    """Margin of the capture point."""
     heading: float
-    """Where the capture point lies, as seen from the middle of the soles: 0 ahead,
-    positive to the left."""
+    """Direction of the capture point from the middle of the soles: 0 ahead, positive
+    to the left."""
 
 
 class Balance:
-    """Follows the balance of one robot; `step` at every observation, at one period."""
+    """Balance estimator of one robot; `step` at every observation, at one period."""
 
     def __init__(self, robot: Robot) -> None:
         """Build the kinematics of the soles.
@@ -101,7 +100,7 @@ class Balance:
         self._filter = GravityFilter(GravityFilterCfg())
 
     def step(self, observation: Observation) -> BalanceState:
-        """Take the newest observation."""
+        """Process the newest observation."""
         dynamics = self._dynamics
         dynamics.update(observation.q)
         turn = dynamics.link_rotation(self._imu)
@@ -186,15 +185,15 @@ def _margins(
 
 @numba.njit(cache=True)
 def _margin(points: FloatArray, x: float, y: float) -> float:
-    """Return the distance of a place to the edges of the hull of some points.
+    """Return the distance of a point to the edges of the hull of some points.
 
-    Outside it is minus the distance to the line of the edge that is passed farthest.
-    Fewer than three points in general position have no inside: minus the distance.
+    Outside, the result is negative: the largest distance to the line of an edge. Fewer
+    than three points in general position have no inside: minus the distance.
 
     Args:
         points: (n, 2) in m.
-        x: of the place.
-        y: of the place.
+        x: of the point.
+        y: of the point.
     """
     n = len(points)
     margin = np.inf
@@ -223,21 +222,21 @@ def _margin(points: FloatArray, x: float, y: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class BalanceWatchParameters(Parameters):
-    """From where on the robot stands unsafely."""
+    """Thresholds of the unrest."""
 
     unstable_from: float = bounded(0.5, 0.0, 1.0)
-    """Unrest from which it is unstable, in [0, 1]."""
+    """Unrest at which the robot becomes unstable, in [0, 1]."""
     stable_below: float = 0.35
     """Unrest below which it is stable again."""
 
     def __post_init__(self) -> None:
-        """Refuse limits out of order."""
+        """Validate the order of the thresholds."""
         super().__post_init__()
         check_between("stable_below", self.stable_below, 0.0, self.unstable_from)
 
 
 class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
-    """Weighs pressure, capture point and speed."""
+    """Fuzzy estimate of the stability from pressure, capture point and speed."""
 
     info = SchemaInfo(
         "balance watch",
@@ -282,7 +281,7 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
         self._is_unstable = False
 
     def perceive(self) -> None:
-        """Look at the newest observation."""
+        """Evaluate the newest observation."""
         seen = self._balance.step(self.observation)
         is_on_soles = seen.load_newton >= PRESSED_NEWTON
         unrest = self._rules.decide(
@@ -303,7 +302,7 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
 
 
 def unrest_rules() -> FuzzyController:
-    """Return the rules of the watch: margins in m and degrees/s to unrest."""
+    """Return the rules from margins in m and degrees/s to unrest."""
     pressure = FuzzyVariable(
         name="pressure margin",
         low=0.0,

@@ -1,14 +1,12 @@
-"""What the schemas of the library share: ranges of parameters, due times, needs, tasks.
+"""Shared functions of the library's schemas: due times, needs, tasks.
 
-Which resources a motion, a light or a sound takes is said by the robot's own names.
-What all motors of an arm move is asked for as the arm, so that lists of reservations
-stay short.
+The robot's own names give the resources of a motion, a light or a sound. If all motors
+of an arm are needed, the arm is requested, so that lists of reservations stay short.
 
-A schema that others count on fails where it cannot do its task (`TaskSchema`). One that
-finishes without having acted would look as if all had gone well: a sequence would wave
-although nobody stood up. And what plays motions has to know in which state the robot is
-(`StateMinded`): a motion that begins standing must not begin in a robot that lies,
-however much its legs look like standing.
+A schema that others depend on fails if it cannot do its task (`TaskSchema`). Finishing
+without acting would look like success: a sequence would wave before the robot is up.
+Schemas that play motions must know the state of the robot (`StateMinded`). A motion
+that begins in Stand must not begin in a lying robot, even if its legs are straight.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -26,16 +24,16 @@ from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 DUST_S = 1e-9
-"""Far above the rounding of a day in s, far below a slot."""
+"""Tolerance in s: far above the rounding of a day in s, far below a slot."""
 
 
 def is_due(now_s: float, due_s: float) -> bool:
-    """Return whether a time has come, or a duration has passed."""
+    """Return True if a time has come, or a duration has passed."""
     return now_s >= due_s - DUST_S
 
 
 def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:
-    """Return the resources whose motors drive some joints, and no others.
+    """Return the resources of the motors of these joints, without others.
 
     Raises:
         UnknownName: the robot has no such joint.
@@ -45,7 +43,7 @@ def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:
 
 
 def resources_of_all(robot: Robot, kind: DeviceKind) -> tuple[str, ...]:
-    """Return the resources that hold every device of a kind, and nothing else."""
+    """Return the resources that cover every device of a kind, without others."""
     names = {
         name
         for node in robot.resources.walk()
@@ -88,7 +86,7 @@ def leaves_under(robot: Robot, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def set_of_states(robot: Robot, state: str) -> str | None:
-    """Return the set that a state belongs to, such as `State`; None if in none."""
+    """Return the set of a state, such as `State`; None without one."""
     for node in robot.resources.walk():
         if any(child.name == state for child in node.children):
             return node.name
@@ -106,7 +104,7 @@ def _leaves(robot: Robot, kind: DeviceKind, names: Set[str]) -> frozenset[str]:
 
 
 def _cover(node: ResourceNode, leaves: Set[str]) -> tuple[str, ...]:
-    """Return the fewest names under a node whose leaves are these."""
+    """Return the fewest names under a node that cover exactly these leaves."""
     if not node.children:
         return (node.name,) if node.name in leaves else ()
     if all(one.name in leaves for one in node.walk() if not one.children):
@@ -118,17 +116,17 @@ P = TypeVar("P")
 
 
 class NotObtained(TestbedError):
-    """Its resources were not to be had; the text says who was in the way."""
+    """Request for resources that failed; the text names the blocking owners."""
 
 
 class TaskSchema(ActuationSchema[P]):
-    """Fails when its request does; derive from it."""
+    """Base of a schema that fails when its request fails."""
 
     def on_refused(self, outcome: Outcome) -> bool:
-        """Ask anew if it has acted, as every schema does; else fail.
+        """Request again if the schema has acted, as every schema does; otherwise fail.
 
         Raises:
-            NotObtained: it never had what it needs.
+            NotObtained: it never had its resources.
         """
         if super().on_refused(outcome):
             return True
@@ -144,33 +142,33 @@ class TaskSchema(ActuationSchema[P]):
 
 
 OVERTURNED_DEG = 60.0
-"""Tilt from which a robot without a state is not on its way, but overturned, in
-degrees; where the posture monitor begins to call it lying."""
+"""Tilt in degrees above which a robot without a state is overturned, not in a
+transition; the posture monitor's threshold for lying."""
 
 
 CONFIRM = 5
-"""Checks in a row that have to show it: a jolt is no overturning, and a falling robot
-feels all directions in turn."""
+"""Number of consecutive checks for an overturned robot: a jolt is no overturning,
+and a falling robot measures all directions in turn."""
 
 
 class StateMinded(TaskSchema[P]):
-    """Begins in a state that is seen, remembers it while it acts; derive from it."""
+    """Base of a schema that starts in an observed state and remembers it."""
 
     _last_state: str | None = None
     _odd_checks = 0
     _sought: Mapping[str | None, tuple[str | None, str | None]] = MappingProxyType({})
-    """Posture to its state, and the set of that; a search in the tree for each."""
+    """Cache: posture to its state, and the set of that state."""
 
     def is_in_state_of(self, posture: str | None) -> bool:
-        """Return whether the robot is in the state of a posture.
+        """Return True if the robot is in the state of a posture.
 
-        Unknown counts as no state: who has not begun waits until one is seen. On the
-        way from one posture to another the robot is in none; then, for who has begun,
-        the last one counts, unless the robot is overturned: once it was, a state has
-        to be seen again.
+        An unknown state counts as no state: a schema waits to start until a state is
+        observed. Between two postures the robot has no state; then, after the start,
+        the last one counts, unless the robot is overturned. After that a state must be
+        observed again.
 
         Args:
-            posture: name of a stored one; None asks for nothing.
+            posture: name of a stored one; None has no requirement.
 
         Raises:
             UnknownName: the robot has no such posture.
@@ -185,9 +183,9 @@ class StateMinded(TaskSchema[P]):
         return self._present_state(group) == state
 
     def can_follow(self, command: str) -> bool:
-        """Return whether the motion of a command can begin: here, or by a way of DB2.
+        """Return True if the motion of a command can start, here or via DB2.
 
-        So can a command that goes to a posture to which a way leads.
+        The same holds for a command to a posture that transitions lead to.
 
         Raises:
             UnknownName: the library has no such command.
@@ -207,7 +205,7 @@ class StateMinded(TaskSchema[P]):
         )
 
     def _present_state(self, group: str) -> str | None:
-        """Return the active state; for who has begun, the last one that was."""
+        """Return the active state; after the start, the last active one."""
         present = self.active_state(group)
         if present is not None or not self.has_acted:
             self._last_state, self._odd_checks = present, 0
@@ -225,12 +223,12 @@ class StateMinded(TaskSchema[P]):
 
 
 def needs_of_command(robot: Robot, name: str) -> tuple[str, ...]:
-    """Return the resources that a command of the library takes.
+    """Return the resources of a command of the library.
 
-    One that goes to a posture takes all that moves on any way there.
+    A command to a posture needs all joints of any way to it.
 
     Raises:
-        UnknownName: there is no such command, or it names something unknown.
+        UnknownName: there is no such command, or it contains an unknown name.
     """
     library = robot.library
     order, needs = library.order(name), list[str]()

@@ -1,4 +1,4 @@
-"""Who acts when: `choose` among children, `sequence`, and `hold`."""
+"""Parents that order their children: `choose`, `sequence`, and `hold`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from nao_testbed.models import BadInput, Robot, UnknownName
 
 @dataclass(frozen=True, kw_only=True)
 class ChooseParameters:
-    """How it chooses."""
+    """Arbitration rule."""
 
     arbitration: str = "keep_winner"
     """Name of the rule: keep_winner or highest_order."""
 
     def __post_init__(self) -> None:
-        """Refuse a rule that there is not.
+        """Validate the name of the rule.
 
         Raises:
             UnknownName: no rule has this name.
@@ -40,18 +40,18 @@ P = TypeVar("P")
 
 
 class _OfChildren(ActuationSchema[P]):
-    """Wakes those that it is given; derive from it."""
+    """Base of a schema that activates its given children."""
 
     @classmethod
     def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
-        """Refuse to have nobody to wake."""
+        """Raise BadInput without children."""
         del parameters, robot
         if not waking.children:
             raise BadInput(f"{waking.name!r} has no children; give it at least one.")
 
 
 class Choose(_OfChildren[ChooseParameters]):
-    """Wakes its children, and lets one of those that are ready win.
+    """Parent that activates its children; one of the ready children wins.
 
     It commands nothing itself. Its period is the device slot, so that a child takes
     over in the slot in which it becomes ready.
@@ -65,39 +65,39 @@ class Choose(_OfChildren[ChooseParameters]):
     )
 
     def start(self) -> None:
-        """Wake all children, the first with the highest rank of equals."""
+        """Activate all children; the first has the highest rank of equals."""
         for child in self.children_given:
             self.wake_child(child)
 
     def iterate(self) -> None:
-        """Do nothing: the competition that follows is its work."""
+        """Do nothing: the runtime's competition follows."""
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
-        """Choose by the rule of its parameters."""
+        """Choose by the rule of the parameters."""
         return ARBITRATIONS[self.parameters.arbitration](ready, present)
 
 
 class SequenceFailed(BadInput):
-    """A child of a sequence failed, so that the rest has no ground to stand on."""
+    """Failure of a child of a sequence, which prevents the following ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceParameters(Parameters):
-    """How often, and what a failure means."""
+    """Repetitions, and the reaction to a failure."""
 
     repeat: int = bounded(1, 0, 1_000_000)
-    """How often the whole row is gone through; 0 for ever."""
+    """Number of repetitions of the whole sequence; 0: unlimited."""
     pause_s: float = bounded(0.0, 0.0, 3600.0, "s")
     """Time between two children, in s."""
     on_failure: Literal["fail", "go on"] = "fail"
-    """What follows when a child fails: the sequence does, or the next child acts."""
+    """Reaction to a failed child: fail, or continue with the next child."""
 
 
 class StepSequence(_OfChildren[SequenceParameters]):
-    """Wakes the actuation schemas it is given in turn, the next when one is done.
+    """Parent that runs its actuation schemas in turn, each after the last is done.
 
-    A perceptive one is awake from its turn on. Stopped and woken again the sequence
-    goes on with the child that was interrupted.
+    A perceptive child is awake from its turn on. After an interruption the sequence
+    continues with the interrupted child.
     """
 
     info = SchemaInfo(
@@ -108,20 +108,20 @@ class StepSequence(_OfChildren[SequenceParameters]):
     )
 
     _place = 0
-    """Number of the child whose turn it is."""
+    """Index of the present child."""
     _round = 0
 
     def start(self) -> None:
-        """Begin with the child whose turn it is."""
+        """Start with the present child."""
         self._next_s = self.time_s
         self._is_pausing = True
 
     def iterate(self) -> None:
-        """Look whether the present child is over, and wake the next one.
+        """Check whether the present child has ended, and activate the next one.
 
         Raises:
-            SequenceFailed: a child failed, and the parameters do not let it go on.
-            BadInput: no child is one that acts.
+            SequenceFailed: a child failed, and `on_failure` is "fail".
+            BadInput: no child is an actuation schema.
         """
         if not self._is_pausing:
             view = self.child(self.children_given[self._place].name)
@@ -140,7 +140,7 @@ class StepSequence(_OfChildren[SequenceParameters]):
             self._wake_next()
 
     def _is_last_round_over(self) -> bool:
-        """Step on to the next child; return whether that was the last of all."""
+        """Advance to the next child; return True after the last repetition."""
         self._place += 1
         if self._place < len(self.children_given):
             return False
@@ -152,9 +152,9 @@ class StepSequence(_OfChildren[SequenceParameters]):
         return True
 
     def _wake_next(self) -> None:
-        """Wake children up to and including the next one that acts.
+        """Activate children up to and including the next actuation schema.
 
-        A perceptive one is a winner as soon as it is awake, and stays so.
+        A perceptive one is a winner as soon as it is awake.
         """
         for _ in self.children_given:
             waking = self.children_given[self._place]
@@ -169,17 +169,16 @@ class StepSequence(_OfChildren[SequenceParameters]):
 
 @dataclass(frozen=True, kw_only=True)
 class HoldParameters(Parameters):
-    """For how long."""
+    """Duration of the reservation."""
 
     for_s: float = bounded(0.0, 0.0, 1e6, "s")
-    """Time for which it holds them, in s; 0: until it is put to sleep."""
+    """Time for which it holds the resources, in s; 0: until it is put to sleep."""
 
 
 class Hold(ActuationSchema[HoldParameters]):
-    """Takes what it is given as `needs`, waits, and gives it back.
+    """Holder of its `needs` for a time, without commands.
 
-    Where its resources are taken away, the time in which it did not have them does not
-    count.
+    Time without its resources, after a loss, does not count.
     """
 
     info = SchemaInfo(
@@ -195,7 +194,7 @@ class Hold(ActuationSchema[HoldParameters]):
     def check_waking(
         cls, waking: Waking, parameters: HoldParameters, robot: Robot
     ) -> None:
-        """Refuse to hold nothing."""
+        """Raise BadInput without resources to hold."""
         del parameters, robot
         if not (waking.needs or waking.optional or waking.rates):
             raise BadInput(
@@ -203,7 +202,7 @@ class Hold(ActuationSchema[HoldParameters]):
             )
 
     def start(self) -> None:
-        """Begin, or go on after a loss."""
+        """Start, or continue after a loss."""
         if not self._left_ticks:
             self._left_ticks = round(self.parameters.for_s / self.period_s)
         self._since = self.tick
@@ -215,9 +214,9 @@ class Hold(ActuationSchema[HoldParameters]):
             self.finish()
 
     def on_lost(self) -> None:
-        """Note how much is left."""
+        """Store the remaining time."""
         self._left_ticks = max(1, self._left_ticks - (self.tick - self._since))
 
     def stop(self) -> None:
-        """Begin anew the next time."""
+        """Reset the remaining time."""
         self._left_ticks = 0

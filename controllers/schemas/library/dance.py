@@ -1,14 +1,14 @@
-"""Dances, and stops only where the robot stands stably.
+"""Dance that pauses only at stable stops of its motion.
 
 The motion is played in parts, from one of its stable stops to the next. Each part
-begins and ends at rest: at a stop, and only there, the robot may stay as long as it
-likes. A joint without a keyframe at a stop gets one where its curve passes.
+begins and ends at rest. The robot may rest at a stop for any time, and only there. A
+joint without a keyframe at a stop gets one on its curve.
 
-Asked to stop, by its modulation or because a motor gets hot, it goes on to the next
-stop, rests there, and resumes from there. With the policy `callback` it answers so to
-those who ask for its resources: at the next stop it gives them back and has finished.
-With `resumes` it pauses there: when they are its own again it goes on from that
-stop.
+When asked to stop, by its modulation or because a motor gets hot, it continues to the
+next stop, rests there, and resumes from there. With the policy `callback` it answers
+requests for its resources in the same way: at the next stop it releases them and has
+finished. With `resumes` it pauses there, and continues from that stop when it has the
+resources again.
 """
 
 from dataclasses import dataclass
@@ -39,19 +39,19 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Motion, Track, sample_curve
 
 SAME_S = 1e-6
-"""Times that are closer are the same."""
+"""Difference below which times are equal, in s."""
 
 
 def parts_between_stops(motion: Motion, robot: Robot) -> tuple[Motion, ...]:
-    """Return the parts of a motion, in their order; one if it has no stops.
+    """Split a motion at its stops, in order; a single part without stops.
 
     Args:
         motion: with `stops_s`.
-        robot: knows the posture in which it begins.
+        robot: contains the start posture of the motion.
 
     Raises:
-        BadInput: a joint's first keyframe is after a stop, and the motion does not say
-            in which posture it begins, so that nobody knows where the joint is then.
+        BadInput: a joint's first keyframe is after a stop, and the motion has no start
+            posture, so that the joint's angle at the stop is unknown.
     """
     ends = [stop for stop in motion.stops_s if stop < motion.length_s - SAME_S]
     ends.append(motion.length_s)
@@ -74,12 +74,12 @@ def parts_between_stops(motion: Motion, robot: Robot) -> tuple[Motion, ...]:
 
 
 def angles_at_end(part: Motion) -> dict[str, float]:
-    """Return where the joints of a part are at its end, in rad."""
+    """Return the joint angles at the end of a part, in rad."""
     return {track.joint: track.angles[-1] for track in part.tracks}
 
 
 def _from_start(track: Track, motion: Motion, robot: Robot, first: float) -> Track:
-    """Return a track with a keyframe at time 0, if its curve is needed before."""
+    """Return a track with a keyframe at time 0, if an earlier part needs it."""
     if track.times_s[0] <= first + SAME_S:
         return track
     if motion.start is None:
@@ -97,9 +97,9 @@ def _from_start(track: Track, motion: Motion, robot: Robot, first: float) -> Tra
 
 
 def _cut(track: Track, motion: Motion, begin: float, end: float) -> Track | None:
-    """Return a track from one time to another, times counted from the first.
+    """Return the part of a track between two times, relative to the first.
 
-    None where the joint has come to its last keyframe before.
+    None if the joint's last keyframe is earlier.
     """
     if track.times_s[-1] <= begin + SAME_S:
         return None
@@ -127,35 +127,35 @@ def _cut(track: Track, motion: Motion, begin: float, end: float) -> Track | None
 
 
 STILL_THERE_DEG = 8.0
-"""Largest difference of a joint from a stop at which the dance can resume from it."""
+"""Maximum difference of a joint from a stop for resuming the dance there."""
 BACK_DEG_S = 60.0
-"""Speed at which arms and head go back to a stop, in degrees/s."""
+"""Speed at which arms and head return to a stop, in degrees/s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DanceParameters(Parameters):
-    """What it dances, and when it rests."""
+    """Motion, stop requests and heat limits of a dance."""
 
     motion: str = "dance"
     """Name of a motion of the library with `stops_s`."""
     repeat: int = bounded(1, 0, 1_000_000)
-    """How often; 0 for ever."""
+    """Number of repetitions; 0: unlimited."""
     stop: bool = False
-    """True lets it rest at the next stop until it is False again."""
+    """True: rest at the next stop until it is False again."""
     limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
-    """It rests while a motor will be hotter than this within `warn_s`, in °C."""
+    """Rest if a motor is predicted to exceed this within `warn_s`, in °C."""
     warn_s: float = bounded(30.0, 0.0, 36_000.0, "s")
-    """How far ahead it looks for that, in s; see `hot joint watch`."""
+    """Prediction time for `limit_degc`, in s; see `hot joint watch`."""
     resumes: bool = False
-    """With the policy `callback`: who asks gets its motors at the next stop, and it
-    goes on from there when it has them again. False: it has finished there."""
+    """With the policy `callback`: at the next stop a requester gets the motors.
+    True: the dance continues there when it has them again. False: it finishes."""
     wait_s: float = bounded(1.0, 0.0, 3600.0, "s")
-    """`resumes`: how long it rests at a stop after it was asked last, in s; who still
-    waits asks every 0.5 s, the `retry_s` of the reservations."""
+    """Time at rest at a stop after the last request, with `resumes`, in s; waiting
+    requests repeat every 0.5 s, the `retry_s` of the reservations."""
 
 
 class Dance(StateMinded[DanceParameters]):
-    """Plays the parts of its motion one after another, in the state it begins in."""
+    """Dance that plays the parts of its motion in turn, in its start state."""
 
     info = SchemaInfo(
         "dance",
@@ -182,15 +182,15 @@ class Dance(StateMinded[DanceParameters]):
     _count = 0
     _playing: Playing | None = None
     _is_asked = False
-    """Whether somebody wants its resources."""
+    """True after a request for its resources."""
     _asked_s = -inf
-    """When somebody last did, in s."""
+    """Time of the last request, in s."""
     _is_back = True
-    """Whether it is at its stop, as far as it could be moved away meanwhile."""
+    """False if joints may have been moved away from the stop."""
 
     @classmethod
     def needs_of(cls, parameters: DanceParameters, robot: Robot) -> tuple[str, ...]:
-        """Return what the motion moves."""
+        """Return the resources of the motion."""
         motion = robot.library.motion(parameters.motion)
         return resources_of_joints(robot, motion.joints)
 
@@ -198,7 +198,7 @@ class Dance(StateMinded[DanceParameters]):
     def check_waking(
         cls, waking: Waking, parameters: DanceParameters, robot: Robot
     ) -> None:
-        """Refuse a motion that there is not, or that cannot be cut at its stops."""
+        """Raise for an unknown motion, or one that cannot be split at its stops."""
         if parameters.resumes and waking.policy != CallbackOnDemand():
             raise BadInput(
                 f"{waking.name or waking.schema!r} resumes after it gave way; give it "
@@ -207,16 +207,16 @@ class Dance(StateMinded[DanceParameters]):
         parts_between_stops(robot.library.motion(parameters.motion), robot)
 
     def ready(self) -> bool:
-        """Whether the robot is in the state in which the motion begins."""
+        """Return True if the robot is in the start state of the motion."""
         motion = self.robot.library.motion(self.parameters.motion)
         return self.is_in_state_of(motion.start)
 
     def start(self) -> None:
-        """Begin, or resume from the stop at which it was, if the robot is still there.
+        """Start, or resume from the last stop if the robot is still there.
 
         Raises:
             UnknownName: the library has no such motion.
-            BadInput: it cannot be cut at its stops.
+            BadInput: the motion cannot be split at its stops.
         """
         now = self.parameters
         motion = self.robot.library.motion(now.motion)
@@ -231,7 +231,7 @@ class Dance(StateMinded[DanceParameters]):
         self.wake("hot joint watch", limit_degc=now.limit_degc, warn_s=now.warn_s)
 
     def on_demand(self, demand: Demand) -> Answer | None:
-        """Note that somebody asks; the next stop is soon enough."""
+        """Record a request; the dance answers at the next stop."""
         del demand
         self._is_asked, self._asked_s = True, self.time_s
         if self.parameters.resumes and self._playing is None:
@@ -239,18 +239,18 @@ class Dance(StateMinded[DanceParameters]):
         return None
 
     def on_lost(self) -> None:
-        """Remember that others may move its joints until it goes on."""
+        """Record that other owners may move its joints."""
         self._is_back, self._is_asked = False, False
 
     def stop(self) -> None:
-        """Forget who asked."""
+        """Clear the request."""
         self._is_asked = False
 
     def on_modulated(self) -> None:
-        """Take over new limits at the next start; the wish to stop counts at once."""
+        """Do nothing: limits apply at the next start, `stop` immediately."""
 
     def iterate(self) -> None:
-        """At the end of a part rest, go on, or finish.
+        """At the end of a part, rest, continue, or finish.
 
         Raises:
             NotPlayed: a part was not played to its end.
@@ -285,7 +285,7 @@ class Dance(StateMinded[DanceParameters]):
         self._playing = self.play(self._parts[self._part])
 
     def _ends_part(self) -> bool:
-        """Go to the next part; return whether that was the last one of all."""
+        """Advance to the next part; return True after the last repetition."""
         self._part += 1
         if self._part < len(self._parts):
             return False
@@ -298,9 +298,9 @@ class Dance(StateMinded[DanceParameters]):
         return True
 
     def _away_from_stop(self) -> dict[str, tuple[float, float]] | None:
-        """Return the joints that are not where it stopped: to where, how far, in rad.
+        """Return the joints away from the last stop: goal angle and distance, in rad.
 
-        None where it is at no stop, but before its first part.
+        None before the first part, where there is no stop.
         """
         if not 0 < self._part < len(self._parts):
             return None
@@ -315,7 +315,7 @@ class Dance(StateMinded[DanceParameters]):
         return {j: (where[j], d) for j, d in far.items() if d > limit}
 
     def _way_back(self, away: dict[str, tuple[float, float]]) -> Motion:
-        """Return the motion of some joints to the stop."""
+        """Return a motion of these joints back to the stop."""
         # The top speed of the cubic from rest to rest is 1.5 times its mean.
         speed = radians(BACK_DEG_S) / 1.5
         return Motion(

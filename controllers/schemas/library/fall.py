@@ -1,25 +1,26 @@
-"""Sees that the robot falls while there is time to do something, and protects it.
+"""Early detection of a fall, and protection of the robot during it.
 
-It falls when its capture point is outside its soles by more than a distance, twice in
-a row (`balance`). Simulated, with 135 pushes of 4 to 60 N for 0.2 s in five directions
-from Stand, StandInit and Crouch: all 57 falls were seen, 0.22 s or more (median 0.39 s)
-before anything but a sole touched the ground, and none was seen where it stayed up.
-Only a robot on its feet can fall: lying or sitting it is watched no more. On the way
-from one posture to another it is in no state, and watched as it was before, with more
-room: sitting down ends with a drop of its own.
+The robot falls when its capture point is outside its soles by more than a distance,
+twice in a row (`balance`). This was simulated with 135 pushes of 4 to 60 N for 0.2 s in
+five directions from Stand, StandInit and Crouch. All 57 falls were detected, at least
+0.22 s (median 0.39 s) before any part except a sole touched the ground, without false
+alarms. Only a robot on its feet can fall: a lying or sitting robot is not monitored.
+During a transition between postures it has no state, and is monitored as before with a
+larger threshold: sitting down ends with a small drop.
 
-`protect from fall`: arms and head first, then no force at all. The NAO's own fall
-manager brings arms and pelvis into a configuration that depends on the side to which it
-falls, then switches the stiffness off [nao-doc, fall manager]. Simulated, 14 falls from
-Stand and StandInit to all sides, mean of the largest force on the head: 2439 N if
-nothing is done, 1129 N limp at once, 840 N with arms for 0.25 s and then limp, 404 N
-with arms and bent legs, 396 N with arms alone. (Rigid bodies: only the order counts.)
-So arms and head go to the side of the fall at full force, the legs stay, and the
-stiffness goes when the robot lies. Bending the legs gained nothing here.
+`protect from fall`: arms and head first, then zero stiffness. The NAO's own fall
+manager moves arms and pelvis into a configuration that depends on the side of the fall,
+then switches the stiffness off [nao-doc, fall manager]. In 14 simulated falls from
+Stand and StandInit to all sides, the mean of the largest force on the head was 2439 N
+without action and 1129 N with zero stiffness at once. It was 840 N with arms for 0.25 s
+and then zero stiffness, 404 N with arms and bent legs, and 396 N with arms alone.
+(Rigid bodies: only the order counts.) So arms and head move to the side of the fall at
+full stiffness, the legs hold, and the stiffness is set to 0 when the robot lies.
+Bending the legs gained nothing here.
 
-It needs `fall watch` beside it or above it, and whatever holds motors and stiffness has
-to give way: a priority above theirs, with preemption by priority. Under `choose` with
-`highest_order` it takes over in the slot in which the watch sees the fall.
+It needs `fall watch` as a sibling, or a sibling of an ancestor, and must preempt the
+owners of motors and stiffness: a higher priority, with preemption by priority. Under
+`choose` with `highest_order` it takes over in the slot of the detection.
 """
 
 from dataclasses import dataclass
@@ -41,30 +42,30 @@ from nao_testbed.models.resources import DeviceKind, ResourceNode
 
 @dataclass(frozen=True, kw_only=True)
 class FallWatchParameters(Parameters):
-    """When it is a fall, and when it is over."""
+    """Thresholds for the start and the end of a fall."""
 
     beyond_m: float = bounded(0.03, 0.0, 1.0, "m")
-    """Distance of the capture point outside the soles from which it is a fall, in m."""
+    """Distance of the capture point outside the soles that counts as a fall, in m."""
     beyond_on_the_way_m: float = bounded(0.05, 0.0, 1.0, "m")
-    """The same while the robot is on its way from one posture to another, in m: it
-    drops on its buttocks when it sits down."""
+    """The same distance during a transition between postures, in m: the robot drops
+    on its buttocks when it sits down."""
     carried: float = bounded(0.5, 0.0, 1.0)
-    """Share of the weight that the soles carry at least when it falls, in [0, 1]: less
-    is carried by somebody, or by another part of the body. In falls it was 0.63."""
+    """Minimum share of the weight on the soles at a fall, in [0, 1]: with less, a
+    person or another body part carries the robot. In falls it was 0.63."""
     confirm: int = bounded(2, 1, 100)
-    """Observations in a row that have to show it."""
+    """Number of consecutive observations that confirm a fall."""
     calm_s: float = bounded(1.0, 0.0, 60.0, "s")
-    """Time at rest after which the fall is over, in s."""
+    """Time at rest that ends the fall, in s."""
     calm_deg_s: float = bounded(20.0, 0.0, 500.0, "degrees/s")
-    """Speed of turning below which the robot is at rest, in degrees/s."""
+    """Turning speed below which the robot is at rest, in degrees/s."""
     states: tuple[str, ...] = ("Stand", "Crouch")
-    """States in which it is on its feet."""
+    """States in which the robot is on its feet."""
     group: str = "State"
-    """The set of these states."""
+    """Set of these states."""
 
 
 class FallWatch(PerceptiveSchema[FallWatchParameters]):
-    """Says whether the robot falls, and to which side."""
+    """Detector of a fall and its direction."""
 
     info = SchemaInfo(
         "fall watch",
@@ -96,7 +97,7 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
     )
 
     def start(self) -> None:
-        """Begin without a fall."""
+        """Start without a fall."""
         self._balance = Balance(self.robot)
         self._weight = self.robot.total_mass * GRAVITY
         self._is_on_feet = False
@@ -106,7 +107,7 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         self.write("is_falling", False)
 
     def perceive(self) -> None:
-        """Look at the newest observation."""
+        """Evaluate the newest observation."""
         now = self.parameters
         seen = self._balance.step(self.observation)
         self.write("margin_m", seen.capture_margin)
@@ -166,17 +167,17 @@ SIDEWAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ProtectParameters(Parameters):
-    """How strong it is, and for how long."""
+    """Stiffness during a fall, and its duration."""
 
     stiffness: float = bounded(1.0, 0.0, 1.0)
-    """Of arms, head and legs until the robot lies, in [0, 1]."""
+    """Stiffness of arms, head and legs until the robot lies, in [0, 1]."""
     limp_after_s: float = bounded(1.0, 0.0, 60.0, "s")
-    """Time after which all stiffness is 0, in s: of 57 simulated falls one had not yet
-    brought the body to the ground."""
+    """Time after which all stiffness is 0, in s: in 56 of 57 simulated falls the
+    body was on the ground by this time."""
 
 
 class ProtectFromFall(ActuationSchema[ProtectParameters]):
-    """Ready from the first sign of a fall until the robot is at rest."""
+    """Protection that is ready from the first sign of a fall until rest."""
 
     info = SchemaInfo(
         "protect from fall",
@@ -194,11 +195,11 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
         return (*motors, *resources_of_all(robot, DeviceKind.STIFFNESS))
 
     def ready(self) -> bool:
-        """Whether the robot falls."""
+        """Return True if the robot falls."""
         return bool(self.read("fall watch.is_falling"))
 
     def start(self) -> None:
-        """Choose the side, and command at once."""
+        """Choose the pose for the side of the fall, and command it."""
         robot = self.robot
         side = abs(degrees(self.read("fall watch.heading_rad")))
         pose = AHEAD if side <= 45.0 else BACKWARDS if side >= 135.0 else SIDEWAYS
@@ -212,7 +213,7 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
         )
 
     def iterate(self) -> None:
-        """When the robot lies, let go."""
+        """Set the stiffness to 0 after `limp_after_s`."""
         since_s = self.time_s - self._began_s
         if not self._is_limp and is_due(since_s, self.parameters.limp_after_s):
             self._is_limp = True

@@ -1,12 +1,11 @@
-"""Fuzzy control: from words about measured numbers to one number.
+"""Fuzzy control: one number from words for measured numbers.
 
-By the method of [mamdani1975]: a rule holds as far as the weakest of its conditions
-does, cuts its conclusion at that height, and the answer is the centre of area of all
-that is left,
+By the method of [mamdani1975]: the strength of a rule is that of its weakest condition
+and cuts its conclusion at that height. The result is the centre of area of the union,
 
     s_r = min_i μ_{r,i}(x_i),   μ(y) = max_r min(s_r, μ_r(y)),   y* = ∫ y μ dy / ∫ μ dy.
 
-"Or" is written as two rules with one conclusion, which is the same by the maximum.
+"Or" is written as two rules with one conclusion, which is equal because of the maximum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +20,9 @@ from nao_testbed.models import BadInput, UnknownName
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FuzzySet:
-    """A trapezoid: 0 up to `foot`, 1 from `rise` to `fall`, 0 again from `end` on.
+    """Trapezoid: 0 up to `foot`, 1 from `rise` to `fall`, 0 again from `end` on.
 
-    Two corners in one place make a step there; `rise` = `fall` makes a triangle.
+    Two equal corners make a step; `rise` = `fall` makes a triangle.
     """
 
     foot: float
@@ -32,10 +31,10 @@ class FuzzySet:
     end: float
 
     def __post_init__(self) -> None:
-        """Refuse corners out of order.
+        """Validate the order of the corners.
 
         Raises:
-            BadInput: they do not rise, or one is no number.
+            BadInput: they do not rise, or one is not finite.
         """
         corners = (self.foot, self.rise, self.fall, self.end)
         if not all(map(isfinite, corners)) or any(a > b for a, b in pairwise(corners)):
@@ -45,7 +44,7 @@ class FuzzySet:
             )
 
     def membership(self, x: float) -> float:
-        """Return how far `x` belongs to it, in [0, 1]."""
+        """Return the membership of `x`, in [0, 1]."""
         if self.rise <= x <= self.fall:
             return 1.0
         if x <= self.foot or x >= self.end:
@@ -56,22 +55,22 @@ class FuzzySet:
 
 
 def triangle(foot: float, top: float, end: float) -> FuzzySet:
-    """Return the set that has 1 at `top` alone."""
+    """Return the set that has 1 only at `top`."""
     return FuzzySet(foot=foot, rise=top, fall=top, end=end)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FuzzyVariable:
-    """A number, its range, and the words for it."""
+    """Number with its range and its words."""
 
     name: str
     low: float
     high: float
-    """A value outside the range counts as that end of it."""
+    """Upper end of the range; values outside are clipped."""
     words: Mapping[str, FuzzySet]
 
     def __post_init__(self) -> None:
-        """Refuse a range that is none, or no words."""
+        """Validate the range and the words."""
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise BadInput(
                 f"range of {self.name!r} is {self.low} to {self.high}; give two "
@@ -84,7 +83,7 @@ class FuzzyVariable:
         """Return the set of a word.
 
         Raises:
-            UnknownName: it has no such word.
+            UnknownName: the variable has no such word.
         """
         if word not in self.words:
             raise UnknownName("Word", word, self.words, f"variable {self.name!r}")
@@ -93,20 +92,20 @@ class FuzzyVariable:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """If all conditions hold, then the conclusion."""
+    """Conditions joined by "and", with a conclusion."""
 
     when: Mapping[str, str]
-    """Input to its word; all of them count ("and")."""
+    """Input to its word; all must hold ("and")."""
     then: str
     """Word of the output."""
     weight: float = field(default=1.0)
-    """In (0, 1]: a rule of little weight says less."""
+    """Factor on the rule's strength, in (0, 1]."""
 
     def __post_init__(self) -> None:
-        """Refuse a rule that never says anything.
+        """Validate conditions and weight.
 
         Raises:
-            BadInput: it has no condition, or no weight.
+            BadInput: the rule has no condition, or no weight.
         """
         if not self.when:
             raise BadInput(f"the rule for {self.then!r} has no condition; give one.")
@@ -118,7 +117,7 @@ class Rule:
 
 
 class FuzzyController:
-    """Answers by rules; the same values always get the same answer."""
+    """Controller by fuzzy rules; deterministic."""
 
     def __init__(
         self,
@@ -132,16 +131,16 @@ class FuzzyController:
         """Prepare the conclusions.
 
         Args:
-            inputs: what the conditions are about.
-            output: what the conclusions are about.
+            inputs: variables of the conditions.
+            output: variable of the conclusions.
             rules: at least one.
-            otherwise: the answer where no rule holds at all.
-            samples: places of the output's range between which its sets are taken as
-                straight; at least 2.
+            otherwise: the output when no rule applies.
+            samples: number of points of the output's range, with linear interpolation
+                of its sets between them; at least 2.
 
         Raises:
             BadInput: there is no rule, or there are too few samples.
-            UnknownName: a rule names an input or a word that there is not.
+            UnknownName: a rule contains an unknown input or word.
         """
         if not rules or samples < 2:
             raise BadInput(
@@ -163,7 +162,7 @@ class FuzzyController:
             [[output.find(rule.then).membership(at) for at in y] for rule in rules]
         )  # (n_rules, samples)
         self._mu, self._cut = np.zeros(samples), np.zeros(samples)
-        # ∫ μ dy and ∫ y μ dy of a μ that is straight between samples: a sum of weights.
+        # ∫ μ dy and ∫ y μ dy of a piecewise linear μ: weighted sums.
         h = np.diff(y)
         self._area = np.zeros(samples)
         self._area[:-1] += h / 2.0
@@ -173,7 +172,7 @@ class FuzzyController:
         self._moment[1:] += h / 6.0 * (y[:-1] + 2.0 * y[1:])
 
     def decide(self, values: Mapping[str, float]) -> float:
-        """Return the answer to measured values.
+        """Compute the output for measured values.
 
         Args:
             values: name of every input to its value.

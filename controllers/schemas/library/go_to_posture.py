@@ -1,9 +1,9 @@
-"""Goes to a posture through the transitions of the library, and looks after each one.
+"""Posture changes through the transitions of the library, with checks after each.
 
-The way is the shortest in time through DB2 (`find_way`). After each transition the
-encoders have to show the posture and the recogniser its state; a robot that slipped,
-or was held, does not go on into a motion that begins elsewhere. `stand`, `sit` and
-`crouch` are this schema with a posture of their own.
+The way is the fastest one through DB2 (`find_way`). After each transition the encoders
+must show the posture and the recogniser its state, so that a robot that slipped, or was
+held, does not start the next motion. `stand`, `sit` and `crouch` are this schema with a
+fixed posture.
 """
 
 from dataclasses import dataclass
@@ -25,38 +25,37 @@ from nao_testbed.models import Posture, Robot, TestbedError
 from nao_testbed.models.library import Motion, Track, Transition
 
 ADJUST = "adjust to {}"
-"""Name of the motion that brings arms and head to a posture at the end of a way."""
+"""Name of the motion that moves arms and head to a posture at the end of a way."""
 
 
 class NoWayThere(TestbedError):
-    """A posture cannot be reached; where the robot is instead stands in the text."""
+    """Failure to reach a posture; the text gives the robot's present posture."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoToPostureParameters(Parameters):
-    """Where to, and how exactly."""
+    """Goal posture and tolerances."""
 
     posture: str = "Stand"
     """Name of a stored posture."""
     tolerance_deg: float = bounded(15.0, 0.5, 30.0, "degrees")
-    """Largest difference of a joint from a posture that counts as reached, in degrees.
-    With the stiffness that the smart controller leaves it, the hip yaw-pitch motor of a
-    crouching NAO, whose feet the ground holds, stays 11 degrees behind; a joint that is
-    stuck or held is farther off."""
+    """Maximum difference of a joint from a reached posture, in degrees. Under the
+    smart controller, the hip yaw-pitch motor of a crouching NAO stays 11 degrees
+    behind, since the ground holds its feet; a joint that is stuck or held is farther
+    off."""
     settle_s: float = bounded(2.0, 0.0, 60.0, "s")
-    """Longest time to come to rest in a posture, in s."""
+    """Maximum time to come to rest in a posture, in s."""
     patience_s: float = bounded(5.0, 0.0, 3600.0, "s")
-    """Longest time for which it asks those who need the present state, in s."""
+    """Maximum time for asking owners that need the present state, in s."""
     speed_deg_s: float = bounded(60.0, 1.0, 200.0, "degrees/s")
-    """Of joints that no transition moves, in degrees/s."""
+    """Speed of joints outside the transitions, in degrees/s."""
 
 
 class GoToPosture(StateMinded[GoToPostureParameters]):
-    """Asks for the present state to be left, goes from posture to posture, finishes.
+    """Schema that leaves the present state and moves from posture to posture.
 
-    What it has reached is in `posture`. Whatever it cannot do it fails with: those who
-    need the present state keep it, no way leads there, a motion was cut off, or the
-    robot is not where it should be.
+    It fails if owners keep the present state, no way leads to the goal, a motion was
+    cut off, or the robot is not in the expected posture.
     """
 
     info = SchemaInfo(
@@ -70,7 +69,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
     def needs_of(
         cls, parameters: GoToPostureParameters, robot: Robot
     ) -> tuple[str, ...]:
-        """Return all motors: a posture is of the whole body."""
+        """Return all motors: a posture covers the whole body."""
         del parameters
         return resources_of_joints(robot, robot.joint_names)
 
@@ -78,14 +77,14 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
     def check_waking(
         cls, waking: Waking, parameters: GoToPostureParameters, robot: Robot
     ) -> None:
-        """Refuse a posture that the robot has not."""
+        """Raise for a posture that the robot does not have."""
         del waking
         robot.posture(parameters.posture)
 
     # -- the way ----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Look where the robot is, and begin.
+        """Determine the present posture, and start.
 
         Raises:
             UnknownName: the robot has no such posture.
@@ -102,20 +101,20 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
             )
         self._playing: Playing | None = None
         self._here: Posture | None = None
-        """Where the present motion leads; None before the first one."""
+        """Goal of the present motion; None before the first one."""
         self._way: tuple[Transition, ...] = ()
         self._since_s = self.time_s
         self._is_adjusting = False
         self._has_asked = False
         self._left: str | None = None
-        """State that others were asked to let be left."""
+        """State that other owners were asked to release."""
         self.iterate()
 
     def iterate(self) -> None:
-        """Go on.
+        """Advance the way by one period.
 
         Raises:
-            NoWayThere: it does not get there.
+            NoWayThere: the goal cannot be reached.
         """
         if not self._has_asked and not self._asks():
             return
@@ -140,10 +139,10 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return self._here
 
     def _asks(self) -> bool:
-        """Ask those who need the present state; return whether all gave way.
+        """Ask owners that need the present state; return True if all released it.
 
         Raises:
-            NoWayThere: they did not, for as long as it is patient; or no state is seen.
+            NoWayThere: they did not within `patience_s`; or no state is observed.
         """
         group = set_of_states(self.robot, self._goal.state or "")
         state = None if group is None else self.active_state(group)
@@ -168,7 +167,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return self._has_asked
 
     def _longest_s(self) -> float:
-        """Return the time that the way takes at most, in s."""
+        """Return the maximum duration of the way, in s."""
         motions = self.robot.library.motions
         used = [
             motions[step.motion].length_s for step in self._way_from(self._nearest())
@@ -176,7 +175,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return sum(used) + self.parameters.settle_s * (len(used) + 2)
 
     def _begin(self) -> None:
-        """Take the posture that the legs are nearest to as the first one."""
+        """Start from the posture that is nearest to the legs."""
         self._here = self._nearest()
         self._way = self._way_from(self._here)
         if not self._way:
@@ -194,7 +193,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return way
 
     def _go_on(self) -> None:
-        """A posture is reached and checked: go to the next one, or finish."""
+        """Play the next transition after a checked posture, or finish."""
         if self._way:
             self._play_next()
         elif self._is_adjusting or self._furthest(self._goal)[1] <= self._tolerance:
@@ -209,7 +208,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         self._playing = self.play(step.motion)
 
     def _adjust(self) -> None:
-        """Bring what is not a leg to the goal: arms and head may be anywhere."""
+        """Move all joints except the legs to the goal posture."""
         self._is_adjusting = True
         self._here = self._goal
         target = self.observation.target
@@ -242,7 +241,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return radians(self.parameters.tolerance_deg)
 
     def _nearest(self) -> Posture:
-        """Return the posture from which a motion may begin: the nearest by the legs.
+        """Return the start posture that is nearest to the legs.
 
         Raises:
             NoWayThere: the legs are not near any.
@@ -262,7 +261,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return nearest
 
     def _furthest(self, posture: Posture) -> tuple[str, float]:
-        """Return the joint that is farthest from a posture, and how far, in rad."""
+        """Return the joint farthest from a posture, and its distance in rad."""
         off = np.abs(self.observation.q - posture.angles)
         for joint in self.robot.absent_joints:
             off[self.robot.joint_index(joint)] = 0.0
@@ -270,7 +269,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return self.robot.joint_names[j], float(off[j])
 
     def _is_there(self, posture: Posture) -> bool:
-        """Return whether encoders and recogniser show a posture.
+        """Return True if encoders and recogniser show a posture.
 
         Raises:
             NoWayThere: they do not, after the time to settle.
@@ -282,7 +281,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         state = None if group is None else self.active_state(group)
         is_in_state = group is None or state == posture.state
         if state is None and posture is not self._goal:
-            # The state that was left does not come back before the goal is reached.
+            # The recogniser does not show the previous state again before the goal.
             is_in_state |= posture.state == self._left and not self._is_overturned()
         if off <= self._tolerance and is_in_state:
             return True
@@ -308,38 +307,38 @@ def _distance(posture: Posture, q: np.ndarray, joints: list[int]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class StandParameters(GoToPostureParameters):
-    """Where to, and how exactly."""
+    """Goal posture and tolerances."""
 
     posture: str = "Stand"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SitParameters(GoToPostureParameters):
-    """Where to, and how exactly."""
+    """Goal posture and tolerances."""
 
     posture: str = "Sit"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrouchParameters(GoToPostureParameters):
-    """Where to, and how exactly."""
+    """Goal posture and tolerances."""
 
     posture: str = "Crouch"
 
 
 class Stand(GoToPosture):
-    """Stands up, or stands as it should."""
+    """Schema that goes to Stand."""
 
     info = SchemaInfo("stand", "Stands up.", period_s=0.02, parameters=StandParameters)
 
 
 class Sit(GoToPosture):
-    """Sits down."""
+    """Schema that goes to Sit."""
 
     info = SchemaInfo("sit", "Sits down.", period_s=0.02, parameters=SitParameters)
 
 
 class Crouch(GoToPosture):
-    """Crouches."""
+    """Schema that goes to Crouch."""
 
     info = SchemaInfo("crouch", "Crouches.", period_s=0.02, parameters=CrouchParameters)

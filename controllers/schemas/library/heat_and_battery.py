@@ -1,36 +1,37 @@
-"""What the motors' heat and currents say: hot joints, cooling down, charge.
+"""Schemas on the motors' heat and currents: hot joints, cooling down, charge.
 
-`hot joint watch` says when the hottest motor will reach a limit. A straight line
-through the readings of the last minute, by least squares,
+`hot joint watch` predicts when the hottest motor will reach a limit. A linear fit to
+the readings of the last minute, by least squares,
 
-    T(t) ≈ a + b (t - t̄),      b = Σ (t - t̄) T / Σ (t - t̄)²,      t* = (T_max - T) / b,
+    T(t) ≈ a + b (t - t̄),      b = Σ (t - t̄) T / Σ (t - t̄)²,      t* = (T_max - T) /
+    b,
 
-is the trend b of each motor and the time t* that is left to it. Readings come once a
-second in steps of 1 K (an estimate, see the robot's sensor rates), so a shorter time
-would show the steps, and a longer one what is long over. Heating slows down as a motor
-gets hot: t* is too short rather than too long.
+gives the trend b of each motor and its remaining time t*. Readings come once a second
+in steps of 1 K (an estimate, see the robot's sensor rates): a shorter window would show
+the steps, a longer one the past. Heating slows down as a motor gets hot: t* is too
+short rather than too long.
 
-`cool down` goes to a posture that costs little, and waits until the motors are cool.
-Which posture that is was simulated, ten seconds at rest on level ground, losses by the
-one-node numbers; the stiffness controller makes no difference but in lying:
+`cool down` goes to a posture with low loss, and waits until the motors are cool. The
+posture was found by simulation, ten seconds at rest on level ground, losses from the
+one-node numbers; the stiffness controller makes a difference only in lying:
 
     Stand 0.30 W, PoseInit 1.1, StandInit 1.3, Crouch 2.0, SitRelax 2.5, Sit 2.7,
     StandZero 3.6, LyingBack 5.5, LyingBelly 4.6
 
-So it is Stand: the knees rest on their stops and the legs are straight, and no motor
-would ever pass 42 °C. Sitting, the stored postures hold up arms and legs, whose motors
-would go to 76 °C and more. A robot with a misaligned ankle may do better elsewhere.
+So the posture is Stand: the knees rest on their stops and the legs are straight, and no
+motor would ever exceed 42 °C. The stored sitting postures hold up arms and legs, whose
+motors would reach 76 °C and more. A robot with a misaligned ankle may have a better
+posture.
 
-`battery watch` estimates what is left in the battery from motor currents, the work that
-motors do included, as the simulator's own gauge (`Observation.battery`) does.
-What is taken from it is summed up,
+`battery watch` estimates the remaining charge from motor currents, including the
+motors' mechanical work, like the simulator's own gauge (`Observation.battery`). The
+consumption is summed up,
 
     P = P0 + Σ max(0, R i² + i K ω) / η,      charge = 1 - ∫ P dt / E,
 
 with R and K (joint side) of each motor [xu2012], ω the speed of its joint, E the
-capacity; what a motor gives back while it is driven from outside does not count.
-**An estimate**: P0 and η are no data of the robot, and neither age nor temperature of
-the cells is known.
+capacity; power that a driven motor returns is ignored. **An estimate**: P0 and η are
+not from the robot's data, and age and temperature of the cells are unknown.
 """
 
 from collections import deque
@@ -55,19 +56,19 @@ from nao_testbed.models.robot import DRIVE_EFFICIENCY, IDLE_WATT
 
 @dataclass(frozen=True, kw_only=True)
 class HotJointWatchParameters(Parameters):
-    """What is hot, and how far ahead it looks."""
+    """Temperature limit and prediction times."""
 
     limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
-    """Temperature that should not be reached, in °C: where a NAO begins to reduce
-    stiffness [nao-lola] [hulk], and where hotEngine takes the motor away."""
+    """Temperature limit in °C: where a NAO begins to reduce stiffness [nao-lola]
+    [hulk], and where hotEngine disables the motor."""
     warn_s: float = bounded(60.0, 0.0, 36_000.0, "s")
-    """It warns when the limit will be reached within this time, in s."""
+    """Warn if the limit will be reached within this time, in s."""
     window_s: float = bounded(60.0, 5.0, 3600.0, "s")
-    """Time over which the trend is taken, in s."""
+    """Window of the trend, in s."""
 
 
 class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
-    """Follows all temperatures; a sensor that fails is left out while it does."""
+    """Temperature trends of all motors; a failed sensor is ignored until it recovers."""
 
     info = SchemaInfo(
         "hot joint watch",
@@ -107,11 +108,11 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
     )
 
     def start(self) -> None:
-        """Begin without a past."""
+        """Clear the readings."""
         self._readings: deque[tuple[float, np.ndarray]] = deque()
 
     def perceive(self) -> None:
-        """Take a reading, and look ahead."""
+        """Add a reading, and update the prediction."""
         now, seen = self.parameters, self.observation.temperature
         self._readings.append((self.time_s, seen))
         while self.time_s - self._readings[0][0] > now.window_s + 1e-9:
@@ -154,34 +155,34 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
 
 GO = "go to posture"
 RETRY_S = 10.0
-"""Time between two tries to get there, in s."""
+"""Time between two attempts to reach the posture, in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoolDownParameters(Parameters):
-    """From when to when, and how."""
+    """Temperatures and posture for cooling down."""
 
     posture: str = "Stand"
     """Name of a stored posture."""
     from_degc: float = bounded(70.0, 0.0, 200.0, "°C")
-    """Temperature of the hottest motor from which it is ready, in °C."""
+    """Temperature of the hottest motor at which the schema becomes ready, in °C."""
     until_degc: float = 55.0
-    """Temperature below which it is cool, in °C."""
+    """Temperature below which the robot is cool, in °C."""
     only_when_hot: bool = True
-    """True: ready while it is hot, and not any more when it is cool, for a parent that
-    lets it compete. False: ready at once, and done when it is cool, for a sequence."""
+    """True: ready only while hot, for a parent with competing children. False: ready
+    at once, and done when cool, for a sequence."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range or out of order."""
+        """Validate the ranges and the order of the temperatures."""
         super().__post_init__()
         check_between("until_degc", self.until_degc, 0.0, self.from_degc, "°C")
 
 
 class CoolDown(ActuationSchema[CoolDownParameters]):
-    """Wakes `go to posture`, then waits; the joints are free while it does.
+    """Schema that goes to a posture, then waits with the joints released.
 
-    Where it cannot get there, since a hot motor has been taken away, say, it waits all
-    the same, and tries again now and then.
+    If the posture cannot be reached, for example because a hot motor is frozen, it
+    waits, and retries every `RETRY_S`.
     """
 
     info = SchemaInfo(
@@ -207,7 +208,7 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
     def check_waking(
         cls, waking: Waking, parameters: CoolDownParameters, robot: Robot
     ) -> None:
-        """Refuse a posture that the robot has not."""
+        """Raise for a posture that the robot does not have."""
         del waking
         robot.posture(parameters.posture)
 
@@ -215,7 +216,7 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
     _again_s = 0.0
 
     def ready(self) -> bool:
-        """Whether the robot is hot, and has not become cool since."""
+        """Return True if the robot is hot, and has not become cool since."""
         now, hottest = self.parameters, self._hottest()
         self.write("degc", hottest)
         self._is_hot = hottest >= (now.until_degc if self._is_hot else now.from_degc)
@@ -241,27 +242,27 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
             self.finish()
 
     def _hottest(self) -> float:
-        """Return the highest temperature in °C; sensors that fail are left out."""
+        """Return the highest temperature in °C; failed sensors are ignored."""
         seen = self.observation.temperature
         return float(np.max(seen, where=np.isfinite(seen), initial=-273.15))
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatteryWatchParameters(Parameters):
-    """How full it is, and what is taken beside the motors."""
+    """Initial charge, and consumption other than the motors'."""
 
     charge: float = bounded(1.0, 0.0, 1.0)
-    """When the watch begins, in [0, 1]."""
+    """Charge at the start of the watch, in [0, 1]."""
     idle_watts: float = bounded(IDLE_WATT, 0.0, 1000.0, "W")
-    """Taken by computers, sensors and lights, in W; an estimate."""
+    """Power of computers, sensors and lights, in W; an estimate."""
     efficiency: float = bounded(DRIVE_EFFICIENCY, 0.01, 1.0)
-    """Of the motors' drives, in (0, 1]; an estimate."""
+    """Efficiency of the motors' drives, in (0, 1]; an estimate."""
     low_from: float = bounded(0.2, 0.0, 1.0)
-    """Charge from which it is low, in [0, 1]."""
+    """Charge at or below which it is low, in [0, 1]."""
 
 
 class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
-    """Sums up energy while it is awake."""
+    """Integrator of energy while it is awake."""
 
     info = SchemaInfo(
         "battery watch",
@@ -290,7 +291,7 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     MEAN_S = 10.0
 
     def start(self) -> None:
-        """Begin with the charge of the parameters."""
+        """Start with the charge of the parameters."""
         motors = self.robot.motors
         self._lead = np.array([self.robot.joint_index(m.joints[0]) for m in motors])
         self._constant = np.array([motor.one_node.torque_constant for motor in motors])
@@ -299,7 +300,7 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
         self._mean: float | None = None
 
     def perceive(self) -> None:
-        """Add what was taken since the last time."""
+        """Subtract the energy since the last call."""
         now, seen = self.parameters, self.observation
         current, speed = seen.current, seen.v[self._lead]
         motors = self._resistance * current**2 + self._constant * current * speed

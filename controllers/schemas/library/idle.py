@@ -1,16 +1,16 @@
-"""Idle movements: blinks now and then, breathes as long as nobody wants the limbs.
+"""Idle movements: blinking and breathing.
 
-`blink` is a light of its own, independent of all else.
+`blink` is a light pattern, independent of other behaviours.
 
-`breathe` lets arms or legs go to and fro a little. As the idle movement of the NAO it
-has two numbers, breaths a minute and amplitude [nao-doc, ALMotion setBreathConfig]. The
-set-points swing about those in force at the start, and the swing grows from nothing
-over one breath, so that no joint jumps:
+`breathe` moves arms or legs to and fro slightly while the limbs are free. Like the idle
+movement of the NAO it has two numbers, breaths per minute and amplitude [nao-doc,
+ALMotion setBreathConfig]. The set-points swing about those in force at the start, and
+the swing grows from zero over one breath, so that no joint jumps:
 
     y(t) = y0 + a Δ (1 - cos 2π f t) / 2,      a from 0 to the amplitude in 1 / f.
 
-In one breath the arms open by up to `ARMS_DEG`, or the weight shifts by as much as hips
-and ankles can roll without lifting a sole (`LEGS_DEG`).
+In one breath the arms open by up to `ARMS_DEG`, or hips and ankles roll by up to
+`LEGS_DEG`, as far as possible without lifting a sole.
 """
 
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ from nao_testbed.models import Robot
 
 @dataclass(frozen=True, kw_only=True)
 class BlinkParameters(Parameters):
-    """What is shown, and how often."""
+    """Light pattern and its times."""
 
     light: str = "blink"
     """Name of a light pattern of the library."""
     every_s: float = bounded(4.0, 0.1, 3600.0, "s")
-    """Mean time from one to the next, in s: people blink 15 to 20 times a minute."""
+    """Mean interval in s: people blink 15 to 20 times a minute."""
     spread: float = bounded(0.5, 0.0, 0.95)
-    """Largest share of that time by which it comes earlier or later; 0 is regular."""
+    """Maximum deviation of an interval as a share of the mean; 0: regular."""
     count: int = bounded(0, 0, 1_000_000)
-    """How often before it finishes; 0 never."""
+    """Number of blinks before it finishes; 0: unlimited."""
 
 
 class Blink(ActuationSchema[BlinkParameters]):
-    """Shows a light pattern at irregular times, the same ones in each run of a seed."""
+    """Light pattern at irregular times, which are the same for the same seed."""
 
     info = SchemaInfo(
         "blink",
@@ -62,16 +62,16 @@ class Blink(ActuationSchema[BlinkParameters]):
     def check_waking(
         cls, waking: Waking, parameters: BlinkParameters, robot: Robot
     ) -> None:
-        """Refuse a light pattern that there is not."""
+        """Raise for an unknown light pattern."""
         del waking
         robot.library.light(parameters.light)
 
     def start(self) -> None:
-        """Blink soon."""
+        """Draw the time of the first blink."""
         self._draw()
 
     def iterate(self) -> None:
-        """Blink if it is time."""
+        """Blink if it is due."""
         if not is_due(self.time_s, self._next_s):
             return
         self.light(self.parameters.light)
@@ -101,18 +101,18 @@ LEGS_DEG = {"LHipRoll": -2.0, "RHipRoll": -2.0, "LAnkleRoll": 2.0, "RAnkleRoll":
 
 @dataclass(frozen=True, kw_only=True)
 class BreatheParameters(Parameters):
-    """How quickly, how deeply, and with what."""
+    """Rate, amplitude and limbs."""
 
     breaths_per_minute: float = bounded(12.0, 5.0, 30.0)
-    """5 to 30."""
+    """Breaths per minute, 5 to 30."""
     amplitude: float = bounded(1.0, 0.0, 1.0)
-    """0 to 1; a change takes one breath."""
+    """Amplitude, 0 to 1; a change takes one breath."""
     limbs: Literal["arms", "legs", "arms and legs"] = "arms"
-    """What moves."""
+    """Limbs that move."""
 
 
 class Breathe(ActuationSchema[BreatheParameters]):
-    """Swings its joints, written directly through the gate."""
+    """Swing of joints, commanded directly through the gate."""
 
     info = SchemaInfo(
         "breathe",
@@ -123,11 +123,11 @@ class Breathe(ActuationSchema[BreatheParameters]):
 
     @classmethod
     def needs_of(cls, parameters: BreatheParameters, robot: Robot) -> tuple[str, ...]:
-        """Return the limbs that move, as far as the robot has them."""
+        """Return the resources of the moving joints that the robot has."""
         return resources_of_joints(robot, _swings(parameters, robot))
 
     def start(self) -> None:
-        """Take the present set-points as the middle."""
+        """Use the present set-points as the centre."""
         robot, target = self.robot, self.observation.target
         swings = _swings(self.parameters, robot)
         self._middle: dict[str, tuple[float, float, float, float]] = {}
@@ -139,7 +139,7 @@ class Breathe(ActuationSchema[BreatheParameters]):
         self._amplitude = 0.0
 
     def iterate(self) -> None:
-        """Go on by one period."""
+        """Advance by one period."""
         now = self.parameters
         frequency = now.breaths_per_minute / 60.0
         step = self.period_s * frequency
@@ -156,7 +156,7 @@ class Breathe(ActuationSchema[BreatheParameters]):
 
 
 def _swings(parameters: BreatheParameters, robot: Robot) -> dict[str, float]:
-    """Return joint to swing in degrees, of the joints that this robot has."""
+    """Return joint to swing in degrees, for the joints that this robot has."""
     swings: dict[str, float] = {}
     if "arms" in parameters.limbs:
         swings |= ARMS_DEG

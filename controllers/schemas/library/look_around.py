@@ -1,18 +1,18 @@
-"""Looks around: attention says where to look next, and the head goes there.
+"""Looking around: attention selects the next direction, and the head turns to it.
 
-ATTENTION of [jdec-urjc, section 4.4] keeps a picture of the whole scene, since a camera
-sees a small part of it at a time. Here it is a grid over the yaw and pitch of the head,
-whose values relax with time,
+ATTENTION of [jdec-urjc, section 4.4] keeps a map of the whole scene, since a camera
+sees a small part of it at a time. Here the map is a grid over the yaw and pitch of the
+head, whose values relax with time,
 
     v ← v∞ + (v - v∞) exp(-Δt / T),
 
-where v is how much a direction is worth a look. The interest of a cell grows while it
-is not seen and is gone once it has been; what is salient (a face, a noise: its
-modulation) adds to it. Of two cells of equal interest the nearer one comes first.
+where v is the interest of a direction. The interest of a cell grows while it is not
+seen and is 0 when it has been seen; salient places (a face, a noise: its modulation)
+increase it. Of two cells of equal interest the nearer one is chosen.
 
-PAN_TILT of the same section turns the neck towards what attention finds, a perceptive
-schema that it wakes. A joint goes from one angle to another and begins and ends at
-rest: with u = t / T in [0, 1] by the polynomial of the least jerk [flash1985],
+PAN_TILT of the same section activates the perceptive schema attention and turns the
+neck to its selection. A joint moves between two angles and begins and ends at rest:
+with u = t / T in [0, 1] by the minimum-jerk polynomial [flash1985],
 
     y = y0 + (y1 - y0) (10 u³ - 15 u⁴ + 6 u⁵),      max |ẏ| = 15/8 |y1 - y0| / T.
 """
@@ -58,7 +58,7 @@ class Grid:
             initial: value of all cells.
 
         Raises:
-            BadInput: an end is no number, a range is empty, or there is no cell.
+            BadInput: an end is not finite, a range is empty, or there is no cell.
         """
         for name, (low, high) in (("x", x_range), ("y", y_range)):
             if not (isfinite(low) and isfinite(high) and low < high):
@@ -73,14 +73,14 @@ class Grid:
         self.y = _centres(y_range, shape[1])
         """(ny,) centres of the cells in y."""
         self.values = np.full(shape, initial)
-        """(nx, ny) the map itself; anybody who has the grid may change it."""
+        """(nx, ny) values; may be modified by any user of the grid."""
 
     def relax(self, towards: float, dt: float, time_constant: float) -> None:
-        """Let time pass: every cell goes towards a value.
+        """Relax every cell towards a value.
 
         Args:
-            towards: value after a very long time.
-            dt: time that has passed, in s, not negative.
+            towards: limit value.
+            dt: elapsed time in s, not negative.
             time_constant: T in s, positive.
         """
         keep = exp(-dt / time_constant)
@@ -88,13 +88,13 @@ class Grid:
         self.values += towards * (1.0 - keep)
 
     def put(self, x: float, y: float, reach: tuple[float, float], value: float) -> int:
-        """Give a value to all cells whose centre is near a place.
+        """Set all cells whose centre is near a place.
 
         Args:
             x: of the place.
             y: of the place.
-            reach: largest distance in x and in y.
-            value: theirs from now on.
+            reach: maximum distance in x and in y.
+            value: new value.
 
         Returns:
             The number of these cells.
@@ -104,7 +104,7 @@ class Grid:
         return int(near_x.sum() * near_y.sum())
 
     def add(self, x: float, y: float, reach: tuple[float, float], amount: float) -> int:
-        """Add to all cells whose centre is near a place; see `put`."""
+        """Add to all cells whose centre is near a place, as in `put`."""
         near_x, near_y = self._near(x, y, reach)
         self.values[np.ix_(near_x, near_y)] += amount
         return int(near_x.sum() * near_y.sum())
@@ -118,12 +118,12 @@ class Grid:
         """Return the centre of the cell of the highest value.
 
         Args:
-            near: a place whose distance counts against a cell; None: none does.
-            cost: how much, for a distance of 1.
+            near: a place whose distance reduces a cell's value; None: no reduction.
+            cost: reduction per distance of 1.
             weight: (nx, ny) factor of each cell's value; None: 1.
 
         Returns:
-            Its x and y; of equals the one of the lowest x, then y.
+            Its x and y; of equals that of the lowest x, then y.
         """
         worth = self.values if weight is None else weight * self.values
         if near is not None and cost > 0.0:
@@ -134,7 +134,7 @@ class Grid:
         return float(self.x[i]), float(self.y[j])
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
-        """Return the numbers, in x and in y, of the cell whose centre is nearest."""
+        """Return the indices, in x and in y, of the cell whose centre is nearest."""
         i = int(np.argmin(np.abs(self.x - x)))
         j = int(np.argmin(np.abs(self.y - y)))
         return i, j
@@ -156,33 +156,33 @@ def _centres(ends: tuple[float, float], n: int) -> FloatArray:
 
 
 CELL_DEG = 10.0
-"""Width of a cell: a sixth of what the camera sees at once."""
+"""Width of a cell in degrees: a sixth of the camera's field of view."""
 DISTANCE_COST = 0.05
-"""Interest that a rad of way is worth: it decides between cells that are nearly equal,
-and never lets one wait that has not been seen for much longer."""
+"""Reduction of interest per rad of distance: it decides only between nearly equal
+cells, so that a cell unseen for much longer is never postponed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionParameters(Parameters):
-    """Where to look, and what for."""
+    """Range, forgetting and salient places."""
 
     yaw_deg: float = bounded(60.0, 5.0, 119.0, "degrees")
-    """Largest angle to either side, in degrees."""
+    """Maximum angle to either side, in degrees."""
     up_deg: float = bounded(15.0, 0.0, 38.0, "degrees")
-    """Largest angle upwards, in degrees."""
+    """Maximum angle upwards, in degrees."""
     down_deg: float = bounded(20.0, 0.0, 29.0, "degrees")
-    """Largest angle downwards, in degrees."""
+    """Maximum angle downwards, in degrees."""
     forget_s: float = bounded(10.0, 0.1, 3600.0, "s")
-    """Time in which the interest of a cell comes back to 63 %, in s."""
+    """Time in which the interest of a cell recovers to 63 %, in s."""
     seen_deg: tuple[float, float] = (20.0, 15.0)
     """Angle from the line of sight within which a cell counts as seen, in yaw and
-    pitch, in degrees: somewhat less than half of the NAO's camera, 61 by 48."""
+    pitch, in degrees: slightly less than half of the NAO's camera, 61 by 48."""
     salient_deg: tuple[tuple[float, float, float], ...] = ()
-    """Places that call for a look: yaw (left positive), pitch (down positive), both in
-    degrees, and by how much more than others: 1 is twice as much."""
+    """Salient places: yaw (left positive), pitch (down positive), both in degrees,
+    and the added interest: 1 doubles it."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Validate the ranges."""
         super().__post_init__()
         for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
             check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")
@@ -193,7 +193,7 @@ class AttentionParameters(Parameters):
 
 
 class Attention(PerceptiveSchema[AttentionParameters]):
-    """Marks what the head has seen, and says what is worth the next look."""
+    """Map of seen directions, with the most interesting direction as output."""
 
     info = SchemaInfo(
         "attention",
@@ -219,7 +219,7 @@ class Attention(PerceptiveSchema[AttentionParameters]):
     )
 
     def start(self) -> None:
-        """Begin with nothing seen."""
+        """Start with all cells unseen."""
         now, robot = self.parameters, self.robot
         self._yaw = robot.joint_index("HeadYaw")
         self._pitch = robot.joint_index("HeadPitch")
@@ -235,7 +235,7 @@ class Attention(PerceptiveSchema[AttentionParameters]):
         self._note_salient()
 
     def on_modulated(self) -> None:
-        """Take over what is salient now; in other ranges nothing has been seen."""
+        """Update the salient places; new ranges reset the map."""
         now = self.parameters
         if (now.yaw_deg, now.up_deg, now.down_deg) == self._ranges:
             self._note_salient()
@@ -243,7 +243,7 @@ class Attention(PerceptiveSchema[AttentionParameters]):
             self.start()
 
     def perceive(self) -> None:
-        """Forget a little, mark what is seen, choose."""
+        """Relax the map, mark the seen cells, and select a direction."""
         now, grid = self.parameters, self._map
         q = self.observation.q
         yaw, pitch = float(q[self._yaw]), float(q[self._pitch])
@@ -264,16 +264,16 @@ class Attention(PerceptiveSchema[AttentionParameters]):
 
 
 PEAK = 15.0 / 8.0
-"""Top speed over mean speed."""
+"""Ratio of top speed to mean speed."""
 
 
 class SmoothPath:
-    """The way of one joint; `at` may be asked in any order."""
+    """Minimum-jerk path of one joint; `at` may be called in any order."""
 
     __slots__ = ("end", "length_s", "start")
 
     def __init__(self, start: float, end: float, speed: float) -> None:
-        """Take as long as the top speed asks.
+        """Compute the duration from the top speed.
 
         Args:
             start: in rad.
@@ -285,7 +285,7 @@ class SmoothPath:
         self.length_s = PEAK * abs(end - start) / speed
 
     def at(self, time_s: float) -> float:
-        """Return the angle at a time since the start; before and after it rests."""
+        """Return the angle at a time since the start; constant before and after."""
         if time_s >= self.length_s:
             return self.end
         u = max(0.0, time_s / self.length_s)
@@ -299,18 +299,18 @@ HEAD = ("HeadYaw", "HeadPitch")
 
 @dataclass(frozen=True, kw_only=True)
 class LookAroundParameters(AttentionParameters):
-    """Where to look, and how quickly."""
+    """Attention parameters, speed and times."""
 
     speed_deg_s: float = bounded(60.0, 1.0, 200.0, "degrees/s")
     """Top speed of a joint, in degrees/s."""
     stay_s: float = bounded(0.6, 0.0, 3600.0, "s")
-    """Time for which it looks at one place, in s."""
+    """Time for looking at one place, in s."""
     for_s: float = bounded(0.0, 0.0, 1e6, "s")
-    """Time after which it has finished, in s; 0 never."""
+    """Time after which it finishes, in s; 0: never."""
 
 
 class LookAround(ActuationSchema[LookAroundParameters]):
-    """Turns the head to the least recently seen place, stays, and goes on."""
+    """Head motion to the least recently seen place, with a stay at each."""
 
     info = SchemaInfo(
         "look around",
@@ -329,7 +329,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         return resources_of_joints(robot, HEAD)
 
     def start(self) -> None:
-        """Wake attention, and begin where the head is."""
+        """Activate attention, and start at the present head angles."""
         self._wake_attention()
         self._began_s = self.time_s
         self._paths: tuple[SmoothPath, ...] = ()
@@ -338,7 +338,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         self._is_there = False
 
     def on_modulated(self) -> None:
-        """Hand on to attention what is meant for it, at the next iteration."""
+        """Forward new attention parameters at the next iteration."""
         self._is_modulated = True
 
     def iterate(self) -> None:
@@ -376,7 +376,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         self._is_modulated = False
 
     def _choose(self) -> None:
-        """Begin a path to where attention points, at the speed of the slower joint."""
+        """Start a path to attention's direction; the slower joint sets the speed."""
         speed = radians(self.parameters.speed_deg_s)
         goals = (self.read("attention.yaw"), self.read("attention.pitch"))
         target = self.observation.target

@@ -1,11 +1,11 @@
 """Motions, commands and words, once or several times: move, wave, greet, say.
 
-`move` plays what the robot knows by heart: a motion, or a command of several outputs.
+`move` plays a stored motion, or a command of several outputs.
 
-`greet` is the example of [ES2535273T3, F7]: speech, lights and the right arm in one
-instant, and two steps if it can. Speech and the arm are essential, the legs are
-not. With the legs it shifts its weight from foot to foot, which stands
-for the two steps of a robot that does not walk here; without them it stays as it is.
+`greet` is the example of [ES2535273T3, F7]: speech, lights and the right arm at the
+same time, and two steps if possible. Speech and the arm are essential, the legs are
+not. With the legs the robot shifts its weight from foot to foot, which replaces the two
+steps of a walking robot; without them it keeps its stance.
 """
 
 from dataclasses import dataclass
@@ -33,40 +33,40 @@ from nao_testbed.models.library import LONGEST_TEXT
 
 
 class NotPlayed(TestbedError):
-    """A motion, a light or a sound did not come to its end."""
+    """Motion, light or sound that did not reach its end."""
 
 
 P = TypeVar("P", bound=Parameters)
 
 
 class Repeating(StateMinded[P]):
-    """Plays something once or several times; derive from it.
+    """Base of a schema that plays an output once or several times.
 
-    Its parameters have `repeat` and `pause_s`. Stopped it counts anew the next time.
+    Its parameters have `repeat` and `pause_s`. After a stop it counts from zero.
     """
 
     _count = 0
 
     def play_once(self) -> Playing:
-        """Begin to play."""
+        """Start playing."""
         raise NotImplementedError
 
     @property
     def unfinished(self) -> str:
-        """What it says of what did not come to its end."""
+        """Return the error text for an incomplete output."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begin to play."""
+        """Start playing."""
         self._playing: Playing | None = None
         self._next_s = self.time_s
         self.iterate()
 
     def iterate(self) -> None:
-        """Look whether it is over; play it again, or finish.
+        """Check whether the output has ended; play it again, or finish.
 
         Raises:
-            NotPlayed: it did not come to its end.
+            NotPlayed: it did not reach its end.
         """
         now: Any = self.parameters
         if self._playing is not None:
@@ -84,31 +84,31 @@ class Repeating(StateMinded[P]):
             self._playing = self.play_once()
 
     def stop(self) -> None:
-        """Count anew the next time."""
+        """Reset the count."""
         self._count = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveParameters(Parameters):
-    """What is played, and how often."""
+    """Motion or command, and repetitions."""
 
     motion: str = ""
-    """Name of a motion of the library; give this or a command."""
+    """Name of a motion of the library; mutually exclusive with `command`."""
     command: str = ""
     """Name of a command of the library."""
     group: str = ""
-    """What a command's outputs are known by if they start together; empty takes the
-    command's name."""
+    """Group name of a command's outputs that start together; empty: the command's
+    name."""
     repeat: int = bounded(1, 0, 1_000_000)
-    """How often; 0 for ever."""
+    """Number of repetitions; 0: unlimited."""
     interrupt: str = ""
-    """Name of a command with one output: given by a modulation while this plays, it is
-    joined on at once, and what is played goes on after it."""
+    """Name of a command with one output: set by a modulation during the motion, it
+    is inserted at once, and the interrupted output continues after it."""
     pause_s: float = bounded(0.0, 0.0, 3600.0, "s")
-    """Time between the end of one and the begin of the next, in s."""
+    """Time between the end of one and the start of the next, in s."""
 
     def __post_init__(self) -> None:
-        """Refuse two things at once, and numbers out of range."""
+        """Validate that only one output is given, and the ranges."""
         super().__post_init__()
         if self.motion and self.command:
             raise BadInput(
@@ -118,11 +118,11 @@ class MoveParameters(Parameters):
 
 
 class Move(Repeating[MoveParameters]):
-    """Plays it with the resources that it takes, and finishes.
+    """Player of a motion or command with its resources; finishes at the end.
 
-    Revoked in the middle it begins anew when it has them again. It is ready in the
-    state in which its motion begins, a command also where a way leads there: whoever
-    lets it go that way gives it the `needs` of the way too.
+    After a revocation it restarts when it has the resources again. It is ready in the
+    start state of its motion; a command also where transitions lead to that state, in
+    which case its `needs` must include the joints of the way.
     """
 
     info = SchemaInfo(
@@ -136,7 +136,7 @@ class Move(Repeating[MoveParameters]):
 
     @classmethod
     def needs_of(cls, parameters: MoveParameters, robot: Robot) -> tuple[str, ...]:
-        """Return the resources that the motion or the command takes."""
+        """Return the resources of the motion or the command."""
         if parameters.command:
             return needs_of_command(robot, parameters.command)
         motion = robot.library.motion(parameters.motion) if parameters.motion else None
@@ -146,7 +146,7 @@ class Move(Repeating[MoveParameters]):
     def check_waking(
         cls, waking: Waking, parameters: MoveParameters, robot: Robot
     ) -> None:
-        """Refuse to play nothing, or what there is not."""
+        """Raise without an output, or for an unknown one."""
         if not (parameters.motion or parameters.command):
             raise BadInput(
                 f"{waking.name!r} has nothing to play; give it a motion or a command."
@@ -156,23 +156,23 @@ class Move(Repeating[MoveParameters]):
             robot.library.order(parameters.interrupt)
 
     def ready(self) -> bool:
-        """Whether the robot is where it begins, or is at it."""
+        """Return True if the robot is in the start state."""
         now = self.parameters
         if now.command:
             return self.can_follow(now.command)
         return self.is_in_state_of(self.robot.library.motion(now.motion).start)
 
     def start(self) -> None:
-        """Begin to play."""
+        """Start playing."""
         self._interrupts, self._between = False, None
         super().start()
 
     def on_modulated(self) -> None:
-        """Note that it is to be interrupted."""
+        """Record an interrupt."""
         self._interrupts = bool(self.parameters.interrupt)
 
     def iterate(self) -> None:
-        """Join an interrupt on; while there is none, play."""
+        """Start a recorded interrupt; otherwise continue playing."""
         if self._interrupts:
             self._interrupts = False
             self._between = self.interrupt(self.parameters.interrupt)
@@ -180,7 +180,7 @@ class Move(Repeating[MoveParameters]):
             super().iterate()
 
     def play_once(self) -> Playing:
-        """Give the command, or play the motion."""
+        """Submit the command, or play the motion."""
         now = self.parameters
         if now.command:
             return self.command(now.command, now.group or None)
@@ -188,39 +188,39 @@ class Move(Repeating[MoveParameters]):
 
     @property
     def unfinished(self) -> str:
-        """Name what was not played."""
+        """Return the error text with the name of the output."""
         name = self.parameters.motion or self.parameters.command
         return f"{name!r} was not played to its end"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaveParameters(MoveParameters):
-    """What is played, and how often."""
+    """Motion and repetitions."""
 
     motion: str = "wave"
     """Name of a motion of the library."""
 
 
 class Wave(Move):
-    """Takes the right arm, or whatever the motion moves, and waves."""
+    """Schema that waves with the right arm."""
 
     info = SchemaInfo("wave", "Waves.", period_s=0.02, parameters=WaveParameters)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreetParameters:
-    """What it does, with the legs and without."""
+    """Commands with and without the legs."""
 
     command: str = "say hello and wave"
     """Command of the library whose resources are essential."""
     with_steps: str = "say hello, wave and shift weight"
-    """Command that is given instead if what it takes more is free; empty: none."""
+    """Command used instead if its additional resources are free; empty: none."""
     group: str = ""
-    """What the outputs are known by; empty takes the command's name."""
+    """Group name of the outputs; empty: the command's name."""
 
 
 class Greet(StateMinded[GreetParameters]):
-    """Gives one of its two commands, and finishes."""
+    """Schema that submits one of its two commands, and finishes."""
 
     info = SchemaInfo(
         "greet",
@@ -234,12 +234,12 @@ class Greet(StateMinded[GreetParameters]):
 
     @classmethod
     def needs_of(cls, parameters: GreetParameters, robot: Robot) -> tuple[str, ...]:
-        """Return what the command without steps takes."""
+        """Return the resources of the command without steps."""
         return needs_of_command(robot, parameters.command)
 
     @classmethod
     def optional_of(cls, parameters: GreetParameters, robot: Robot) -> tuple[str, ...]:
-        """Return what the steps take more."""
+        """Return the additional resources of the steps."""
         if not parameters.with_steps:
             return ()
         needs = set(leaves_under(robot, needs_of_command(robot, parameters.command)))
@@ -252,17 +252,17 @@ class Greet(StateMinded[GreetParameters]):
     def check_waking(
         cls, waking: Waking, parameters: GreetParameters, robot: Robot
     ) -> None:
-        """Refuse commands that there are not."""
+        """Raise for an unknown command."""
         del waking
         cls.needs_of(parameters, robot)
         cls.optional_of(parameters, robot)
 
     def ready(self) -> bool:
-        """Whether the robot is where the command begins, or a way leads there."""
+        """Return True if the robot is in the start state, or transitions lead there."""
         return self.can_follow(self.parameters.command)
 
     def start(self) -> None:
-        """Give the command that fits what it has obtained."""
+        """Submit the command that matches the obtained resources."""
         now = self.parameters
         takes_steps = bool(now.with_steps) and set(self.obtained) >= set(
             leaves_under(self.robot, needs_of_command(self.robot, now.with_steps))
@@ -272,10 +272,10 @@ class Greet(StateMinded[GreetParameters]):
         self._playing: Playing = self.command(self._name, now.group or None)
 
     def iterate(self) -> None:
-        """Finish when it is over.
+        """Finish at the end of the command.
 
         Raises:
-            NotPlayed: it did not come to its end.
+            NotPlayed: it did not reach its end.
         """
         if not self._playing.is_over:
             return
@@ -288,25 +288,25 @@ class Greet(StateMinded[GreetParameters]):
 
 @dataclass(frozen=True, kw_only=True)
 class SayParameters(Parameters):
-    """What is said, how loud and how often."""
+    """Text, volume and repetitions."""
 
     text: str = ""
-    """What is said; without a letter or digit it is refused."""
+    """Text to speak, with at least one letter or digit."""
     volume: float = bounded(1.0, 0.0, 1.0)
-    """Fraction of full scale, in [0, 1]."""
+    """Share of full scale, in [0, 1]."""
     repeat: int = bounded(1, 0, 1_000_000)
-    """How often; 0 for ever."""
+    """Number of repetitions; 0: unlimited."""
     pause_s: float = bounded(1.0, 0.0, 3600.0, "s")
-    """Time between two of them, in s."""
+    """Time between repetitions, in s."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Validate the ranges."""
         super().__post_init__()
         check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
 
 
 class Say(Repeating[SayParameters]):
-    """Takes the loudspeakers, speaks, and finishes."""
+    """Schema that speaks a text with the loudspeakers, and finishes."""
 
     info = SchemaInfo("say", "Says a text.", period_s=0.02, parameters=SayParameters)
 
@@ -320,16 +320,16 @@ class Say(Repeating[SayParameters]):
     def check_waking(
         cls, waking: Waking, parameters: SayParameters, robot: Robot
     ) -> None:
-        """Refuse to say nothing."""
+        """Raise BadInput for a text without letters and digits."""
         del robot
         if not any(letter.isalnum() for letter in parameters.text):
             raise BadInput(f"{waking.name!r} has nothing to say; give it a text.")
 
     def play_once(self) -> Playing:
-        """Say the text."""
+        """Start the text."""
         return self.say(self.parameters.text, self.parameters.volume)
 
     @property
     def unfinished(self) -> str:
-        """Name what was not said."""
+        """Return the error text."""
         return f"{self.parameters.text!r} was not said"
