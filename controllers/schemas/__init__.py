@@ -1,7 +1,7 @@
 """Schemas: behaviours in a dynamic hierarchy [jdec-urjc].
 
-`schema` is what to derive a behaviour from, `info` and `variables` what it declares,
-`waking` how it is woken, `runtime` what runs it, `library` those that are there.
+`schema` has the base classes of behaviours, `declaration` their declared properties,
+`waking` the activation data, `runtime` the scheduler, `library` the built-in schemas.
 """
 
 from nao_testbed.controllers.schemas.actuators import Actuators, ChildView, Playing

@@ -1,9 +1,9 @@
-"""What a schema acts through, and what it may ask of the runtime that runs it.
+"""Interfaces between a schema, its actuators and the runtime.
 
 Values go to the gate, orders to the command controller (`runtime.gate_actuators`).
 """
 
-# ruff: noqa: D102  # `schema` documents these calls, where people read them
+# ruff: noqa: D102  # documented in `schema`
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,32 +22,32 @@ from nao_testbed.models.library import LightPattern, Motion, Sound
 
 
 class Playing(Protocol):
-    """A motion, a light, a sound or a command on its way."""
+    """Motion, light, sound or command in progress."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it will happen any more."""
+        """Return True if no part of it remains."""
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is over without having been played to its end."""
+        """Return True if it ended before completion."""
 
     @property
     def reason(self) -> str:
-        """Why it failed; empty if it did not."""
+        """Reason for the failure; empty without one."""
 
     def end(self) -> None:
-        """Let nothing more of it happen; over already, nothing changes."""
+        """Cancel the rest; no effect if it is over."""
 
 
 class Actuators(Protocol):
-    """Carries out what a winner wants; each call is proved by its token."""
+    """Executor of a winner's commands; each call is authorised by its token."""
 
     def submit(self, token: Token | None, leaf: str, value: Value) -> Rejected | None:
         """Command one leaf in this slot.
 
         Returns:
-            None, or why not.
+            None, or the refusal.
         """
 
     def submit_all(
@@ -56,75 +56,75 @@ class Actuators(Protocol):
         """Command several leaves in this slot, all or none."""
 
     def play(self, token: Token | None, motion: str | Motion, tick: int) -> Playing:
-        """Let a motion of the library, or one made on the spot, be played."""
+        """Play a motion, by its library name or as data."""
 
     def light(
         self, token: Token | None, pattern: str | LightPattern, tick: int
     ) -> Playing:
-        """Let a light pattern be shown."""
+        """Show a light pattern."""
 
     def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
-        """Let a sound be heard."""
+        """Play a sound."""
 
     def command(
         self, token: Token | None, name: str, tick: int, group: str | None = None
     ) -> Playing:
-        """Give a command of the library: all its outputs, together if it says so."""
+        """Submit a command of the library, with its outputs grouped if it says so."""
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
-        """Join a command on to what runs, which pauses and goes on after it."""
+        """Insert a command into the present output, which pauses and then continues."""
 
 
 class PostureKeeper(Protocol):
-    """Knows in which state the robot is, and who needs it to stay so."""
+    """Source of the robot's state, and of the owners that need it."""
 
     def ask_to_leave(self, by: str, tick: int, within_s: float) -> bool:
-        """Ask those who need the active state to let it be left.
+        """Ask the owners that need the active state to release it.
 
         Args:
             by: the owner that wants to move on.
             tick: now.
-            within_s: longest time until the robot is in the next state, in s.
+            within_s: maximum time until the robot is in the next state, in s.
 
         Returns:
-            Whether all gave way.
+            True if all released it.
         """
 
 
 class NeverPlayed:
-    """What a schema gets that may not command: it is over before it began."""
+    """Failed output of a schema that may not command."""
 
     is_over = True
     has_failed = True
 
     def __init__(self, reason: str) -> None:
-        """Say why."""
+        """Store the reason."""
         self.reason = reason
 
     def end(self) -> None:
-        """Do nothing: it is over."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChildView:
-    """A child as its parent sees it."""
+    """View of a child for its parent."""
 
     name: str
     schema: str
     state: State
     is_ready: bool
-    """Whether its precondition held at its last check."""
+    """True if its precondition held at its last check."""
     is_waiting: bool
-    """Whether it has won but waits for its resources."""
+    """True if it has won but waits for its resources."""
     is_done: bool
-    """Whether it said that it has finished."""
+    """True if it has finished."""
     error: str
-    """What it failed with since it was woken; empty if it did not."""
+    """Error since its activation; empty without one."""
     parameters: object
 
 
 class SchemaContext(Protocol):
-    """One instance's side of the runtime; `schema` calls it, nobody else does."""
+    """Runtime interface of one instance; only `schema` calls it."""
 
     path: str
     period_s: float

@@ -1,16 +1,16 @@
-"""What a schema declares of itself: kind, states, variables, needs, rules of choice.
+"""Declarations of a schema: kind, states, variables, needs, arbitration rules.
 
 Kinds and states are those of [jdec-urjc, section 2.1].
 
-Shared variables are how schemas talk to each other [jdec-urjc, section 3.3]. The paper
-guards them by a mutex, since its schemas are threads. Ours run one after another in one
-thread, in an order that is the same in every run, so there is nothing to race:
-a value is there for all who are called after the one that wrote it, in the same slot,
-whole. Each belongs to one instance, and only this one writes it; two instances of one
-schema have two variables of one name, told apart by the paths of the instances.
+Schemas communicate through shared variables [jdec-urjc, section 3.3]. The paper guards
+them by a mutex, since its schemas are threads. Here schemas run sequentially in one
+thread, in a fixed order, so there are no races: in the same slot, a complete value is
+visible to all schemas called after its writer. Each variable belongs to one instance,
+its only writer; variables of two instances of one schema are distinguished by the paths
+of the instances.
 
-Which of several children that are ready wins the paper leaves open; a parent may
-have a rule of its own. `keep_winner` and `highest_order` are there for all.
+The paper does not specify the winner among several ready children; a parent may have
+its own rule. `keep_winner` and `highest_order` are built in.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,50 +31,50 @@ from nao_testbed.models.values import check_seconds, short
 
 
 class Kind(StrEnum):
-    """What a schema does."""
+    """Kind of a schema."""
 
     PERCEPTIVE = "perceptive"
-    """Turns sensor data or simpler stimuli into richer ones."""
+    """Converts sensor data or simpler stimuli into richer ones."""
     ACTUATION = "actuation"
-    """Commands effectors, or wakes and modulates other schemas."""
+    """Commands effectors, or activates and modulates other schemas."""
 
 
 class State(StrEnum):
-    """How far a schema is active.
+    """Activation state of a schema.
 
     A perceptive one is SLEPT or WINNER; an actuation one takes all four.
     """
 
     SLEPT = "slept"
-    """It does nothing; what it remembers stays."""
+    """Inactive; its memory is kept."""
     CHECKING = "checking"
     """Awake, but its precondition does not hold."""
     READY = "ready"
     """Awake, its precondition holds, and it competes with its siblings."""
     WINNER = "winner"
-    """It alone on its level may command effectors and wake children."""
+    """Only it may command effectors and activate children on its level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An output that a schema declares."""
+    """Output that a schema declares."""
 
     name: str
     type: type | UnionType
-    """Of its values, such as `float` or `bool | None`; every value is tested."""
+    """Type of the values, such as `float` or `bool | None`; every value is checked."""
     about: str
-    """What it means."""
+    """Meaning of the value."""
     unit: str = ""
-    """As `rad` or `m`; empty if it has none."""
+    """Unit such as `rad` or `m`; empty without one."""
     initial: object = None
-    """Its value before the first one is written; need not be of the type."""
+    """Value before the first write; need not be of the type."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that could not be written in Python, and what is no type.
+        """Validate the name, the type and the texts.
 
         Raises:
-            BadInput: the name is no identifier, the type is none that a value can be
-                tested for, or a text is none.
+            BadInput: the name is not an identifier, the type does not support
+                `isinstance`, or a text is not a string.
         """
         if not (isinstance(self.name, str) and self.name.isidentifier()):
             raise BadInput(
@@ -94,12 +94,12 @@ class Variable:
 
 
 class Cell:
-    """The place of one variable of one instance: its value, and when it was written."""
+    """Storage of one variable of one instance: value, and tick of the last write."""
 
     __slots__ = ("_types", "owner", "value", "variable", "written")
 
     def __init__(self, variable: Variable, owner: str) -> None:
-        """Hold the initial value.
+        """Store the initial value.
 
         Args:
             variable: its declaration.
@@ -114,7 +114,7 @@ class Cell:
         self._types = (float, int) if is_number else variable.type
 
     def write(self, value: object, tick: int) -> None:
-        """Put a value; an array is copied, and nobody can change the copy.
+        """Store a value; an array is copied and made read-only.
 
         Raises:
             BadInput: it is not of the declared type.
@@ -134,7 +134,7 @@ class Cell:
 
 
 def cells_of(outputs: tuple[Variable, ...], owner: str) -> Mapping[str, Cell]:
-    """Return a fresh cell for each output of an instance."""
+    """Create a cell for each output of an instance."""
     return {variable.name: Cell(variable, owner) for variable in outputs}
 
 
@@ -154,23 +154,23 @@ def _name_of(kind: type | UnionType) -> str:
 
 
 TAKEN = frozenset({"called", "order"})
-"""Words that `wake` itself understands, so that no parameter has them for a name."""
+"""Keywords of `wake`, which no parameter may have as a name."""
 
 
 def check_between(
     name: str, value: float, lowest: float, highest: float, unit: str = ""
 ) -> None:
-    """Refuse a parameter outside its range; both ends belong to it.
+    """Check a parameter against its range, including both ends.
 
     Args:
         name: of the parameter.
-        value: what was given.
-        lowest: least accepted value.
-        highest: largest accepted value.
-        unit: of all three; empty if they have none.
+        value: value to check.
+        lowest: minimum.
+        highest: maximum.
+        unit: of all three; empty without one.
 
     Raises:
-        BadInput: it is outside, or no finite number.
+        BadInput: the value is outside, or not finite.
     """
     if not (isfinite(value) and lowest <= value <= highest):
         of_unit = f" {unit}" if unit else ""
@@ -181,17 +181,17 @@ def check_between(
 
 def bounded(
     default: float, lowest: float, highest: float, unit: str = ""
-) -> Any:  # a field, which type checkers take for its value
-    """Declare a parameter with its range, which `Parameters` tests."""
+) -> Any:  # a field, which type checkers treat as its value
+    """Declare a parameter with its range, which `Parameters` checks."""
     return field(default=default, metadata={"range": (lowest, highest, unit)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What modulates a schema, each `bounded` one in its range."""
+    """Modulation parameters of a schema; `bounded` ones are checked."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
+        """Check all ranges.
 
         Raises:
             BadInput: a number is out of its range.
@@ -205,42 +205,42 @@ class Parameters:
 
 @dataclass(frozen=True, kw_only=True)
 class NoParameters:
-    """The parameters of a schema that nothing modulates."""
+    """Parameters of a schema without modulation."""
 
 
 @dataclass(frozen=True)
 class SchemaInfo:
-    """What is known of a schema without an instance of it."""
+    """Static description of a schema."""
 
     name: str
-    """By which it is woken; of all schemas of an installation no two have the same."""
+    """Name for activation; unique among the schemas of an installation."""
     about: str
-    """What it does, in one sentence."""
+    """Task of the schema, in one sentence."""
     _: KW_ONLY
     period_s: float = 0.1
-    """Time between two iterations in s, a multiple of the device slot: the cycle time,
-    its one parameter that every schema has."""
+    """Time between two iterations in s, a multiple of the device slot: the cycle
+    time, which every schema has as a parameter."""
     parameters: type = NoParameters
-    """A frozen dataclass whose fields all have defaults: its modulation."""
+    """Frozen dataclass with a default for every field: its modulation."""
     outputs: tuple[Variable, ...] = ()
-    """What it offers to the other schemas."""
+    """Variables for other schemas."""
     reads: tuple[str, ...] = ()
-    """What it needs of others, as `schema.variable`. The name of the schema is that of
-    the nearest instance: a child, else a sibling, else a sibling of an ancestor."""
+    """Inputs, as `schema.variable`. The name refers to the nearest instance: a
+    child, otherwise a sibling, otherwise a sibling of an ancestor."""
     needs: tuple[str, ...] = ()
-    """Resources without which it does not act: leaves and composites."""
+    """Required resources: leaves and composites."""
     optional: tuple[str, ...] = ()
     """Resources that it takes if they are free at the grant."""
     rates: Mapping[str, float] = field(default_factory=dict)
-    """Cumulative resource to rate in percent, without which it does not act."""
+    """Cumulative resource to the required rate in percent."""
 
     def __post_init__(self) -> None:
-        """Refuse what the runtime could not run; keep what nobody changes.
+        """Validate the fields, and make them immutable.
 
         Raises:
-            BadInput: a field is of the wrong shape, a name is empty or twice there, the
-                period is not positive, the parameters are no frozen dataclass with
-                defaults, or what it reads is not of the form `schema.variable`.
+            BadInput: a field has the wrong form, a name is empty or repeated, the
+                period is not positive, the parameters are not a frozen dataclass with
+                defaults, or an entry of `reads` is not of the form `schema.variable`.
         """
         self._keep("name", check_name(self.name, "a schema"))
         who = f"schema {self.name!r}"
@@ -279,7 +279,7 @@ def _check_text(who: str, what: str, text: object) -> None:
 
 
 def _checked_outputs(who: str, outputs: Any) -> tuple[Variable, ...]:
-    """Return outputs that are told apart by their names."""
+    """Return the outputs after checking that their names are unique."""
     is_list = isinstance(outputs, list | tuple)
     if not is_list or not all(isinstance(one, Variable) for one in outputs):
         raise BadInput(
@@ -320,17 +320,17 @@ def _check_once(who: str, what: str, names: list[str]) -> None:
 
 
 Arbitration = Callable[[Sequence[str], str | None], str | None]
-"""Takes the names of those that are ready, the highest rank first, and the present
-winner if it is among them; returns one of them, or None for nobody."""
+"""Function of the names of the ready children, highest rank first, and of the
+present winner if it is ready; returns one of them, or None for no winner."""
 
 
 def keep_winner(ready: Sequence[str], present: str | None) -> str | None:
-    """Let the present winner stay as long as it is ready, else take the highest."""
+    """Return the present winner while it is ready, otherwise the highest rank."""
     return present if present is not None else highest_order(ready, present)
 
 
 def highest_order(ready: Sequence[str], present: str | None) -> str | None:
-    """Take the highest rank that is ready: it subsumes those below."""
+    """Return the highest ready rank: it subsumes those below."""
     del present
     return ready[0] if ready else None
 
@@ -338,4 +338,4 @@ def highest_order(ready: Sequence[str], present: str | None) -> str | None:
 ARBITRATIONS: Mapping[str, Arbitration] = MappingProxyType(
     {"keep_winner": keep_winner, "highest_order": highest_order}
 )
-"""Name to rule, as a scenario names it."""
+"""Rules by their names in scenarios."""

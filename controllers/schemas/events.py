@@ -1,6 +1,6 @@
-"""What happens to schemas, one frozen record each, in the trace of the reservations.
+"""Events of schemas in the trace of the reservations, one frozen record each.
 
-An instance stands by its path, which is also the name of its owner.
+An instance is identified by its path, which is also the name of its owner.
 """
 
 from collections.abc import Mapping
@@ -12,54 +12,54 @@ from nao_testbed.controllers.schemas.declaration import Kind, State
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaEvent(Event):
-    """Something happened to an instance."""
+    """Event of an instance."""
 
     path: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Woken(SchemaEvent):
-    """An instance was woken; its state follows."""
+    """Activation of an instance; its state follows."""
 
     schema: str
-    """Name of the schema that it is an instance of."""
+    """Name of its schema."""
     kind: Kind
     parent: str | None
-    """Path of who woke it; None: it is a root."""
+    """Path of the parent; None: it is a root."""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Let nobody change the parameters."""
+        """Make the parameters read-only."""
         object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modulated(SchemaEvent):
-    """Parameters of an instance that is awake were changed."""
+    """Change of parameters of an active instance."""
 
     parameters: Mapping[str, str]
-    """All of them, as they are now."""
+    """All present parameters."""
 
     def __post_init__(self) -> None:
-        """Let nobody change the parameters."""
+        """Make the parameters read-only."""
         object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StateChangedTo(SchemaEvent):
-    """An instance is in another state from now on."""
+    """Change of an instance's state."""
 
     state: State
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slept(SchemaEvent):
-    """An instance was put to sleep; its state follows."""
+    """Deactivation of an instance; its state follows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Won(SchemaEvent):
-    """An instance won the competition on its level."""
+    """Win of an instance in the competition on its level."""
 
     parent: str | None
     over: tuple[str, ...] = ()
@@ -68,30 +68,30 @@ class Won(SchemaEvent):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaStarted(SchemaEvent):
-    """An instance acts from now on: it has won and has what it needs.
+    """Start of an instance's action, after it has won and has its resources.
 
-    A perceptive one perceives from now on.
+    A perceptive one starts to perceive.
     """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaStopped(SchemaEvent):
-    """An instance that had started does not act any more."""
+    """End of an instance's action."""
 
     why: str
-    """`lost`: another one won; `not ready`; `finished`; `yielded`: its policy gave its
-    resources away for good; `asleep`; `failed`; `no token`: they were taken away, and
-    it waits to have them again."""
+    """`lost`: another one won; `not ready`; `finished`; `yielded`: its policy
+    released its resources permanently; `asleep`; `failed`; `no token`: its resources
+    were revoked, and it waits for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished(SchemaEvent):
-    """An instance said that its task is done, or could not get what it needs."""
+    """End of an instance's task, or of its failed request."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SchemaFailed(SchemaEvent):
-    """A method of an instance raised; it and all below it sleep."""
+    """Exception in a method of an instance; it and its descendants are deactivated."""
 
     method: str
     error: str
@@ -99,7 +99,7 @@ class SchemaFailed(SchemaEvent):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotWinner(SchemaEvent):
-    """An instance that may not act tried to; nothing was done."""
+    """Command of an instance that may not act; it was ignored."""
 
     what: str
     """Name of the call."""

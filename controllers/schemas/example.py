@@ -1,8 +1,8 @@
-"""A schema to copy and change [jdec-urjc, section 3.3].
+"""Example schema to copy and change [jdec-urjc, section 3.3].
 
-It has all that a schema has: parameters, needs, a precondition, periodic iterations at
+It has all parts of a schema: parameters, needs, a precondition, periodic iterations at
 a rate that its `period_s` sets, an end. Register your own class in the `pyproject.toml`
-of your package and it can be woken by its name:
+of your package to activate it by its name:
 
     [project.entry-points."nao_testbed.schemas"]
     "my schema" = "my_package.my_schema:MySchema"
@@ -19,17 +19,17 @@ from nao_testbed.models import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleParameters:
-    """How the head turns."""
+    """Amplitude and times of the head motion."""
 
     amplitude: float = 0.3
-    """Largest angle to either side, in rad."""
+    """Maximum angle to either side, in rad."""
     turn_s: float = 4.0
-    """Time from one side to the other and back, in s."""
+    """Period of the motion from side to side, in s."""
     for_s: float = 0.0
-    """Time after which it has finished, in s; 0 never."""
+    """Time after which it finishes, in s; 0: never."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be moved.
+        """Validate the times.
 
         Raises:
             BadInput: the time of a turn is not positive, or the other negative.
@@ -42,7 +42,7 @@ class ExampleParameters:
 
 
 class Example(ActuationSchema[ExampleParameters]):
-    """Turns the head from side to side."""
+    """Schema that turns the head from side to side."""
 
     info = SchemaInfo(
         "example",
@@ -54,23 +54,23 @@ class Example(ActuationSchema[ExampleParameters]):
     began_s = 0.0
 
     def ready(self) -> bool:
-        """Whether the head yields to what it is told: its motor has some stiffness."""
+        """Return True if the head can move: its motor has some stiffness."""
         joint = self.robot.joint_index("HeadYaw")
         return bool(self.observation.stiffness[joint] > 0.0)
 
     def panel(self) -> Panel:
-        """Return what a screen shows of it; a schema without this shows nothing."""
+        """Return the panel of the schema; this method is optional."""
         yaw = float(self.observation.q[self.robot.joint_index("HeadYaw")])
         return Panel(
             plot=Plot(title="HeadYaw", unit="rad", lines=(Line(name="yaw", value=yaw),))
         )
 
     def start(self) -> None:
-        """Begin from the middle."""
+        """Start at the centre."""
         self.began_s = self.time_s
 
     def iterate(self) -> None:
-        """Go on turning, or finish."""
+        """Continue turning, or finish."""
         elapsed_s, now = self.time_s - self.began_s, self.parameters
         if now.for_s and elapsed_s >= now.for_s:
             self.finish()

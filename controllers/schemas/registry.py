@@ -1,9 +1,9 @@
-"""Schemas by name, ours and those of other packages.
+"""Schemas by name, built-in and from other packages.
 
 A package registers a schema under the entry-point group `nao_testbed.schemas`; the
 entry point is a class derived from `PerceptiveSchema` or `ActuationSchema`, and its
-name is that of the class's `info`. Nothing is imported before it is asked for, so that
-a package that is broken fails alone.
+name is that of the class's `info`. Modules are imported on request, so that a broken
+package affects no other one.
 """
 
 from collections.abc import Mapping
@@ -52,20 +52,20 @@ _HOMES = {
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {name: f"nao_testbed.controllers.{home}" for name, home in _HOMES.items()}
 )
-"""Name to module and class of ours."""
+"""Name of a built-in schema to module and class."""
 
 
 class Registry:
-    """Knows schemas by name: ours, those of the installation, those it was given."""
+    """Schemas by name: built-in, installed, and given."""
 
     def __init__(self, more: Mapping[str, type] | None = None) -> None:
-        """Begin with ours and those of other packages.
+        """Create the registry with built-in and installed schemas.
 
         Args:
-            more: further ones by name; a name that is taken is refused.
+            more: further ones by name; built-in names are rejected.
 
         Raises:
-            BadInput: a name is taken, or a class is no schema.
+            BadInput: a name is taken, or a class is not a schema.
         """
         self._given: dict[str, SchemaClass] = {}
         for name, item in (more or {}).items():
@@ -77,17 +77,17 @@ class Registry:
             self._given[name] = _checked(name, item, f"{item.__module__}")
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, ours first."""
+        """Return all names, built-in first."""
         others = {*_installed(), *self._given} - BUILT_IN.keys()
         return (*BUILT_IN, *sorted(others))
 
     def find(self, name: str) -> SchemaClass:
-        """Return the class of a name; those that were given go before packages.
+        """Return the class of a name; given classes take precedence over packages.
 
         Raises:
             UnknownName: no schema has it.
-            BadInput: its package fails to load, two packages register the name, or
-                what they register is no schema.
+            BadInput: its package fails to load, two packages register the name, or the
+                registered object is not a schema.
         """
         if name in BUILT_IN:
             return _built_in(name)
@@ -106,7 +106,7 @@ class Registry:
 
 
 def schema_names() -> tuple[str, ...]:
-    """Return the names of all schemas of this installation, ours first."""
+    """Return the names of all schemas of this installation, built-in first."""
     return Registry().names()
 
 
@@ -115,7 +115,7 @@ def schema_class(name: str) -> SchemaClass:
 
     Raises:
         UnknownName: no schema has this name.
-        BadInput: as `Registry.find` says.
+        BadInput: as in `Registry.find`.
     """
     return Registry().find(name)
 

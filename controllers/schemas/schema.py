@@ -1,7 +1,7 @@
-"""What every schema is [jdec-urjc, section 2]: a piece of software with one task.
+"""Base classes of schemas [jdec-urjc, section 2]: software components with one task.
 
-A schema is a class: `info` declares it, its methods are called by the runtime, and in
-them it calls what it inherits. `example` is one to copy.
+A schema is a class: `info` declares it, the runtime calls its methods, which in turn
+call the inherited methods. `example` is a template.
 
     class Nod(ActuationSchema[NodParameters]):
         info = SchemaInfo(name="nod", about="Nods.", parameters=NodParameters,
@@ -10,14 +10,14 @@ them it calls what it inherits. `example` is one to copy.
         def iterate(self) -> None:
             self.submit("HeadPitch", self.parameters.amplitude * sin(self.time_s))
 
-In each slot the runtime calls, in this order: `perceive` of all perceptive schemas that
-are due; `ready` of all actuation schemas that are; then, from the roots downwards,
-`iterate` of the winners that are due, each followed by the competition of its children.
-Whom a schema wakes is looked at once in the same slot, so that a whole tree can grow in
-one. What a method raises puts this schema and all below it to sleep, and nobody else.
+In each slot the runtime calls, in this order: `perceive` of all due perceptive schemas;
+`ready` of all due actuation schemas; then, from the roots downwards, `iterate` of the
+due winners, each followed by the competition of its children. Newly activated schemas
+are processed in the same slot, so that a whole tree can grow in one. An exception in a
+method deactivates this schema and its descendants only.
 
-Time is simulated: each schema is called at its period whatever that costs. One that
-takes long makes the run slow, but delays no other in simulated time.
+Time is simulated: each schema is called at its period regardless of its computing time.
+A slow schema makes the run slow, but delays no other in simulated time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,59 +40,59 @@ P = TypeVar("P")
 
 
 class Schema(Generic[P]):
-    """What perceptive and actuation schemas have in common; derive from one of these.
+    """Common base of perceptive and actuation schemas; derive from one of these.
 
-    An instance stays as long as its runtime, asleep or awake, so that it may remember.
-    Without an own `__init__`, or with one that takes no argument.
+    An instance exists as long as its runtime, active or not, so that it may keep a
+    memory. It must not have an `__init__` with arguments.
     """
 
     info: ClassVar[SchemaInfo]
     kind: ClassVar[Kind]
     _context: SchemaContext
-    """Set by the runtime before any method is called, but not in `__init__`."""
+    """Set by the runtime before any method is called, except `__init__`."""
 
     # -- what a schema may override ---------------------------------------------------
 
     @classmethod
     def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
-        """Refuse to be woken so that nothing could come of it; by default never.
+        """Reject an activation that cannot succeed; by default accept all.
 
         Args:
-            waking: how it is to be woken: its children, what it needs.
-            parameters: what its modulation is then.
+            waking: activation data: its children and needs.
+            parameters: its initial parameters.
             robot: with its library.
 
         Raises:
-            BadInput: something is missing that it cannot do without.
-            UnknownName: something is named that the robot has not.
+            BadInput: a required part is missing.
+            UnknownName: a name is unknown to the robot.
         """
         del waking, parameters, robot
 
     def start(self) -> None:
-        """Begin. A perceptive one has been woken; see `ActuationSchema.start`."""
+        """Initialise. Called on activation, or see `ActuationSchema.start`."""
 
     def stop(self) -> None:
-        """End what `start` began; nothing can be commanded here."""
+        """Clean up after `start`; commands are not possible here."""
 
     def on_modulated(self) -> None:
-        """Take over new `parameters`; called after they have changed while awake."""
+        """Apply new `parameters`; called after a change while active."""
 
     # -- what it knows ----------------------------------------------------------------
 
     @property
     def parameters(self) -> P:
-        """Its present modulation, set by who woke it."""
+        """Present parameters, set by its parent."""
         parameters: P = self._context.parameters
         return parameters
 
     @property
     def path(self) -> str:
-        """Its name in the tree, such as `dance/wave`; also that of its owner."""
+        """Name in the tree, such as `dance/wave`; also that of its owner."""
         return self._context.path
 
     @property
     def tick(self) -> int:
-        """The present slot."""
+        """Present slot."""
         return self._context.tick
 
     @property
@@ -107,21 +107,21 @@ class Schema(Generic[P]):
 
     @property
     def observation(self) -> Observation:
-        """The sensor variables of this slot."""
+        """Sensor values of this slot."""
         return self._context.observation
 
     @property
     def robot(self) -> Robot:
-        """The description that the observation follows."""
+        """Robot description that defines the order of the observation's arrays."""
         return self._context.robot
 
     @property
     def random(self) -> np.random.Generator:
-        """Its own source of randomness: the same in each run of one seed."""
+        """Its own random generator: the same in each run of one seed."""
         return self._context.random
 
     def active_state(self, group: str) -> str | None:
-        """Return the active state of a set of the robot, such as its posture.
+        """Return the active state of one of the robot's sets, such as its posture.
 
         Raises:
             UnknownName: there is no such set.
@@ -144,12 +144,12 @@ class Schema(Generic[P]):
     def age_s(self, name: str) -> float:
         """Return the time since an output was written, in s; infinite if never.
 
-        It grows while the schema that writes it is asleep.
+        It grows while the writing schema is inactive.
         """
         return self._context.age_s(name)
 
     def write(self, variable: str, value: object) -> None:
-        """Give an output of its own a value, which all can read at once.
+        """Write one of its outputs; readers see the value at once.
 
         Raises:
             UnknownName: it is not one of `info.outputs`.
@@ -159,119 +159,120 @@ class Schema(Generic[P]):
 
 
 class PerceptiveSchema(Schema[P]):
-    """Turns sensor data or simpler stimuli into richer ones.
+    """Schema that converts sensor data or simpler stimuli into richer ones.
 
-    Woken it is a WINNER at once: it competes with nobody, and commands nothing.
-    `start`, then `perceive` at each period, first in the slot of waking; `stop`.
+    It is a WINNER from its activation on, without competitors, and commands nothing.
+    Calls: `start`, then `perceive` at each period, first in the slot of activation;
+    `stop`.
     """
 
     kind = Kind.PERCEPTIVE
 
     def perceive(self) -> None:
-        """Read `observation` and others' outputs, and `write` its own."""
+        """Read `observation` and other schemas' outputs, and `write` its own."""
         raise NotImplementedError
 
 
 class ActuationSchema(Schema[P]):
-    """Commands effectors, or wakes and modulates other schemas.
+    """Schema that commands effectors, or activates and modulates other schemas.
 
-    Awake it has `ready` called at each period. When it wins, its resources are asked
-    for; once it has them, or if it needs none, `start`, then `iterate` at each period,
-    which counts from its waking. `stop` follows when it loses, finishes or is put to
-    sleep; `on_lost` in its place when its resources were taken away.
+    While it is active, `ready` is called at each period. When it wins, its resources
+    are requested. Once they are granted, or if it needs none, `start` is called, then
+    `iterate` at each period counted from its activation. `stop` follows when it loses,
+    finishes or is deactivated; `on_lost` replaces it when its resources are revoked.
 
-    Commands and calls to other schemas do something in `start` and `iterate` alone;
-    anywhere else they are refused, and the trace tells so.
+    Commands and calls to other schemas are allowed only in `start` and `iterate`; in
+    other methods they are refused and recorded in the trace.
     """
 
     kind = Kind.ACTUATION
     arbitrates_alone: ClassVar[bool] = False
-    """Whether `arbitrate` also decides about one child that is ready alone, who else
+    """True: `arbitrate` also decides about a single ready child, which otherwise
     wins."""
 
     # -- what a schema may override ---------------------------------------------------
 
     @classmethod
     def needs_of(cls, parameters: P, robot: Robot) -> tuple[str, ...]:
-        """Return the resources without which it does not act; by default `info.needs`.
+        """Return the required resources; by default `info.needs`.
 
-        For a schema whose parameters decide: which motion it plays, say. Asked when it
-        is woken; one that is the winner keeps what it has. Who wakes it with `needs`
-        decides himself.
+        For schemas whose parameters determine them, such as the motion to play. Called
+        on activation; a winner keeps its resources. `needs` of the activation data
+        override the result.
         """
         del parameters, robot
         return cls.info.needs
 
     @classmethod
     def optional_of(cls, parameters: P, robot: Robot) -> tuple[str, ...]:
-        """Return those that it takes if they are free; by default `info.optional`."""
+        """Return resources to take if they are free; by default `info.optional`."""
         del parameters, robot
         return cls.info.optional
 
     def ready(self) -> bool:
-        """Return whether its precondition holds.
+        """Return True if its precondition holds.
 
-        Called at each period while it is awake, also while it is the winner; a winner
-        that is not ready any more stands down at once.
+        Called at each period while it is active, also while it is the winner; a winner
+        that is no longer ready stops at once.
         """
         return True
 
     def start(self) -> None:
-        """Begin to act: it has won, and has what it needs. Again after `on_lost`."""
+        """Start to act: it has won, and has its resources. Repeated after `on_lost`."""
 
     def iterate(self) -> None:
-        """Act: command, wake, modulate, put to sleep, `finish`."""
+        """Act: command, activate, modulate, deactivate, `finish`."""
 
     def on_lost(self) -> None:
-        """Its resources are gone, and all below it sleeps; it waits to have them again.
+        """React to the loss of its resources; its descendants are deactivated.
 
-        It is still the winner; nothing can be commanded here. If its own policy gave
-        way for good, as `stop` does, it does not wait: it is over as if it had
-        called `finish`, and `stop` is called instead.
+        It is still the winner and waits for its resources; commands are not possible
+        here. If its own policy released them permanently, as the policy `stop` does, it
+        does not wait: it ends as after `finish`, and `stop` is called instead.
         """
 
     @property
     def has_acted(self) -> bool:
-        """Whether it has begun to act since it won."""
+        """Return True if it has started to act since it won."""
         return self._context.has_acted
 
     def on_demand(self, demand: Demand) -> Answer | None:
-        """Answer somebody who asks for its resources; only if its policy is `callback`.
+        """Answer a request for its resources; only with the policy `callback`.
 
-        A dance that is asked for the legs notes it, and finishes at its next stable
-        posture. By default it keeps what it has.
+        A dance that is asked for the legs records this, and finishes at its next stable
+        posture. By default it keeps its resources.
 
         Args:
-            demand: who asks, and for what.
+            demand: the requester and the resources.
 
         Returns:
-            None: it will finish by itself, or not.
+            None: no answer yet; it may finish by itself.
         """
         del demand
         return None
 
     def on_refused(self, outcome: Outcome) -> bool:
-        """Return whether to ask anew after a request that failed.
+        """Return True to repeat a request that failed.
 
-        If not it stands down as if it had called `finish`. By default it asks anew if
-        it has acted since it won, so that it comes back after `on_lost`; who never got
-        what it needs is done.
+        With False it stops as after `finish`. By default it repeats the request if it
+        has acted since it won, so that it recovers after `on_lost`; a schema that never
+        had its resources is done.
         """
         del outcome
         return self.has_acted
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
-        """Choose the winner of several children that are ready.
+        """Choose the winner of several ready children.
 
         By default the present winner stays.
 
         Args:
-            ready: names of at least two, or of one where `arbitrates_alone` says so;
-                the highest rank first.
+            ready: names of at least two, or of one with `arbitrates_alone`; the highest
+                rank first.
             present: the present winner if it is among them.
 
         Returns:
-            One of them, or None for nobody.
+            One of them, or None for no winner.
         """
         return keep_winner(ready, present)
 
@@ -279,41 +280,41 @@ class ActuationSchema(Schema[P]):
 
     @property
     def children_given(self) -> tuple[Waking, ...]:
-        """Whom it was given to wake, by who woke it."""
+        """Activation data of its children, from its parent."""
         return self._context.children_given
 
     @property
     def awake(self) -> tuple[str, ...]:
-        """Names of its children that are awake, in the order of waking."""
+        """Names of its active children, in the order of activation."""
         return self._context.awake()
 
     def wake(
         self, schema: str, /, *, called: str = "", order: int = 0, **parameters: Any
     ) -> bool:
-        """Wake a child, or keep it awake.
+        """Activate a child, or keep it active.
 
-        Awake already it gets the parameters and the rank; finished or failed it begins
-        anew.
+        An active one gets the parameters and the rank; a finished or failed one
+        restarts.
 
         Args:
             schema: name in the registry.
-            called: name of the instance; empty takes the schema's.
+            called: name of the instance; empty: the schema's.
             order: rank among its siblings.
-            parameters: those that are not named take their defaults.
+            parameters: values by name; the others take their defaults.
 
         Returns:
-            Whether it was allowed to.
+            True if this was allowed.
 
         Raises:
             UnknownName: there is no such schema, parameter or resource.
-            BadInput: a value does not fit, or another schema has that name here.
+            BadInput: a value is invalid, or another schema has that name here.
         """
         return self._context.wake(
             Waking(schema=schema, name=called, order=order, parameters=parameters)
         )
 
     def wake_child(self, waking: Waking) -> bool:
-        """Wake a child with all that can be said of it, such as one it was given."""
+        """Activate a child with full activation data, such as a given one."""
         return self._context.wake(waking)
 
     def modulate(self, name: str, /, **parameters: Any) -> bool:
@@ -321,12 +322,12 @@ class ActuationSchema(Schema[P]):
 
         Raises:
             UnknownName: it has no such child or no such parameter.
-            BadInput: a value does not fit.
+            BadInput: a value is invalid.
         """
         return self._context.modulate(name, parameters)
 
     def sleep(self, name: str, /) -> bool:
-        """Put a child to sleep, and all below it; asleep already, nothing changes.
+        """Deactivate a child and its descendants; no effect if it is inactive.
 
         Raises:
             UnknownName: it has no such child.
@@ -334,17 +335,17 @@ class ActuationSchema(Schema[P]):
         return self._context.sleep(name)
 
     def child(self, name: str) -> ChildView:
-        """Return how a child of its does.
+        """Return the view of a child.
 
         Raises:
-            UnknownName: it never woke one of that name.
+            UnknownName: it never activated a child of that name.
         """
         return self._context.child(name)
 
     def finish(self) -> None:
-        """Say that its task is done: it stands down when the present method returns.
+        """Mark its task as done: it stops when the present method returns.
 
-        It is not ready again until it is woken anew. A root goes to sleep.
+        It is not ready again until its next activation. A root is deactivated.
         """
         self._context.finish()
 
@@ -352,22 +353,22 @@ class ActuationSchema(Schema[P]):
 
     @property
     def obtained(self) -> tuple[str, ...]:
-        """Leaves that it has; some of the optional ones may be missing."""
+        """Granted leaves; optional ones may be missing."""
         return self._context.obtained
 
     def ask_to_leave(self, within_s: float) -> bool:
-        """Ask those who need the robot's state, as standing, to let it be left.
+        """Ask the owners that need the robot's state, such as Stand, to release it.
 
         Args:
-            within_s: longest time until the robot is in the next state, in s.
+            within_s: maximum time until the robot is in the next state, in s.
 
         Returns:
-            Whether all gave way; also where nobody keeps a state at all.
+            True if all released it, or if no owner needs a state.
         """
         return self._context.ask_to_leave(within_s)
 
     def submit(self, leaf: str, value: Value) -> bool:
-        """Command one leaf in this slot; return whether it was accepted."""
+        """Command one leaf in this slot; return True if it was accepted."""
         return self._context.submit({leaf: value})
 
     def submit_all(self, values: Mapping[str, Value]) -> bool:
@@ -375,46 +376,45 @@ class ActuationSchema(Schema[P]):
         return self._context.submit(values)
 
     def play(self, motion: str | Motion) -> Playing:
-        """Let a motion be played, by its name in the library or as it is given."""
+        """Play a motion, by its library name or as data."""
         return self._context.give(
             "play", lambda act, token, tick: act.play(token, motion, tick)
         )
 
     def light(self, pattern: str | LightPattern) -> Playing:
-        """Let a light pattern be shown."""
+        """Show a light pattern."""
         return self._context.give(
             "light", lambda act, token, tick: act.light(token, pattern, tick)
         )
 
     def sound(self, sound: str | Sound) -> Playing:
-        """Let a sound be heard, by its name in the library or as it is given."""
+        """Play a sound, by its library name or as data."""
         return self._context.give(
             "sound", lambda act, token, tick: act.sound(token, sound, tick)
         )
 
     def say(self, text: str, volume: float = 1.0) -> Playing:
-        """Say a text.
+        """Speak a text.
 
         Args:
-            text: what is said.
-            volume: fraction of full scale, in [0, 1].
+            text: text to speak.
+            volume: share of full scale, in [0, 1].
         """
         return self.sound(Sound(name=text, text=text, volume=volume))
 
     def command(self, name: str, group: str | None = None) -> Playing:
-        """Give a command of the library: motion, light and sound as it says.
+        """Submit a command of the library with its motion, light and sound.
 
         Args:
             name: of the command.
-            group: what its outputs are known by if they start together; None takes the
-                command's name.
+            group: group name of outputs that start together; None: the command's name.
         """
         return self._context.give(
             "command", lambda act, token, tick: act.command(token, name, tick, group)
         )
 
     def interrupt(self, command: str) -> Playing:
-        """Join a command on to what it plays, which pauses and then goes on.
+        """Insert a command into the present output, which pauses and then continues.
 
         Args:
             command: of the library, with one output and no points.

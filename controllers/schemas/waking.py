@@ -1,8 +1,8 @@
-"""How a schema is woken, by a parent, a scenario or a test, and its modulation.
+"""Activation data of a schema, from a parent, a scenario or a test, and its parameters.
 
-Parameters are values by name, tested against the dataclass that the schema declares.
-They come from a scenario file or from a parent; both may err. A whole number goes for a
-float, a list for a tuple, a word for an enumeration; nothing else is converted.
+Parameters are values by name, checked against the dataclass that the schema declares.
+They come from a scenario file or from a parent. An integer is accepted for a float, a
+list for a tuple, a word for an enumeration; there are no other conversions.
 """
 
 from collections.abc import Mapping
@@ -36,40 +36,41 @@ from nao_testbed.models.values import short
 
 @dataclass(frozen=True, kw_only=True)
 class Waking:
-    """Which schema, under what name, with which modulation and which resources.
+    """Activation data: schema, instance name, parameters and resources.
 
-    What is None is as the schema's declaration says.
+    None means the value of the schema's declaration.
     """
 
     schema: str
     """Name in the registry."""
     name: str = ""
-    """Of the instance among its siblings; empty takes the schema's. One schema may have
-    several instances, each with its own parameters and memory."""
+    """Name of the instance among its siblings; empty: the schema's. One schema may
+    have several instances, each with its own parameters and memory."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Name to value; the others keep their defaults."""
     order: int = 0
-    """Rank among its siblings; of several that are ready the highest goes before, and
-    of equals the one that was woken first."""
+    """Rank among its siblings; of several ready ones the highest takes precedence,
+    and of equals the first to be activated."""
     needs: tuple[str, ...] | None = None
     optional: tuple[str, ...] | None = None
     rates: Mapping[str, float] | None = None
     priority: int | None = None
-    """Of its reservation, 0 to 9; None takes the parent's, or 0."""
+    """Priority of its reservation, 0 to 9; None: the parent's, or 0."""
     policy: ConflictPolicy | None = None
-    """What it answers when its resources are asked for; None takes Lock."""
+    """Policy for requests of its resources; None: Lock."""
     timeout_s: float = 5.0
-    """Longest wait for its resources, in s; 0 tries once."""
+    """Maximum wait for its resources, in s; 0: no wait."""
     children: tuple["Waking", ...] = ()
-    """For a schema that wakes whom it is given."""
+    """Children for a parent schema."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
+        """Validate the fields.
 
         Raises:
-            BadInput: a field is of the wrong shape, a name has '/' or '.', two children
-                have one name, a priority or a time is out of range, the policy is none.
-            UnknownName: the policy's name is none.
+            BadInput: a field has the wrong form, a name has '/' or '.', two children
+                have one name, a priority or a time is out of range, or the policy is
+                invalid.
+            UnknownName: there is no such policy.
         """
         check_name(self.schema, "a schema")
         if not self.name:
@@ -118,11 +119,11 @@ class Waking:
 
 
 def make_parameters(info: SchemaInfo, values: Mapping[str, Any]) -> Any:
-    """Return the parameters of a schema, with these values and else its defaults.
+    """Return the parameters of a schema from these values and its defaults.
 
     Raises:
         UnknownName: it has no such parameter.
-        BadInput: a value is of the wrong type, or the schema refuses it.
+        BadInput: a value is of the wrong type, or the schema rejects it.
     """
     return _made(info, info.parameters(), values)
 
@@ -130,17 +131,17 @@ def make_parameters(info: SchemaInfo, values: Mapping[str, Any]) -> Any:
 def changed_parameters(
     info: SchemaInfo, present: Any, values: Mapping[str, Any]
 ) -> Any:
-    """Return present parameters with some values replaced.
+    """Return the present parameters with some values replaced.
 
     Raises:
         UnknownName: the schema has no such parameter.
-        BadInput: a value is of the wrong type, or the schema refuses it.
+        BadInput: a value is of the wrong type, or the schema rejects it.
     """
     return _made(info, present, values)
 
 
 def parameters_as_text(parameters: Any) -> dict[str, str]:
-    """Return name to value as a trace shows them."""
+    """Return name to value in the format of a trace."""
     return {one.name: str(getattr(parameters, one.name)) for one in fields(parameters)}
 
 
@@ -171,13 +172,13 @@ def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
     hints = get_type_hints(kind)
-    assert is_dataclass(kind)  # as its SchemaInfo has tested
+    assert is_dataclass(kind)  # checked by its SchemaInfo
     return {one.name: hints[one.name] for one in fields(kind) if one.init}
 
 
 @cache
 def _reader(hint: Any) -> TypeAdapter[Any] | None:
-    """Return what reads values of a type; None for classes that are no plain data."""
+    """Return the validator of a type; None for classes that are not plain data."""
     try:
         return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
     except PydanticSchemaGenerationError:
@@ -185,7 +186,7 @@ def _reader(hint: Any) -> TypeAdapter[Any] | None:
 
 
 def _read(hint: Any, value: Any) -> Any:
-    """Return a value as its type wants it: strictly, by the rules of JSON.
+    """Validate a value against its type: strictly, by the rules of JSON.
 
     Raises:
         ValidationError: it is of another type.
@@ -198,7 +199,7 @@ def _read(hint: Any, value: Any) -> Any:
 
 
 def _asked(error: Any) -> str:
-    """Return what a validation error asks for."""
+    """Return the request to the user for a validation error."""
     kind, context = error["type"], error.get("ctx", {})
     if kind in {"enum", "literal_error"}:
         return f"give one of {', '.join(context['expected'].rsplit(' or ', 1))}"

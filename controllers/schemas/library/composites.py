@@ -154,7 +154,7 @@ class StepSequence(_OfChildren[SequenceParameters]):
     def _wake_next(self) -> None:
         """Activate children up to and including the next actuation schema.
 
-        A perceptive one is a winner as soon as it is awake.
+        A perceptive one becomes a winner immediately.
         """
         for _ in self.children_given:
             waking = self.children_given[self._place]

@@ -68,7 +68,7 @@ class HotJointWatchParameters(Parameters):
 
 
 class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
-    """Temperature trends of all motors; a failed sensor is ignored until it recovers."""
+    """Temperature trends of all motors; failed sensors are ignored."""
 
     info = SchemaInfo(
         "hot joint watch",
