@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import coverage
 import pytest
 
-from tests import without_engine
+from tests import messages, without_engine
 
 if TYPE_CHECKING:
     from nao_testbed.models import Robot
@@ -88,6 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
+    config.pluginmanager.register(messages)
     if without_engine.MISSING:
         config.pluginmanager.register(without_engine)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

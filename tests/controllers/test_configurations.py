@@ -29,6 +29,7 @@ from nao_testbed.controllers.stiffness import (
     WarmJointOffset,
 )
 from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 POSITIVE = {
     ContactForceCfg: "force_weight moment_weight regularisation tolerance_m",
@@ -73,52 +74,6 @@ def test_a_number_below_its_range_is_refused(
             cls(**{field: bad})
 
 
-@pytest.mark.parametrize(
-    ("cls", "fields", "words"),
-    [
-        (ContactForceCfg, {"tolerance_m": 0}, "= 0 m; give a finite number above 0"),
-        (PostureTuning, {"maximum": "1"}, "maximum = '1'; give 0 to 1"),
-        (FootOffset, {"airborne": 1.5}, "airborne = 1.5; give 0 to 1"),
-        (ConstantOffset, {"value": 0, "by_joint": {"HeadYaw": 2}}, "of HeadYaw = 2"),
-        (PostureOffset, {"table": {"Sit": 2.0}}, "offset of Sit = 2.0; give 0 to 1"),
-        (PostureTuning, {"extra": 2.0}, "extra = 2.0; give -1 to 1"),
-        (
-            GroundPlaneCfg,
-            {"doubt_rad": 4.0},
-            "4.0 rad; give a .* above 0 up to 3",
-        ),
-        (GroundPlaneCfg, {"doubt_ends": 2.0}, "doubt_ends = 2.0"),
-        (MinHeatCfg, {"least_on_feet": 2.0}, "least_on_feet"),
-        (SetPointShiftCfg, {"gear_share": 1.5}, "gear_share"),
-        (TemperatureWeightsCfg, {"largest": 0.5}, "largest = 0.5; give 1 to 1000"),
-        (PostureSearchCfg, {"torque_share": 1.5}, "torque_share"),
-        (PostureSearchCfg, {"within_rad": 0.0}, "within 0 degrees"),
-        (PostureSearchCfg, {"starts": 0}, "starts = 0"),
-        (PostureSearchCfg, {"seed": -1}, "seed = -1"),
-        # Words.
-        (SmartStiffnessCfg, {"model": "half"}, "give one of simplified, full"),
-        (ContactCfg, {"criterion": "touch"}, "criterion 'touch'; give one of dist"),
-        (ContactCfg, {"sensor_scope": "leg"}, "sensor_scope 'leg'"),
-        (GroundPlaneCfg, {"on_doubt": "soles"}, "on_doubt 'soles'; give one of kin"),
-        (ProductPolicy, {"while_moving": "some"}, "while_moving 'some'"),
-        # Between two fields.
-        (ContactCfg, {"on_newton": 1.0, "off_newton": 2.0}, "off_newton = 2.0 N"),
-        (PostureTuning, {"minimum": 0.6, "maximum": 0.5}, "0.6, maximum = 0.5"),
-        (WarmJointOffset, {"begin_degc": 80.0}, "begin_degc = 80.0 °C"),
-        (TemperatureWeightsCfg, {"limit_degc": 30.0}, "limit_degc = 30.0"),
-        (StillnessCfg, {"lifted_newton": 3.0}, "0 <= lifted <= pressed"),
-        (NudgeCfg, {"high_threshold_a": 0.05}, "high_threshold_a = 0.05 A"),
-        (NudgeCfg, {"small_step_rad": 0.01}, "rising order"),
-        (PostureSearchCfg, {"slope_deg": 40.0}, "stands on less than"),
-    ],
-)
-def test_what_has_no_meaning_is_refused(
-    cls: type[Checked], fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(BadInput, match=words):
-        cls(**fields)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Numbers(Checked):
     angle: Annotated[float, Field(gt=0.0, lt=180.0)] = 25.0
@@ -142,3 +97,39 @@ def test_limits_may_be_open_and_numbers_whole(
     assert Numbers(angle=179.9, sweeps=1, weight=0.0).sweeps == 1
     with pytest.raises(BadInput, match=words):
         Numbers(**fields)
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        what_has_no_meaning=each(
+            lambda cls, fields: cls(**fields),
+            (ContactForceCfg, {"tolerance_m": 0}),
+            (PostureTuning, {"maximum": "1"}),
+            (FootOffset, {"airborne": 1.5}),
+            (ConstantOffset, {"value": 0, "by_joint": {"HeadYaw": 2}}),
+            (PostureOffset, {"table": {"Sit": 2.0}}),
+            (PostureTuning, {"extra": 2.0}),
+            (GroundPlaneCfg, {"doubt_rad": 4.0}),
+            (GroundPlaneCfg, {"doubt_ends": 2.0}),
+            (MinHeatCfg, {"least_on_feet": 2.0}),
+            (SetPointShiftCfg, {"gear_share": 1.5}),
+            (TemperatureWeightsCfg, {"largest": 0.5}),
+            (PostureSearchCfg, {"torque_share": 1.5}),
+            (PostureSearchCfg, {"within_rad": 0.0}),
+            (PostureSearchCfg, {"starts": 0}),
+            (PostureSearchCfg, {"seed": -1}),
+            (SmartStiffnessCfg, {"model": "half"}),
+            (ContactCfg, {"criterion": "touch"}),
+            (ContactCfg, {"sensor_scope": "leg"}),
+            (GroundPlaneCfg, {"on_doubt": "soles"}),
+            (ProductPolicy, {"while_moving": "some"}),
+            (ContactCfg, {"on_newton": 1.0, "off_newton": 2.0}),
+            (PostureTuning, {"minimum": 0.6, "maximum": 0.5}),
+            (WarmJointOffset, {"begin_degc": 80.0}),
+            (TemperatureWeightsCfg, {"limit_degc": 30.0}),
+            (StillnessCfg, {"lifted_newton": 3.0}),
+            (NudgeCfg, {"high_threshold_a": 0.05}),
+            (NudgeCfg, {"small_step_rad": 0.01}),
+            (PostureSearchCfg, {"slope_deg": 40.0}),
+        )
+    )

@@ -37,6 +37,7 @@ from nao_testbed.experiments.cli import app
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
 from tests.controllers.helpers import Observe
+from tests.messages import Messages, each
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = {"constant": "constant:0.6", "current": "current:0.5"}
@@ -131,14 +132,6 @@ def test_a_value_that_is_not_finite_stops_the_controller(
     spoiled[1] = value
     with pytest.raises(SensorError, match=rf"{field}\[1\] is {value} at t = 1.500 s"):
         made.step(observe(nao, time_s=1.5, **{field: spoiled}))
-
-
-@pytest.mark.parametrize("spec", sorted({spec for spec, _ in SENSED}))
-def test_a_step_before_reset_is_refused(
-    nao: Robot, observe: Observe, spec: str
-) -> None:
-    with pytest.raises(BadInput, match=r"call reset\(robot\) first"):
-        make_controller(spec).step(observe(nao))
 
 
 def test_plain_controllers_hold_their_value(nao: Robot, observe: Observe) -> None:
@@ -241,46 +234,6 @@ def step_of(robot: Robot, spec: str, observation: Observation) -> FloatArray:
     return controller.step(observation).stiffness
 
 
-def test_an_unknown_controller_is_refused_with_a_hint() -> None:
-    with pytest.raises(UnknownName, match=r"Controller 'smrt' .*Did you mean 'smart'"):
-        make_controller("smrt")
-
-
-@pytest.mark.parametrize(
-    ("spec", "match"),
-    [
-        ("constant", "has no number"),
-        ("constant:", "has no number"),
-        ("constant:half", "'constant:half' has no number"),
-        ("constant:1.5", r"stiffness 1\.5; give a number from 0 to 1"),
-        ("constant:nan", "stiffness nan"),
-        ("current", "has no number"),
-        ("current:much", "'current:much' has no number"),
-        ("current:-0.1", r"limit of current -0\.1 A; give a number from 0 up"),
-        ("current:nan", "current nan"),
-        ("current:inf", "current inf"),
-        ("fixed:0.5", "'fixed' takes no argument; got '0.5'"),
-        ("smart:", "offset '' has '' where a number is due; give VALUE, POSTURE=VALUE"),
-        ("smart:wram", "offset 'wram' has 'wram' where a number is due"),
-        ("smart:1.5", r"value = 1\.5; give 0 to 1"),
-        ("minheat:Crouch=2", r"offset of Crouch = 2\.0; give 0 to 1"),
-        ("smart:0.1+0.2", r"has 0\.1, 0\.2; give one value for all"),
-        ("smart:0.1+Crouch=0.2", r"has 0\.1, Crouch; give one value"),
-        ("smart:warm+warm", "has 'warm' twice"),
-        ("smart:Sit=0.1+Sit=0.2", "has 'Sit' twice"),
-        ("smart:warm=70-50", r"begin_degc = 70\.0 °C, end_degc = 50\.0 °C"),
-        ("smart:warm=50", "has '' where a number is due"),
-        ("smart:warm=50-inf", r"end_degc = inf °C; give -40 to 200"),
-        ("smart:blocked=0", r"patience_s = 0\.0 s; give a finite number above 0"),
-        ("smart:blocked=x", "has 'x' where a number is due; give .* blocked"),
-        ("smart:approach=0", r"time_constant_s = 0\.0 s; give a finite number above 0"),
-    ],
-)
-def test_a_wrong_argument_is_refused(spec: str, match: str) -> None:
-    with pytest.raises(BadInput, match=match):
-        make_controller(spec)
-
-
 def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     point = EntryPoint("half", value, registry.ENTRY_POINT_GROUP)
     points = EntryPoints((point,))
@@ -340,3 +293,41 @@ def nothing(argument: str | None) -> None:
 def array(argument: str | None) -> FloatArray:
     """Make what is none, and says much of itself."""
     return np.zeros((30, 30))
+
+
+def test_messages(messages: Messages, nao: Robot, observe: Observe) -> None:
+    messages(
+        a_step_before_reset=each(
+            lambda spec: make_controller(spec).step(observe(nao)),
+            *(sorted({spec for spec, _ in SENSED})),
+        ),
+        an_unknown_controller=lambda: make_controller("smrt"),
+        a_wrong_argument=each(
+            make_controller,
+            "constant",
+            "constant:",
+            "constant:half",
+            "constant:1.5",
+            "constant:nan",
+            "current",
+            "current:much",
+            "current:-0.1",
+            "current:nan",
+            "current:inf",
+            "fixed:0.5",
+            "smart:",
+            "smart:wram",
+            "smart:1.5",
+            "minheat:Crouch=2",
+            "smart:0.1+0.2",
+            "smart:0.1+Crouch=0.2",
+            "smart:warm+warm",
+            "smart:Sit=0.1+Sit=0.2",
+            "smart:warm=70-50",
+            "smart:warm=50",
+            "smart:warm=50-inf",
+            "smart:blocked=0",
+            "smart:blocked=x",
+            "smart:approach=0",
+        ),
+    )

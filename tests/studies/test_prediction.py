@@ -42,6 +42,7 @@ from studies.preset_search import (
     TOLERANCE,
     reached_of,
 )
+from tests.messages import Messages, each
 
 pytestmark = pytest.mark.slow
 
@@ -353,22 +354,16 @@ def test_one_robot_in_full_physics_is_the_preset(starts: StartModel) -> None:
     assert_allclose(reached, [108.7, 50.2, 80.4, 60.0], atol=0.3)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"robots": 0}, "robots is 0; give a whole number from 1 up"),
-        ({"robots": 10_001}, "robots is 10001; give at most 10000, or more rounds"),
-        ({"rounds": 0}, "rounds is 0; give"),
-        ({"repeats": 0}, "repeats is 0; give"),
-        ({"training": 3}, "training is 3 robots; give 40 or more"),
-        ({"seed": -1}, "seed is -1; give a whole number from 0 up"),
-        ({"engine": "ode"}, "engine is 'ode'; choose one of"),
-        ({"screen": "ode"}, "screen is 'ode'; choose one of"),
-        ({"screen": "pybullet"}, "screen and engine are both 'pybullet'"),
-    ],
-)
-def test_numbers_that_predict_nothing_are_refused(
-    values: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        PredictionCfg(**values)
+def test_messages(messages: Messages) -> None:
+    messages(
+        numbers_that_predict_nothing=each(
+            PredictionCfg,
+            robots=[0, 10_001],
+            rounds=[0],
+            repeats=[0],
+            training=[3],
+            seed=[-1],
+            engine=["ode"],
+            screen=["ode", "pybullet"],
+        )
+    )

@@ -10,6 +10,7 @@ from nao_testbed.controllers.action_selection.motivated import MotivatedParamete
 from nao_testbed.controllers.schemas import Waking
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
+from tests.messages import Messages, each
 
 ONCE: dict[str, Any] = {"idle": [100, "kicks"]}
 MODELS: dict[str, Any] = {
@@ -139,33 +140,6 @@ def row(**changes: Any) -> dict[str, Any]:
     return model(nodes={"n": [ROW | changes]})
 
 
-@pytest.mark.requirement("SY-26")
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        ({"m": 3}, "model 'm' is 3; give priority, start, nodes"),
-        (model(nodes={}), "has no nodes"),
-        (model(prio=1), "Did you mean 'priority'"),
-        (model(priority="high"), "give a whole number"),
-        (model(start="x"), "Node 'x'"),
-        (model(nodes={"n": "rows"}), "give a list"),
-        (row(to=None), "row 1 of node 'n' of model 'm' leads nowhere"),
-        (row(to={"x": [100]}), "Node 'x'"),
-        (row(to={"n": [90]}), "in all 90 %"),
-        (row(to={"n": ["a"]}), "give a number"),
-        (row(to={"n": [100, 3]}), "give a name"),
-        (row(to={"n": [100, "a", "b"]}), r"give \[percent\] or"),
-        (row(event=3), "give a name"),
-        (row(low="x"), "low of row 1"),
-        (row(high=True), "high of row 1 .* is True; give a number"),
-        (row(evnt="ball"), "Did you mean 'event'"),
-    ],
-)
-def test_models_that_make_no_sense_are_refused(data: Any, says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        read_models(data)
-
-
 def test_parameters_that_name_nothing_are_refused() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'kicks'"):
         MotivatedParameters(models=MODELS, effects={"kick": {}})
@@ -213,18 +187,6 @@ def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
     assert winner(stage) == "kicks"
     stage.slot(40)
     assert winner(stage) == "life", "once heard, once done"
-
-
-@pytest.mark.requirement("SY-26")
-def test_an_action_that_is_no_child_is_refused(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao, lasting("kicks", 2), lasting("jogs", 2))
-    with pytest.raises(UnknownName, match=r"Action 'jogs' is not in the children"):
-        stage.begin(
-            "motivated",
-            name="life",
-            parameters={"models": MODELS},
-            children=CHILDREN[:1],
-        )
 
 
 @pytest.mark.requirement("SY-26")
@@ -298,17 +260,41 @@ def test_learning_hears_of_completion(nao: Robot, practice: float | None) -> Non
     assert left < 1.0
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"reactions": {"hit": {"angr": 1.0}}}, "Did you mean 'anger'"),
-        ({"gains": {"angr": 1.0}}, "Did you mean 'anger'"),
-        ({"gains": {"anger": float("inf")}}, "gain of 'anger' is inf"),
-        ({"reactions": {"hit": {"anger": float("nan")}}}, "change of 'anger' is nan"),
-        ({"practice": -0.1}, "practice in learning is -0.1"),
-        ({"quiet_s": -1.0}, "quiet_s is -1 s; give 0 to 86400 s"),
-    ],
-)
-def test_reactions_gains_and_times_are_checked(parameters: Any, words: str) -> None:
-    with pytest.raises(BadInput, match=words):
-        MotivatedParameters(**parameters)
+@pytest.mark.requirement("SY-26")
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        models_that_make_no_sense=each(
+            lambda **data: read_models(data),
+            {"m": 3},
+            model(nodes={}),
+            model(prio=1),
+            model(priority="high"),
+            model(start="x"),
+            model(nodes={"n": "rows"}),
+            row(to=None),
+            row(to={"x": [100]}),
+            row(to={"n": [90]}),
+            row(to={"n": ["a"]}),
+            row(to={"n": [100, 3]}),
+            row(to={"n": [100, "a", "b"]}),
+            row(event=3),
+            row(low="x"),
+            row(high=True),
+            row(evnt="ball"),
+        ),
+        an_action_that_is_no_child=lambda: SchemaWorld.of(
+            nao, lasting("kicks", 2), lasting("jogs", 2)
+        ).begin(
+            "motivated",
+            name="life",
+            parameters={"models": MODELS},
+            children=CHILDREN[:1],
+        ),
+        reactions_gains_and_times=each(
+            MotivatedParameters,
+            reactions=[{"hit": {"angr": 1.0}}, {"hit": {"anger": float("nan")}}],
+            gains=[{"angr": 1.0}, {"anger": float("inf")}],
+            practice=[-0.1],
+            quiet_s=[-1.0],
+        ),
+    )

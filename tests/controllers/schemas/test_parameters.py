@@ -9,7 +9,8 @@ import pytest
 
 from nao_testbed.controllers.schemas import SchemaInfo
 from nao_testbed.controllers.schemas.waking import changed_parameters, make_parameters
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 class Side(StrEnum):
@@ -65,44 +66,28 @@ def test_a_value_is_taken_as_its_type_has_it(
     assert type(made) is type(becomes)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "says"),
-    [
-        ("speed", "2", "give a number"),
-        ("speed", True, "give a number"),
-        ("speed", float("nan"), "give a finite number"),
-        ("count", 2.0, "give a whole number"),
-        ("count", -1, "count is -1"),
-        ("loud", 1, "give true or false"),
-        ("text", 1, "give a text"),
-        ("text", "broken", "'many': a bug of the schema"),
-        ("side", "up", "give one of 'left', 'right'"),
-        ("gait", "run", "give one of 'slow', 'fast'"),
-        ("joints", "HeadYaw", "give a list"),
-        ("joints", [1], "give a text"),
-        ("span", [1.0], "give a list of 2"),
-        ("span", [], "give a list of 2"),
-        ("span", [1.0, 2.0, 3.0], "give a list of 2"),
-        ("limit", "x", "give a number"),
-        ("angles", {"HeadYaw": "x"}, "give a number"),
-        ("angles", 3, "give names with values"),
-    ],
-)
-@pytest.mark.requirement("JD-2")
-def test_a_wrong_value_is_refused_with_the_reason(
-    name: str, value: Any, says: str
-) -> None:
-    with pytest.raises(BadInput, match=says):
-        make_parameters(INFO, {name: value})
-
-
-def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'speed'"):
-        make_parameters(INFO, {"sped": 1.0})
-
-
 def test_a_change_leaves_the_others_as_they_are() -> None:
     present = make_parameters(INFO, {"speed": 2.0, "loud": True})
     changed = changed_parameters(INFO, present, {"speed": 3.0})
     assert (changed.speed, changed.loud) == (3.0, True)
     assert changed_parameters(INFO, present, {}) is present
+
+
+@pytest.mark.requirement("JD-2")
+def test_messages(messages: Messages) -> None:
+    messages(
+        a_wrong_value=each(
+            lambda **given: make_parameters(INFO, given),
+            speed=["2", True, float("nan")],
+            count=[2.0, -1],
+            loud=[1],
+            text=[1, "broken"],
+            side=["up"],
+            gait=["run"],
+            joints=["HeadYaw", [1]],
+            span=[[1.0], [], [1.0, 2.0, 3.0]],
+            limit=["x"],
+            angles=[{"HeadYaw": "x"}, 3],
+        ),
+        an_unknown_parameter=lambda: make_parameters(INFO, {"sped": 1.0}),
+    )

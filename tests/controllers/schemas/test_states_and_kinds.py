@@ -14,6 +14,7 @@ from nao_testbed.controllers.schemas.events import NotWinner
 from nao_testbed.controllers.schemas.example import Example
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
+from tests.messages import Messages, each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,12 +180,6 @@ def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
     assert ticks == [0, 3, 100, 102]
 
 
-def test_a_period_that_is_no_multiple_of_the_slot_is_refused(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao, actuation("odd", period_s=0.015))
-    with pytest.raises(BadInput, match=r"'odd' is 0\.015 s, 1\.5 slots"):
-        stage.begin("odd")
-
-
 @pytest.mark.parametrize("method", ["ready", "stop"])
 def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> None:
     answers: list[object] = []
@@ -203,33 +198,6 @@ def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> Non
     assert not stage.told(Executed)
     assert not stage.acts.orders
     assert {event.what for event in stage.told(NotWinner)} == {"submit", "play"}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"name": "a/b"}, "neither '/' nor '.'"),
-        ({"period_s": 0.0}, "period of schema 'x' is 0.0 s"),
-        ({"reads": ("distance",)}, "write `schema.variable`"),
-        ({"reads": "a.b"}, "give a tuple"),
-        ({"needs": ("Head", "Head")}, "declares the resource 'Head' twice"),
-        ({"parameters": int}, "give a dataclass with frozen=True"),
-        ({"outputs": {"v": 0.0}}, "outputs of schema 'x' are {'v': 0.0}; give a tuple"),
-        ({"outputs": "v"}, "outputs of schema 'x' are 'v'; give a tuple of Variables"),
-        ({"outputs": ("v",)}, "outputs of schema 'x' are .*; give a tuple of Var"),
-        ({"rates": (("Processor", 1),)}, "give a dictionary"),
-        ({"period_s": "0.1"}, "period of schema 'x' is '0.1' s"),
-        ({"name": None}, "the name of a schema is None; give a text"),
-        ({"about": 3}, "about of schema 'x' is 3; give a sentence"),
-        ({"reads": {"a.b"}}, "give a tuple of names"),
-    ],
-)
-def test_a_declaration_that_cannot_hold_is_refused(
-    wrong: dict[str, Any], says: str
-) -> None:
-    given: dict[str, Any] = {"name": "x", "about": "Of a test."} | wrong
-    with pytest.raises(BadInput, match=says):
-        SchemaInfo(**given)
 
 
 ODD: tuple[object, ...] = (
@@ -263,21 +231,6 @@ def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
     for one in fields(kind):
         with suppress(BadInput, UnknownName):
             kind(**{**good, one.name: odd})
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"parameters": 5}, "parameters of 'wave' are 5; give a dictionary"),
-        ({"order": nan}, "order of 'wave' is nan; give a whole number"),
-        ({"children": ("wave",)}, "give a tuple of Wakings"),
-        ({"rates": 5}, "rates are 5; give a dictionary"),
-        ({"schema": 5}, "the name of a schema is 5; give a text"),
-    ],
-)
-def test_a_waking_of_a_wrong_shape_is_refused(wrong: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        Waking(**{"schema": "wave", **wrong})
 
 
 def test_what_a_declaration_keeps_nobody_changes() -> None:
@@ -333,7 +286,34 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
     assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
 
 
-def test_outputs_are_looked_at_by_their_names(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao, perceptive("eye")).begin("eye").slot()
-    with pytest.raises(UnknownName, match="'x' is not in what 'eye' offers"):
-        stage.runtime.value("eye", "x")
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        a_period_that_is_no_multiple_of_the_slot=lambda: SchemaWorld.of(
+            nao, actuation("odd", period_s=0.015)
+        ).begin("odd"),
+        a_declaration_that_cannot_hold=each(
+            lambda **wrong: SchemaInfo(**{"name": "x", "about": "Of a test."} | wrong),
+            name=["a/b", None],
+            period_s=[0.0, "0.1"],
+            reads=[("distance",), "a.b", {"a.b"}],
+            needs=[("Head", "Head")],
+            parameters=[int],
+            outputs=[{"v": 0.0}, "v", ("v",)],
+            rates=[(("Processor", 1),)],
+            about=[3],
+        ),
+        a_waking_of_a_wrong_shape=each(
+            lambda **wrong: Waking(**{"schema": "wave", **wrong}),
+            parameters=[5],
+            order=[nan],
+            children=[("wave",)],
+            rates=[5],
+            schema=[5],
+        ),
+        outputs_are_looked_at_by_their_names=lambda: (
+            SchemaWorld.of(nao, perceptive("eye"))
+            .begin("eye")
+            .slot()
+            .runtime.value("eye", "x")
+        ),
+    )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.speech import tone
-from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 @pytest.mark.parametrize("frequency_hz", [110.0, 440.0, 1234.0, 7000.0])
@@ -42,19 +42,15 @@ def test_between_its_ends_it_is_a_sine_of_full_scale() -> None:
     assert_allclose(samples[80:1520], np.sin(2 * np.pi * 1000 * t), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("frequency_hz", "length_s", "said"),
-    [
-        (0.0, 1.0, "tone of 0 Hz; at 16000 samples a second give more than 0 and less"),
-        (8000.0, 1.0, "tone of 8000 Hz; .* less than 8000 Hz"),
-        (np.nan, 1.0, "tone of nan Hz"),
-        (440.0, 0.0, "tone of 0.0 s; give a positive time"),
-        (440.0, np.inf, "tone of inf s"),
-        (440.0, np.nan, "tone of nan s"),
-    ],
-)
-def test_what_cannot_be_heard_is_refused(
-    frequency_hz: float, length_s: float, said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        tone(frequency_hz, length_s)
+def test_messages(messages: Messages) -> None:
+    messages(
+        what_cannot_be_heard=each(
+            tone,
+            (0.0, 1.0),
+            (8000.0, 1.0),
+            (np.nan, 1.0),
+            (440.0, 0.0),
+            (440.0, np.inf),
+            (440.0, np.nan),
+        )
+    )

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nao_testbed.controllers import MinHeat, MinHeatCfg, Nudge, Observation, flag_names
 from nao_testbed.controllers.interface.controller import (
     FixedStiffness,
-    SensorError,
     has_signals,
 )
 from nao_testbed.controllers.stiffness import (
@@ -30,6 +29,7 @@ from nao_testbed.models import BadInput, load_robot
 from nao_testbed.models.values import FloatArray
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import report_of, smart
+from tests.messages import Messages, each
 
 NAO = load_robot()
 CFG = GuardCfg()
@@ -509,14 +509,6 @@ def test_the_vector_of_a_rotation(angle: float) -> None:
     assert_allclose(rotation_vector(R), (0.0, angle, 0.0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"gyro_rad_s": 0.0}, {"hold_s": -1.0}, {"release_factor": 0.5}]
-)
-def test_choices_out_of_their_range_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(BadInput, match=next(iter(wrong))):
-        GuardCfg(**wrong)
-
-
 # -- in the controllers
 
 
@@ -634,19 +626,6 @@ def test_shifts_of_both_are_added() -> None:
     assert_allclose(watch.answer.shift, expected, atol=1e-12)
 
 
-def test_a_sensor_that_a_guard_needs_is_looked_at() -> None:
-    watch = Watch(guarded(FixedStiffness()))
-    with pytest.raises(SensorError, match="gyro"):
-        watch.see(gyro=np.full(3, np.nan))
-
-
-def test_a_guarded_controller_asks_for_its_robot() -> None:
-    with pytest.raises(BadInput, match="reset"):
-        Guarded(FixedStiffness()).step(STILL)
-    with pytest.raises(BadInput, match=r"most = 1\.5"):
-        Guarded(FixedStiffness(), most=1.5)
-
-
 def test_the_wrapped_ones_state_signals_and_switches_are_its_own() -> None:
     inner = MinHeat()
     wrapper = guarded(inner)
@@ -669,3 +648,18 @@ def test_a_wrapper_can_be_copied() -> None:
     wrapper = Guarded(FixedStiffness())
     assert copy.deepcopy(wrapper).name == "fixed"
     assert copy.copy(wrapper).name == "fixed"
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        choices_out_of_their_range=each(
+            GuardCfg, gyro_rad_s=[0.0], hold_s=[-1.0], release_factor=[0.5]
+        ),
+        a_sensor_that_a_guard_needs_is_looked_at=lambda: Watch(
+            guarded(FixedStiffness())
+        ).see(gyro=np.full(3, np.nan)),
+        a_guarded_controller_asks_for_its_robot=[
+            lambda: Guarded(FixedStiffness()).step(STILL),
+            lambda: Guarded(FixedStiffness(), most=1.5),
+        ],
+    )

@@ -14,13 +14,13 @@ from nao_testbed.controllers.stiffness import (
     ConstantOffset,
     FootOffset,
     OffsetContext,
-    OffsetLaw,
     PostureOffset,
     WarmJointOffset,
 )
 from nao_testbed.controllers.stiffness.stiffness_law import StiffnessLaw
-from nao_testbed.models import Robot, UnknownName
+from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from tests.messages import Messages, each
 
 TORQUE = st.lists(st.floats(-6.0, 6.0), min_size=26, max_size=26)
 DT = 0.02
@@ -202,15 +202,11 @@ def test_a_blocked_joint_gives_up_its_offset_until_it_is_free(nao: Robot) -> Non
     np.testing.assert_array_equal(after(DT, short), 0.2)
 
 
-@pytest.mark.parametrize(
-    ("law", "match"),
-    [
-        (PostureOffset(table={"Stood": 0.2}), "Stood"),
-        (ConstantOffset(value=0.1, by_joint={"Knee": 0.2}), "Joint 'Knee'"),
-    ],
-)
-def test_an_offset_of_what_the_robot_has_not_is_refused(
-    nao: Robot, law: OffsetLaw, match: str
-) -> None:
-    with pytest.raises(UnknownName, match=match):
-        law.reset(nao)
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        an_offset_of_what_the_robot_has_not=each(
+            lambda law: law.reset(nao),
+            PostureOffset(table={"Stood": 0.2}),
+            ConstantOffset(value=0.1, by_joint={"Knee": 0.2}),
+        )
+    )

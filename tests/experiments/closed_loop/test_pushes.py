@@ -1,7 +1,5 @@
 """A push is a force on a link, from its begin to its end and no longer."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -15,24 +13,10 @@ from nao_testbed.experiments.closed_loop.trial import (
     pusher,
     run_trial,
 )
-from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"at_s": -1.0},
-        {"at_s": float("nan")},
-        {"duration_s": 0.0},
-        {"force_n": (1.0, float("inf"), 0.0)},
-        {"force_n": (1.0, 0.0)},
-    ],
-)
-def test_a_push_without_meaning_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="push"):
-        Push(**wrong)
+from tests.messages import Messages, each
 
 
 @pytest.mark.parametrize(
@@ -49,28 +33,6 @@ def test_a_direction_turns_from_ahead_to_the_left(
 ) -> None:
     push = Push.towards(direction_deg, 4.0)
     assert_allclose(push.force_n, force_n, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("direction_deg", "size_n", "said"),
-    [
-        (361.0, 1.0, "direction is 361 degrees; give -360 to 360"),
-        (float("nan"), 1.0, "direction is nan"),
-        (0.0, -1.0, "size is -1 N; give 0 to 10000"),
-        (0.0, 10_001.0, "size is 10001 N"),
-        (0.0, float("nan"), "size is nan"),
-    ],
-)
-def test_a_direction_or_size_out_of_range_is_refused(
-    direction_deg: float, size_n: float, said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        Push.towards(direction_deg, size_n)
-
-
-def test_an_unknown_link_is_named(two_leg: Robot) -> None:
-    with pytest.raises(UnknownName, match="torzo"):
-        check_pushes((Push(link="torzo"),), two_leg)
 
 
 def test_a_push_that_would_never_come_is_refused() -> None:
@@ -119,3 +81,23 @@ def test_fast_forward_waits_for_the_push(two_leg: Robot) -> None:
     assert not result.fell
     assert 11.2 <= result.physics_s < 30.0
     assert np.isclose(result.sim_s, 60.0)
+
+
+def test_messages(messages: Messages, two_leg: Robot) -> None:
+    messages(
+        a_push_without_meaning=each(
+            Push,
+            at_s=[-1.0, float("nan")],
+            duration_s=[0.0],
+            force_n=[(1.0, float("inf"), 0.0), (1.0, 0.0)],
+        ),
+        a_direction_or_size_out_of_range=each(
+            Push.towards,
+            (361.0, 1.0),
+            (float("nan"), 1.0),
+            (0.0, -1.0),
+            (0.0, 10_001.0),
+            (0.0, float("nan")),
+        ),
+        an_unknown_link=lambda: check_pushes((Push(link="torzo"),), two_leg),
+    )

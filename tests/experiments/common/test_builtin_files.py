@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import UnknownName
+from tests.messages import Messages, each
 
 
 @pytest.fixture
@@ -36,21 +37,6 @@ def test_a_file_goes_before_a_name_and_a_name_before_a_folder(
     assert songs.find("anthem") == Path("anthem")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (".", "[.] is a folder; name a song file in it[.]"),
-        ("polka.yaml", "there is no file polka.yaml; give another path[.]"),
-        ("far/polka", "there is no file far/polka; give another path[.]"),
-    ],
-)
-def test_a_path_without_a_file_is_refused(
-    songs: BuiltinFiles, text: str, message: str
-) -> None:
-    with pytest.raises(BadInput, match=f"^{message}$"):
-        songs.find(text)
-
-
 def test_an_unknown_name_is_refused_with_the_known_ones(songs: BuiltinFiles) -> None:
     known = " Did you mean 'anthem'? Known: anthem, lullaby."
     with pytest.raises(UnknownName) as found:
@@ -61,3 +47,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(songs: BuiltinFiles) -> 
     with pytest.raises(UnknownName) as named:
         songs.named("anthm")
     assert str(named.value) == "Song 'anthm' is not in the testbed." + known
+
+
+def test_messages(messages: Messages, songs: BuiltinFiles) -> None:
+    messages(a_path_without_a_file=each(songs.find, ".", "polka.yaml", "far/polka"))

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from nao_testbed.experiments.regression.golden import (
     tolerances_of,
 )
 from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 def golden(folder: Path, *, regenerate: bool = False) -> GoldenRun:
@@ -85,21 +85,6 @@ def test_a_difference_is_told_with_column_time_and_tolerance(
     )
 
 
-def test_another_setting_is_told_before_any_number(
-    fixed: StandingTrial, kept: Path
-) -> None:
-    sloped = replace(fixed, setting=replace(fixed.setting, slope_deg=1.0))
-    with pytest.raises(AssertionError, match=r"slope_deg 0\.0, and the test has 1\.0"):
-        golden(kept).check(sloped)
-
-
-def test_other_columns_and_rows_are_told(fixed: StandingTrial, kept: Path) -> None:
-    with pytest.raises(AssertionError, match=r"other columns: gyro\.x, "):
-        golden(kept).check(fixed, columns=("gyro",))
-    with pytest.raises(AssertionError, match=r"it has 4 rows up to 2 s.* 8 up to"):
-        golden(kept).check(fixed, every_s=0.25)
-
-
 def test_the_versions_that_changed_are_told(fixed: StandingTrial, kept: Path) -> None:
     path = kept / "test_it.json"
     said = json.loads(path.read_text(encoding="utf-8"))
@@ -141,31 +126,9 @@ def test_two_golden_runs_of_a_test_need_names(
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"columns": ("motor_torqe",)}, "Did you mean 'motor_torque'"),
-        ({"columns": ()}, "without columns"),
-        ({"every_s": 0.0}, "every_s is 0"),
-        ({"every_s": 5.0}, "every_s is 5"),
-        ({"tolerances": {"motor_torqe": 1.0}}, "Did you mean 'motor_torque'"),
-        (
-            {"tolerances": {"limits": -1.0}},
-            "in 1 = -1.0; give a finite number above 0 up to 0.5",
-        ),
-        ({"tolerances": {"limits": float("nan")}}, "nan"),
-        ({"tolerances": {"limits": True}}, "True"),
-        (
-            {"tolerances": {"limits.left_knee": 1.0}},
-            "give a finite number above 0 up to 0.5",
-        ),
-    ],
-)
-def test_an_argument_without_meaning_is_refused(
-    fixed: StandingTrial, kept: Path, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        golden(kept).check(fixed, **arguments)
+def test_an_unknown_column_is_named(fixed: StandingTrial, kept: Path) -> None:
+    with pytest.raises(BadInput, match="Did you mean 'motor_torque'"):
+        golden(kept).check(fixed, columns=("motor_torqe",))
 
 
 def test_every_recorded_unit_has_a_tolerance(fixed: StandingTrial) -> None:
@@ -191,3 +154,27 @@ def test_a_number_that_is_none_differs_from_one() -> None:
     assert said.startswith("q.knee was nan rad at 1.00 s and is 0 rad")
     assert "1 of 2 columns" in said
     assert other_numbers(was, was, units, tolerances_of(units, {})) is None
+
+
+def test_messages(messages: Messages, fixed: StandingTrial, kept: Path) -> None:
+    messages(
+        another_setting=lambda: golden(kept).check(
+            replace(fixed, setting=replace(fixed.setting, slope_deg=1.0))
+        ),
+        other_columns_and_rows=[
+            lambda: golden(kept).check(fixed, columns=("gyro",)),
+            lambda: golden(kept).check(fixed, every_s=0.25),
+        ],
+        an_argument_without_meaning=each(
+            lambda **arguments: golden(kept).check(fixed, **arguments),
+            columns=[()],
+            every_s=[0.0, 5.0],
+            tolerances=[
+                {"motor_torqe": 1.0},
+                {"limits": -1.0},
+                {"limits": float("nan")},
+                {"limits": True},
+                {"limits.left_knee": 1.0},
+            ],
+        ),
+    )

@@ -15,6 +15,7 @@ from nao_testbed.experiments.regression import (
 )
 from nao_testbed.experiments.regression.watched_controller import Decisions, StepTimes
 from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 def with_result(trial: StandingTrial, **changed: Any) -> StandingTrial:
@@ -78,12 +79,6 @@ def test_cooler_is_by_the_share_that_is_asked(fixed: StandingTrial) -> None:
     )
     assert "42.9 % more than" in sentence_of(hot.is_cooler_than, cool)
     assert "as much as" in sentence_of(hot.is_cooler_than, hot)
-
-
-def test_only_trials_of_one_setting_are_compared(fixed: StandingTrial) -> None:
-    other = replace(fixed, setting=replace(fixed.setting, slope_deg=1.0))
-    with pytest.raises(BadInput, match="different settings"):
-        fixed.is_cooler_than(other)
 
 
 def test_the_least_loss_is_a_multiple(fixed: StandingTrial) -> None:
@@ -177,12 +172,6 @@ def test_what_rocks_after_a_push_is_no_chatter(fixed: StandingTrial, what: str) 
     pushed.does_not_chatter()
 
 
-def test_too_short_a_trial_has_no_tick(fixed: StandingTrial) -> None:
-    none = StepTimes(wall_s=np.zeros(3), cpu_s=np.zeros(3))
-    with pytest.raises(BadInput, match="too short to time"):
-        replace(fixed, step_times=none).ticks_under(1e-3)
-
-
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, "2", None, True])
 def test_a_bound_without_meaning_is_refused(fixed: StandingTrial, value: Any) -> None:
     judged: tuple[Any, ...] = (
@@ -202,26 +191,24 @@ def test_a_bound_without_meaning_is_refused(fixed: StandingTrial, value: Any) ->
             assertion(value)
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({}, "needs a limit or `of`"),
-        ({"limit": 0.5, "of": "smart"}, "one of them"),
-        ({"limit": 1.5}, "give 0 to 1"),
-        ({"limit": {"left_kne": 0.5}}, "Did you mean 'left_knee'"),
-        ({"limit": 0.5, "joints": ["left_kne"]}, "Did you mean 'left_knee'"),
-        ({"of": "smrt"}, "Did you mean 'smart'"),
-        ({"of": "constant:"}, "has no number"),
-        ({"limit": 1.0, "after_s": 3.0}, "after_s = 3.0"),
-    ],
-)
-def test_a_limit_without_meaning_is_refused(
-    fixed: StandingTrial, limits: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        fixed.respects_limit(**limits)
-
-
-def test_a_robot_without_legs_is_not_compared(fixed: StandingTrial) -> None:
-    with pytest.raises(BadInput, match="no legs"):
-        with_result(fixed, legs_joule_loss_j=None).is_cooler_than(fixed)
+def test_messages(messages: Messages, fixed: StandingTrial) -> None:
+    messages(
+        only_trials_of_one_setting_are_compared=lambda: fixed.is_cooler_than(
+            replace(fixed, setting=replace(fixed.setting, slope_deg=1.0))
+        ),
+        too_short_a_trial_has_no_tick=lambda: replace(
+            fixed, step_times=StepTimes(wall_s=np.zeros(3), cpu_s=np.zeros(3))
+        ).ticks_under(1e-3),
+        a_limit_without_meaning=each(
+            fixed.respects_limit,
+            {},
+            {"limit": 0.5, "of": "smart"},
+            {"limit": 0.5, "joints": ["left_kne"]},
+            {"limit": 1.0, "after_s": 3.0},
+            limit=[1.5, {"left_kne": 0.5}],
+            of=["smrt", "constant:"],
+        ),
+        a_robot_without_legs_is_not_compared=lambda: with_result(
+            fixed, legs_joule_loss_j=None
+        ).is_cooler_than(fixed),
+    )

@@ -33,6 +33,7 @@ from nao_testbed.experiments.server.server import ReservationServer
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput
 from tests.experiments.server.helpers import AT_MOST_S, Terminal, eventually
+from tests.messages import Messages, each
 
 ROOT = Path(__file__).resolve().parents[3]
 MakeFront = Callable[..., SharedLedger]
@@ -379,35 +380,6 @@ def test_nobody_registers_by_the_name_of_a_virtual_owner(
 # -- errors ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "ball",
-        "127.0.0.1:8640",
-        "ftp://x",
-        "http://",
-        "http://x:99999",
-        "http://me:pw@x",
-        "http://x?y=1",
-        "http://[::1",
-    ],
-)
-def test_a_malformed_address_is_refused_at_once(url: str) -> None:
-    with pytest.raises(BadInput, match=r"malformed.*http://127\.0\.0\.1:8640"):
-        Client(url, "robot 1")
-
-
-def test_what_the_server_refuses_is_bad_input_here(
-    robots: Callable[..., Client],
-) -> None:
-    one = robots("robot 1")
-    with pytest.raises(BadInput, match="Did you mean 'ball'"):
-        one.take("bal")
-    with pytest.raises(Refused, match="somebody else"):
-        robots("robot 1")
-
-
 def test_ctrl_c_while_waiting_leaves_no_request_behind(
     robots: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,3 +412,24 @@ def test_what_a_robot_takes_is_open_to_its_parts_over_a_network(
         assert robot.authorise(whole, "HeadYaw") is Refusal.NOT_COVERED
         assert not rival.take("HeadYaw", timeout_s=0.0).is_granted
     assert robot.authorise(whole, "HeadYaw") is None
+
+
+def test_messages(messages: Messages, robots: Callable[..., Client]) -> None:
+    messages(
+        a_malformed_address=each(
+            lambda url: Client(url, "robot 1"),
+            "",
+            "ball",
+            "127.0.0.1:8640",
+            "ftp://x",
+            "http://",
+            "http://x:99999",
+            "http://me:pw@x",
+            "http://x?y=1",
+            "http://[::1",
+        ),
+        what_the_server_refuses_is_bad_input_here=[
+            lambda: robots("robot 1").take("bal"),
+            lambda: robots("robot 1"),
+        ],
+    )

@@ -16,6 +16,7 @@ from nao_testbed.experiments.shared_robot.robot_with_ledger import (
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.testing import check_trace
 from tests.experiments.shared_robot.conftest import Couple, take
+from tests.messages import Messages, each
 
 pytestmark = pytest.mark.scenario
 
@@ -137,16 +138,6 @@ def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
     assert ticks == [*range(100), 100, 200, 201]
 
 
-@pytest.mark.parametrize(
-    "settings", [{"look_s": 0.015}, {"feel_s": 0.0}], ids=["half a slot", "none"]
-)
-def test_periods_that_are_no_whole_slots_are_refused(
-    couple: Couple, settings: dict[str, float]
-) -> None:
-    with pytest.raises(BadInput, match="period"):
-        couple(**settings)
-
-
 @pytest.mark.requirement("RM-65")
 def test_the_name_of_a_cause_is_no_behaviours(couple: Couple) -> None:
     body = couple("T14")
@@ -194,3 +185,7 @@ def test_a_robot_without_states_has_no_posture_monitor(
     np.testing.assert_allclose(body.sim.truth().q, 0.0, atol=0.01)
     assert (body.posture, body.state) == (None, None)
     assert body.time_s == pytest.approx(0.1)
+
+
+def test_messages(messages: Messages, couple: Couple) -> None:
+    messages(periods_that_are_no_whole_slots=each(couple, look_s=[0.015], feel_s=[0.0]))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from nao_testbed.models import (
-    BadInput,
     RobotDataError,
     default_robot_folder,
     load_robot,
 )
 from nao_testbed.models.load import copy_robot
 from nao_testbed.models.load.write_urdf import main as write
+from tests.messages import Messages
 
 NAO = default_robot_folder()
 Edit = Callable[[Path, str, str, str], None]
@@ -107,11 +107,6 @@ def test_a_name_of_its_own_is_no_disagreement(copy: Path) -> None:
     assert load_robot(copy).name == "mine"
 
 
-def test_a_copy_goes_over_nothing(copy: Path) -> None:
-    with pytest.raises(BadInput, match="exists; give a folder that does not"):
-        copy_robot(NAO, copy)
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
@@ -130,3 +125,7 @@ def test_tables_that_make_no_urdf_are_refused(
         with pytest.raises(RobotDataError) as refused:
             use(copy)
         assert says in str(refused.value)
+
+
+def test_messages(messages: Messages, copy: Path) -> None:
+    messages(a_copy_goes_over_nothing=lambda: copy_robot(NAO, copy))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nao_testbed.models import BadInput, RobotDataError, load_robot
+from nao_testbed.models import RobotDataError, load_robot
+from tests.messages import Messages
 from tests.models.conftest import Load, Spoil, problems
 
 CASES: dict[str, dict[str, Any]] = YAML(typ="safe").load(
@@ -64,16 +65,6 @@ def test_leds_have_a_place_or_none(spoil: Spoil) -> None:
     assert load_robot(folder).leds[0].place is None
 
 
-def test_folder_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"is not a directory; give a folder"):
-        load_robot(tmp_path / "nobody")
-
-
-def test_empty_folder_says_which_file_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(RobotDataError, match=r"robot\.yaml: file is missing; "):
-        load_robot(tmp_path)
-
-
 def test_coupled_joints_must_have_one_angle(spoil: Spoil) -> None:
     """Two joints on one motor cannot stand at two angles."""
     urdf = '<limit lower="-1.2" upper="0.8" effort="2" velocity="6"/>\n  </joint>'
@@ -93,3 +84,10 @@ def test_coupled_joints_must_have_one_angle(spoil: Spoil) -> None:
     spoil("postures.csv", "-0.35,-0.35,0.7,-0.35", "-0.35,-0.3,0.7,-0.35")
     with pytest.raises(RobotDataError, match=r"right_hip is -0\.3 rad and left_hip"):
         load_robot(folder)
+
+
+def test_messages(messages: Messages, tmp_path: Path) -> None:
+    messages(
+        folder_that_is_not_there_is_bad_input=lambda: load_robot(tmp_path / "nobody"),
+        empty_folder_says_which_file_is_missing=lambda: load_robot(tmp_path),
+    )

@@ -16,6 +16,7 @@ from nao_testbed.sim.engine.obstacles import Obstacle, obstacles_of
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.sensors.force_sensors import ForceSensors
+from tests.messages import Messages, each
 from tests.sim.conftest import Simulate
 from tests.sim.engine.oracle import Oracle
 
@@ -253,34 +254,6 @@ def test_a_box_is_read_as_it_is_written(
     assert_allclose(again.yaw_deg, yaw_deg, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("name", "box", "said"),
-    [
-        ("table", "1,1@0,0,0", "edges and middle in m"),
-        ("table", "1,1,1@0,0", "edges and middle in m"),
-        ("table", "1,1,1@0,0,0,0,0", "edges and middle in m"),
-        ("table", "1,1,1", "edges and middle in m"),
-        ("table", "1,1,x@0,0,0", "edges and middle in m"),
-        ("table", "1,1,0@5,0,0", "size in m = 0.0; give 0.001 to 10"),
-        ("table", "1,-1,1@5,0,0", "size in m = -1.0"),
-        ("table", "1,1,nan@5,0,0", "size in m = nan"),
-        ("table", "1,1,1@inf,0,0", "place in m = inf"),
-        ("table", "1,1,1@0,0,-11", "place in m = -11.0"),
-        ("table", "1,1,1@5,0,0,361", "yaw = 361.0 degrees"),
-        ("", "1,1,1@5,0,0", "give letters"),
-        ("a.b", "1,1,1@5,0,0", "give letters"),
-    ],
-)
-def test_what_is_no_box_is_refused(name: str, box: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        Obstacle.at(name, box)
-
-
-def test_two_boxes_have_two_names() -> None:
-    with pytest.raises(BadInput, match="two obstacles are called 'table'"):
-        WorldCfg(obstacles=(TABLE, TABLE))
-
-
 def test_fifty_boxes_stand_around_a_robot(simulate: Simulate, nao: Robot) -> None:
     """And it goes on where a snapshot was taken, bit for bit."""
     angles = np.linspace(0.0, 2.0 * np.pi, 50, endpoint=False)
@@ -300,3 +273,25 @@ def test_fifty_boxes_stand_around_a_robot(simulate: Simulate, nao: Robot) -> Non
         c.force.tolist() for c in first.obstacle_contacts
     ]
     assert {c.obstacle for c in first.obstacle_contacts} == {"table"}
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        what_is_no_box=each(
+            Obstacle.at,
+            ("table", "1,1@0,0,0"),
+            ("table", "1,1,1@0,0"),
+            ("table", "1,1,1@0,0,0,0,0"),
+            ("table", "1,1,1"),
+            ("table", "1,1,x@0,0,0"),
+            ("table", "1,1,0@5,0,0"),
+            ("table", "1,-1,1@5,0,0"),
+            ("table", "1,1,nan@5,0,0"),
+            ("table", "1,1,1@inf,0,0"),
+            ("table", "1,1,1@0,0,-11"),
+            ("table", "1,1,1@5,0,0,361"),
+            ("", "1,1,1@5,0,0"),
+            ("a.b", "1,1,1@5,0,0"),
+        ),
+        two_boxes_have_two_names=lambda: WorldCfg(obstacles=(TABLE, TABLE)),
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.sim.naoqi.device_keys import CLOCK, PREFIX, RECORDING_OVER, DeviceKeys
+from tests.messages import Messages, each
 
 NAO = load_robot()
 KNEE = "RKneePitch"
@@ -141,26 +142,21 @@ def test_a_robot_without_sonars_and_battery_has_none() -> None:
     assert seen.sonar.size == seen.battery.size == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("RobotConfig/Body/Type", "Juliette", "'Juliette'"),
-        (f"{PREFIX}{KNEE}/Position/Sensor/Value", None, KNEE),
-        (f"{PREFIX}LHand/Temperature/Sensor/Value", None, "LHand"),
-        (f"{PREFIX}InertialSensor/AccelerometerZ/Sensor/Value", 58.0, "accelerometer"),
-    ],
-)
-def test_another_robot_is_refused_by_what_it_lacks(
-    key: str, value: Any, said: str
-) -> None:
-    found = values_at_rest() | {key: value}
-    with pytest.raises(BadInput, match=said):
-        settled(found)
-
-
 def test_a_value_that_is_gone_later_is_named() -> None:
     found = values_at_rest()
     keys = settled(found)
     found[f"{PREFIX}{KNEE}/Position/Sensor/Value"] = None
     with pytest.raises(BadInput, match=KNEE):
         observed(keys, found)
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        another_robot=each(
+            lambda key, value: settled(values_at_rest() | {key: value}),
+            ("RobotConfig/Body/Type", "Juliette"),
+            (f"{PREFIX}{KNEE}/Position/Sensor/Value", None),
+            (f"{PREFIX}LHand/Temperature/Sensor/Value", None),
+            (f"{PREFIX}InertialSensor/AccelerometerZ/Sensor/Value", 58.0),
+        )
+    )

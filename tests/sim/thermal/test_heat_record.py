@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from nao_testbed.models import BadInput
 from nao_testbed.sim.thermal.identification import rows_per_error
 from nao_testbed.sim.thermal.one_node_fit import HeatRecord
+from tests.messages import Messages, each
 
 TIME = np.arange(6.0)
 DEGC = np.linspace(30.0, 35.0, 6)
@@ -65,26 +66,6 @@ def test_a_current_heats_by_its_square_whatever_its_sign() -> None:
     assert_allclose(record.mean_square_current, [1.0, 2.5, 4.0, 2.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"time_s": TIME[::-1]}, "do not rise"),
-        ({"time_s": np.zeros(6)}, "do not rise"),
-        ({"degc": DEGC[:5]}, "6 times, 5 temperatures and 5 squared currents"),
-        ({"mean_square_current": np.full(6, 0.5)}, "6 squared currents"),
-        ({"mean_square_current": np.full(5, np.nan)}, "no number from 0 up"),
-        ({"mean_square_current": np.full(5, -1.0)}, "no number from 0 up"),
-        ({"degc": np.array([30.0, *[np.nan] * 5])}, "has 1 temperatures"),
-    ],
-)
-def test_what_is_no_record_is_refused(
-    changes: dict[str, np.ndarray], what: str
-) -> None:
-    fields = {"time_s": TIME, "degc": DEGC, "mean_square_current": SQUARE} | changes
-    with pytest.raises(BadInput, match=what):
-        HeatRecord(**fields)
-
-
 def test_independent_errors_count_each_and_alike_ones_together() -> None:
     rng = np.random.default_rng(1)
     white = rng.normal(size=5000)
@@ -92,3 +73,17 @@ def test_independent_errors_count_each_and_alike_ones_together() -> None:
     alike = np.repeat(rng.normal(size=500), 10)
     assert rows_per_error([alike]) == pytest.approx(10.0, rel=0.3)
     assert rows_per_error([np.zeros(9)]) == 1.0
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        what_is_no_record=each(
+            lambda **changes: HeatRecord(
+                **{"time_s": TIME, "degc": DEGC, "mean_square_current": SQUARE}
+                | changes
+            ),
+            time_s=[TIME[::-1], np.zeros(6)],
+            degc=[DEGC[:5], np.array([30.0, *[np.nan] * 5])],
+            mean_square_current=[np.full(6, 0.5), np.full(5, np.nan), np.full(5, -1.0)],
+        )
+    )

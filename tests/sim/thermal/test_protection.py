@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.thermal.protection import (
     PROTECTIONS,
@@ -19,6 +19,7 @@ from nao_testbed.sim.thermal.protection import (
     StatusChange,
     make_protection,
 )
+from tests.messages import Messages, each
 
 NAO, ES2659053 = PROTECTIONS["nao"], PROTECTIONS["document"]
 
@@ -180,31 +181,22 @@ def test_restore_continues_from_the_same_status(robot: Robot) -> None:
     assert not document.apply(ones, between).any()
 
 
-def test_an_unknown_protection_is_refused(robot: Robot) -> None:
-    with pytest.raises(BadInput, match="'fuse'; choose one of none, nao, document"):
-        make_protection("fuse", robot)
-
-
-@pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        ({"onset_degc": (76.0, 75.0, 90.0)}, "must rise with the status"),
-        ({"onset_degc": (76.0, math.nan, 90.0)}, "must rise with the status"),
-        ({"release_degc": (70.0, 81.0, 84.0)}, "must be below the onsets"),
-        ({"factor": (0.5, 0.6, 0.0)}, "must fall with the status"),
-        ({"mean_degc": math.nan}, "mean_degc is nan"),
-        ({"scope": "leg"}, "scope is 'leg'"),
-    ],
-)
-def test_numbers_without_sense_are_refused(
-    change: dict[str, object], part: str
-) -> None:
-    with pytest.raises(BadInput, match=part):
-        replace(NAO, **change)  # type: ignore[arg-type] # on purpose
-
-
 def test_factors_of_a_configuration_are_used(robot: Robot) -> None:
     cfg = ProtectionCfg(onset_degc=(50.0, 60.0, 65.0), factor=(0.9, 0.5, 0.1))
     ones = np.ones(len(robot.joints))
     left = Protection(robot, cfg).apply(ones, np.full(len(robot.motors), 66.0))
     assert_allclose(left, 0.1)
+
+
+def test_messages(messages: Messages, robot: Robot) -> None:
+    messages(
+        an_unknown_protection=lambda: make_protection("fuse", robot),
+        numbers_without_sense=each(
+            lambda **change: replace(NAO, **change),
+            onset_degc=[(76.0, 75.0, 90.0), (76.0, math.nan, 90.0)],
+            release_degc=[(70.0, 81.0, 84.0)],
+            factor=[(0.5, 0.6, 0.0)],
+            mean_degc=[math.nan],
+            scope=["leg"],
+        ),
+    )

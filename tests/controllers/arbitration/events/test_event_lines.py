@@ -19,10 +19,11 @@ from nao_testbed.controllers.arbitration.events import (
     know_events,
 )
 from nao_testbed.controllers.arbitration.tokens import Refusal
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput
 from nao_testbed.testing import check_trace, trace_hash
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
+from tests.messages import Messages, each
 
 
 def logged(event: Event) -> Event:
@@ -109,73 +110,6 @@ def changed(**fields: object) -> str:
     return json.dumps(json.loads(LINE) | fields)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (LINE[:-5], "is no JSON"),
-        ("[1, 2]", "is no event; it is an object with the key 'event'"),
-        ("{}", "is no event"),
-        (changed(event=3), "is no event"),
-        (
-            changed(epoch="one"),
-            "Opened.epoch in .* is 'one': Input should be a valid integer",
-        ),
-        (
-            changed(epoch=True),
-            "Opened.epoch in .* is True: Input should be a valid integer",
-        ),
-        (
-            changed(preemption=1),
-            "Opened.preemption in .* is 1: Input should be a valid string",
-        ),
-        (changed(colour="red"), r"has \['colour'\], unknown in Opened"),
-        (LINE.replace('"epoch": 1, ', ""), "has no 'epoch', which Opened needs"),
-        (
-            '{"event": "Renewed", "owner": null, "tick": 1}',
-            "Renewed.owner in .* is None: Input should be a valid string",
-        ),
-        (
-            '{"event": "Frozen", "leaves": "HeadYaw", "by": "hot", "effort_cap": null, '
-            '"is_total": true, "tick": 1}',
-            "Frozen.leaves in .* is 'HeadYaw': Input should be a valid array",
-        ),
-        (
-            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": "all", '
-            '"is_total": true, "tick": 1}',
-            "Frozen.effort_cap in .* is 'all': Input should be a valid number",
-        ),
-        (
-            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": 1, '
-            '"is_total": 1, "tick": 1}',
-            "Frozen.is_total in .* is 1: Input should be a valid boolean",
-        ),
-        (
-            '{"event": "Executed", "command": 1, "resource": "x", "tick": 1, '
-            '"token": "12"}',
-            "Executed.token in .* '12' is no token; it is epoch.sequence",
-        ),
-        (
-            '{"event": "Rejected", "command": 1, "resource": "x", "tick": 1, '
-            '"token": null, "reason": "BECAUSE"}',
-            "Rejected.reason in .* is 'BECAUSE': Input should be 'NO_TOKEN', .* or",
-        ),
-        (
-            '{"event": "Granted", "inside": [], "missing": [], "owner": "a", '
-            '"request": 1, "shares": {}, "tick": 0, "token": "3.1"}',
-            r"Granted.inside in .* is \[\]: Input should be",
-        ),
-    ],
-)
-def test_a_wrong_line_is_refused_with_its_reason(line: str, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        event_from_line(line)
-
-
-def test_an_unknown_event_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'Granted'"):
-        event_from_line(LINE.replace("Opened", "Grantet"))
-
-
 def test_a_long_wrong_line_is_shown_in_part() -> None:
     with pytest.raises(BadInput) as caught:
         event_from_line("x" * 10_000)
@@ -205,12 +139,6 @@ def test_events_of_other_parts_are_read_once_they_are_known() -> None:
     assert event_to_line(event_from_line(line)) == line
 
 
-def test_two_kinds_of_events_do_not_share_a_name() -> None:
-    other = type("Opened", (Event,), {})
-    with pytest.raises(BadInput, match=r"'Opened' .* has the name of one of"):
-        know_events(other)
-
-
 def test_a_field_that_no_line_holds_is_refused() -> None:
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Odd(Event):
@@ -218,3 +146,37 @@ def test_a_field_that_no_line_holds_is_refused() -> None:
 
     with pytest.raises(BadInput, match="a field that no line of JSON holds"):
         event_to_line(Odd(tick=1, what=LedgerSetup()))
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        a_wrong_line=each(
+            event_from_line,
+            LINE[:-5],
+            "[1, 2]",
+            "{}",
+            changed(event=3),
+            changed(epoch="one"),
+            changed(epoch=True),
+            changed(preemption=1),
+            changed(colour="red"),
+            LINE.replace('"epoch": 1, ', ""),
+            '{"event": "Renewed", "owner": null, "tick": 1}',
+            '{"event": "Frozen", "leaves": "HeadYaw", "by": "hot", "effort_cap": null, '
+            '"is_total": true, "tick": 1}',
+            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": "all", '
+            '"is_total": true, "tick": 1}',
+            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": 1, '
+            '"is_total": 1, "tick": 1}',
+            '{"event": "Executed", "command": 1, "resource": "x", "tick": 1, '
+            '"token": "12"}',
+            '{"event": "Rejected", "command": 1, "resource": "x", "tick": 1, '
+            '"token": null, "reason": "BECAUSE"}',
+            '{"event": "Granted", "inside": [], "missing": [], "owner": "a", '
+            '"request": 1, "shares": {}, "tick": 0, "token": "3.1"}',
+        ),
+        an_unknown_event=lambda: event_from_line(LINE.replace("Opened", "Grantet")),
+        two_kinds_of_events_do_not_share_a_name=lambda: know_events(
+            type("Opened", (Event,), {})
+        ),
+    )

@@ -21,6 +21,7 @@ from tests.controllers.arbitration.ledger_setup import (
     outcome_of,
     token_of,
 )
+from tests.messages import Messages, each
 
 ONSET, RELEASE = 76.0, 70.0
 
@@ -263,17 +264,13 @@ def test_temperatures_of_another_robot_change_nothing(
     assert stage.picture() == before
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"onset_degc": 70.0, "release_degc": 70.0}, "70.0 °C"),
-        ({"onset_degc": np.nan}, "nan °C"),
-        ({"effort_cap": 1.1}, "1.1"),
-        ({"failures_borne": -1}, "-1 readings"),
-    ],
-)
-def test_thresholds_that_would_chatter_are_refused(
-    settings: dict[str, float], said: str
-) -> None:
-    with pytest.raises(BadInput, match=said):
-        HotEngineCfg(**settings)  # type: ignore[arg-type]
+def test_messages(messages: Messages) -> None:
+    messages(
+        thresholds_that_would_chatter=each(
+            HotEngineCfg,
+            {"onset_degc": 70.0, "release_degc": 70.0},
+            onset_degc=[np.nan],
+            effort_cap=[1.1],
+            failures_borne=[-1],
+        )
+    )

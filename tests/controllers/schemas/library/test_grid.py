@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.schemas.library.look_around import Grid
-from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 def test_cells_divide_the_rectangle() -> None:
@@ -69,16 +69,12 @@ def test_of_equal_cells_the_first_is_taken() -> None:
     assert Grid((0.0, 2.0), (0.0, 2.0), (2, 2)).highest() == (0.5, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "shape"),
-    [
-        ((1.0, 1.0), (0.0, 1.0), (2, 2)),
-        ((0.0, 1.0), (0.0, float("inf")), (2, 2)),
-        ((0.0, 1.0), (0.0, 1.0), (2, 0)),
-    ],
-)
-def test_an_empty_rectangle_is_refused(
-    x: tuple[float, float], y: tuple[float, float], shape: tuple[int, int]
-) -> None:
-    with pytest.raises(BadInput, match="grid"):
-        Grid(x, y, shape)
+def test_messages(messages: Messages) -> None:
+    messages(
+        an_empty_rectangle=each(
+            Grid,
+            ((1.0, 1.0), (0.0, 1.0), (2, 2)),
+            ((0.0, 1.0), (0.0, float("inf")), (2, 2)),
+            ((0.0, 1.0), (0.0, 1.0), (2, 0)),
+        )
+    )

@@ -16,6 +16,7 @@ from nao_testbed.controllers.schemas.events import (
 )
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
+from tests.messages import Messages, each
 
 
 def waker(name: str, *children: str, **given: Any) -> type:
@@ -476,28 +477,6 @@ def test_a_parent_that_names_a_child_that_it_never_woke_fails(nao: Robot) -> Non
     assert "Child 'walc' is not in" in stage.runtime.view("parent").error
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"name": "a/b"}, "neither '/' nor '.'"),
-        ({"needs": "Head"}, "give a tuple"),
-        ({"priority": 12}, "from 0"),
-        ({"timeout_s": -1.0}, "timeout is -1"),
-        ({"policy": "stopp"}, "Did you mean 'stop'"),
-        ({"children": (Waking(schema="b"), Waking(schema="b"))}, "two children called"),
-    ],
-)
-def test_a_waking_that_cannot_be_is_refused(wrong: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        Waking(schema="a", **wrong)
-
-
-def test_a_rule_of_choosing_that_there_is_not_is_refused(nao: Robot) -> None:
-    stage = SchemaWorld.of(nao)
-    with pytest.raises(UnknownName, match="Did you mean 'keep_winner'"):
-        stage.begin("choose", parameters={"arbitration": "keep_winer"})
-
-
 def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
     nao: Robot,
 ) -> None:
@@ -512,3 +491,20 @@ def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
     stage = SchemaWorld.of(nao, eye, actuation("parent", start=start)).begin("parent")
     stage.slot(3)
     assert called == [0]
+
+
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        a_waking_that_cannot_be=each(
+            lambda **wrong: Waking(schema="a", **wrong),
+            name=["a/b"],
+            needs=["Head"],
+            priority=[12],
+            timeout_s=[-1.0],
+            policy=["stopp"],
+            children=[(Waking(schema="b"), Waking(schema="b"))],
+        ),
+        a_rule_of_choosing_that_there_is_not=lambda: SchemaWorld.of(nao).begin(
+            "choose", parameters={"arbitration": "keep_winer"}
+        ),
+    )

@@ -1,7 +1,5 @@
 """One bus or several, and whoever finds a group complete: the same slots."""
 
-from collections.abc import Mapping
-
 import pytest
 
 from nao_testbed.controllers.arbitration.tokens import Token
@@ -13,7 +11,7 @@ from nao_testbed.controllers.transmitter.buses.bus import (
 )
 from nao_testbed.controllers.transmitter.events import GroupCompleted, Sent
 from nao_testbed.controllers.transmitter.receipt import StreamState
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import Robot
 from nao_testbed.models.library import Unit
 from tests.controllers.transmitter.transmitter_world import (
     BUSES,
@@ -25,6 +23,7 @@ from tests.controllers.transmitter.transmitter_world import (
     World,
     tag,
 )
+from tests.messages import Messages, each
 
 MEMBERS = ((MOTION, 20), (LIGHT, 10), (SOUND, 70))
 
@@ -122,27 +121,18 @@ def test_who_never_permits_holds_a_group_for_ever(nao: Robot) -> None:
     assert receipt.state is StreamState.WAITING
 
 
-@pytest.mark.parametrize(
-    ("buses", "message"),
-    [
-        ({}, "unit 'motion' is on the buses none"),
-        ({"a": tuple(Unit), "b": (SOUND,)}, "unit 'sound' is on the buses a, b"),
-        ({"a": (MOTION, SOUND)}, "unit 'light' is on the buses none"),
-    ],
-)
-def test_each_unit_is_on_one_bus(
-    buses: Mapping[str, tuple[Unit, ...]], message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        TransmitterCfg(buses=buses)
-
-
-@pytest.mark.parametrize("ttl_s", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_time_to_live_is_positive(ttl_s: float) -> None:
-    with pytest.raises(BadInput, match="give a positive number"):
-        TransmitterCfg(ttl_s=ttl_s)
-
-
 def test_the_buses_of_the_document() -> None:
     assert TransmitterCfg(buses=one_bus()).bus_of(SOUND) == "main"
     assert TransmitterCfg(buses=bus_each()).bus_of(SOUND) == "sound"
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        each_unit_is_on_one_bus=each(
+            TransmitterCfg,
+            buses=[{}, {"a": tuple(Unit), "b": (SOUND,)}, {"a": (MOTION, SOUND)}],
+        ),
+        a_time_to_live_is_positive=each(
+            TransmitterCfg, ttl_s=[0.0, -1.0, float("nan"), float("inf")]
+        ),
+    )

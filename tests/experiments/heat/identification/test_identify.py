@@ -16,6 +16,7 @@ from nao_testbed.models import BadInput, Robot, UnknownName, default_robot_folde
 from nao_testbed.sim import SimulationCfg
 from nao_testbed.sim.thermal.identification import fit_one_node
 from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.messages import Messages, each
 
 ROOT = Path(__file__).resolve().parents[4]
 SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"
@@ -113,30 +114,9 @@ def test_a_known_resistance_gives_capacity_and_conductance(nao: Robot) -> None:
     assert known.heat_capacity.value == pytest.approx(10.0 / heating)
 
 
-@pytest.mark.parametrize(
-    ("joints", "message"),
-    [
-        ((), "is a run of all joints; name one or more"),
-        (("LKneePitch", "LAnkleRoll"), "motors of different kinds"),
-        (("LKneePich",), "Did you mean 'LKneePitch'"),
-    ],
-)
-def test_joints_of_a_run_are_named_rightly(
-    short_run: Path, nao: Robot, joints: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(BadInput, match=message):
-        identify(IdentifyCfg(source=short_run, joints=joints), nao)
-
-
-def test_a_folder_that_is_no_run_is_not_called_one(nao: Robot, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="is no run folder"):
-        identify(IdentifyCfg(source=tmp_path), nao)
-
-
-@pytest.mark.parametrize("value", [0.0, -6.44, float("nan")])
-def test_a_resistance_that_is_none_is_told(nao: Robot, value: float) -> None:
-    with pytest.raises(BadInput, match="resistance is"):
-        identify(IdentifyCfg(source=SHIPPED, resistance=value), nao)
+def test_joints_of_a_run_are_named(short_run: Path, nao: Robot) -> None:
+    with pytest.raises(BadInput, match="is a run of all joints; name one or more"):
+        identify(IdentifyCfg(source=short_run), nao)
 
 
 def test_what_is_for_files_is_refused_for_a_run(short_run: Path, nao: Robot) -> None:
@@ -171,11 +151,6 @@ def test_bad_input_is_one_message_and_status_2(
     assert message in told.err
 
 
-def test_a_file_holds_one_motor(nao: Robot) -> None:
-    with pytest.raises(BadInput, match="a CSV file holds one motor"):
-        identify(IdentifyCfg(source=SHIPPED, joints=PITCH), nao)
-
-
 def test_a_run_of_a_crashed_process_is_told(
     short_run: Path, nao: Robot, tmp_path: Path
 ) -> None:
@@ -187,3 +162,27 @@ def test_a_run_of_a_crashed_process_is_told(
         heat_log_of_run(tmp_path / "none", "LKneePitch", nao)
     with pytest.raises(UnknownName):
         heat_log_of_run(short_run, "Knee", nao)
+
+
+def test_messages(
+    messages: Messages, short_run: Path, nao: Robot, tmp_path: Path
+) -> None:
+    messages(
+        joints_of_a_run=each(
+            lambda joints: identify(IdentifyCfg(source=short_run, joints=joints), nao),
+            (("LKneePitch", "LAnkleRoll"),),
+            (("LKneePich",),),
+        ),
+        a_folder_that_is_no_run_is_not_called_one=lambda: identify(
+            IdentifyCfg(source=tmp_path), nao
+        ),
+        a_resistance_that_is_none=each(
+            lambda value: identify(IdentifyCfg(source=SHIPPED, resistance=value), nao),
+            0.0,
+            -6.44,
+            float("nan"),
+        ),
+        a_file_holds_one_motor=lambda: identify(
+            IdentifyCfg(source=SHIPPED, joints=PITCH), nao
+        ),
+    )

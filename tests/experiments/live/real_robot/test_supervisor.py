@@ -13,7 +13,8 @@ from nao_testbed.experiments.live.real_robot.supervisor import (
     Supervisor,
     SupervisorCfg,
 )
-from nao_testbed.models import BadInput, load_robot
+from nao_testbed.models import load_robot
+from tests.messages import Messages, each
 
 NAO = load_robot()
 
@@ -39,11 +40,6 @@ def test_a_robot_that_stands_goes_on() -> None:
     supervisor = Supervisor(NAO)
     for i in range(100):
         supervisor.check(seen(0.02 * i), np.zeros(len(NAO.joints)), 0.099)
-
-
-def test_old_values_end_it() -> None:
-    with pytest.raises(RunStopped, match=r"late: .* 0\.12 s old"):
-        Supervisor(NAO).check(seen(), None, 0.12)
 
 
 def test_a_hot_motor_ends_it_by_name() -> None:
@@ -84,14 +80,10 @@ def test_a_set_point_of_somebody_else_ends_it_soon_but_not_at_once() -> None:
         supervisor.check(seen(0.8, target=target), written)
 
 
-@pytest.mark.parametrize(
-    ("values", "option"),
-    [
-        ({"late_s": 0.0}, "--late"),
-        ({"late_s": float("nan")}, "--late"),
-        ({"hottest_degc": 500.0}, "--hottest"),
-    ],
-)
-def test_a_bound_without_meaning_is_refused(values: Any, option: str) -> None:
-    with pytest.raises(BadInput, match=option):
-        SupervisorCfg(**values)
+def test_messages(messages: Messages) -> None:
+    messages(
+        old_values_end_it=lambda: Supervisor(NAO).check(seen(), None, 0.12),
+        a_bound_without_meaning=each(
+            SupervisorCfg, late_s=[0.0, float("nan")], hottest_degc=[500.0]
+        ),
+    )

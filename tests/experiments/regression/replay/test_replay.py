@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +35,10 @@ from nao_testbed.experiments.regression.replay_answers import Answers, compare
 from nao_testbed.experiments.regression.replay_tables import replay_tables
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
-from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName, load_robot
+from nao_testbed.models import BadInput, Robot, TestbedError, load_robot
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.messages import Messages, each
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -304,16 +304,12 @@ def test_a_controller_that_fails_is_compared_as_far_as_it_went(
     assert result.answers["smart"].is_identical
 
 
-@pytest.mark.parametrize(
-    ("names", "error", "message"),
-    [
-        (("smart", "smart"), BadInput, "name each once"),
-        (("recorded",), BadInput, "which is there anyway"),
-        (("smrt",), UnknownName, "Did you mean 'smart'"),
-    ],
-)
-def test_controllers_that_cannot_be_compared_are_refused(
-    standing: Path, names: Sequence[str], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        opened(standing, *names)
+def test_messages(messages: Messages, standing: Path) -> None:
+    messages(
+        controllers_that_cannot_be_compared=each(
+            lambda names: opened(standing, *names),
+            (("smart", "smart"),),
+            (("recorded",),),
+            (("smrt",),),
+        )
+    )

@@ -15,6 +15,7 @@ from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.scenarios.helpers import HEAD, Load
+from tests.messages import Messages, each
 
 NAO = load_robot()
 
@@ -401,11 +402,6 @@ def test_what_is_no_scenario_is_told_so(
     assert str(told.value).startswith(f"{path}:")
 
 
-def test_a_file_that_is_missing_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="missing"):
-        load_scenario(tmp_path / "none.yaml")
-
-
 def test_names_of_wrong_behaviours_are_known_elsewhere(load: Load) -> None:
     """One slip makes one error: who is named by others stays known."""
     with pytest.raises(FileErrors) as told:
@@ -475,18 +471,17 @@ def test_a_time_without_end_is_refused(load: Load, where: str, time: str) -> Non
     assert "less than or equal to" in str(told.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "sounds: {s: {text: WORDS}}",
-        "events: [{at_s: 0, say: WORDS}]",
-        "behaviours: [{name: a, schema: say, with: {text: WORDS}}]",
-    ],
-)
-def test_a_text_without_end_is_refused(load: Load, text: str) -> None:
-    with pytest.raises(FileErrors, match="5000"):
-        load(text.replace("WORDS", "word " * 1000 + "word"))
-
-
 def test_the_longest_motion_is_accepted(load: Load) -> None:
     load("motions: {m: {angles_deg: {HeadYaw: [[600, 5]]}}}")
+
+
+def test_messages(messages: Messages, tmp_path: Path, load: Load) -> None:
+    messages(
+        a_file_that_is_missing=lambda: load_scenario(tmp_path / "none.yaml"),
+        a_text_without_end=each(
+            lambda text: load(text.replace("WORDS", "word " * 1000 + "word")),
+            "sounds: {s: {text: WORDS}}",
+            "events: [{at_s: 0, say: WORDS}]",
+            "behaviours: [{name: a, schema: say, with: {text: WORDS}}]",
+        ),
+    )

@@ -5,13 +5,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nao_testbed.experiments.server.naoqi.run_serve import ServeCfg
-from nao_testbed.models import BadInput
 from tests.experiments.server.naoqi.conftest import TIMEOUT_S, serve
+from tests.messages import Messages, each
 
 APPLICATION = """
 import sys
@@ -25,20 +24,6 @@ app.session.registerService("Mine", Mine())
 print(app.session.service("Mine").twice(4), flush=True)
 print(app.session.service("ALMotion").ping(), flush=True)
 """
-
-
-@pytest.mark.parametrize(
-    ("values", "part"),
-    [
-        ({"speed": 0.0}, "--speed"),
-        ({"port": 99_999}, "--port"),
-        ({"host": "nowhere"}, "--host"),
-        ({"seconds": float("nan")}, "--seconds"),
-    ],
-)
-def test_a_value_that_cannot_be_is_refused(values: Any, part: str) -> None:
-    with pytest.raises(BadInput, match=part):
-        ServeCfg(**values)
 
 
 @pytest.mark.slow
@@ -82,3 +67,15 @@ def test_it_ends_by_itself_with_0(tmp_path: Path) -> None:
     assert ended["ended"] == "ended"
     assert ended["sim_s"] == pytest.approx(4.0)
     assert ended["slots"] == 400
+
+
+def test_messages(messages: Messages) -> None:
+    messages(
+        a_value_that_cannot_be=each(
+            ServeCfg,
+            speed=[0.0],
+            port=[99_999],
+            host=["nowhere"],
+            seconds=[float("nan")],
+        )
+    )

@@ -13,9 +13,9 @@ import pytest
 from nao_testbed.experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from nao_testbed.models import BadInput
 from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
+from tests.messages import Messages, each
 from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -169,12 +169,6 @@ def test_no_process_outlives_the_engine() -> None:
     wait_until(lambda: is_gone(pid))
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_no_workers_are_refused(workers: int) -> None:
-    with pytest.raises(BadInput, match="give 1 or more"):
-        JoblibEngine(workers)
-
-
 # -- a parent that ends --------------------------------------------------------------
 
 PARENT = """
@@ -234,3 +228,7 @@ def wait_until(what: Callable[[], bool]) -> None:
     while not what():
         assert time.monotonic() < end, f"waited {PATIENCE_S} s in vain"
         time.sleep(0.05)
+
+
+def test_messages(messages: Messages) -> None:
+    messages(no_workers=each(JoblibEngine, 0, -1))

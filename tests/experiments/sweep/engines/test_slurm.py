@@ -1,9 +1,7 @@
 """The jobs that SLURM would be given; there is no SLURM here."""
 
-import pytest
-
 from nao_testbed.experiments.sweep.engines.dask_cluster import SlurmCfg, slurm_cluster
-from nao_testbed.models import BadInput
+from tests.messages import Messages, each
 
 
 def test_a_job_is_one_worker_with_one_thread() -> None:
@@ -36,10 +34,7 @@ def test_a_job_is_one_worker_with_one_thread() -> None:
     assert " --nthreads 1 " in worker
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [("wall_time", "two hours", "HH:MM:SS"), ("memory", "much", "2GB or 500MB")],
-)
-def test_what_slurm_would_refuse_is_refused(field: str, value: str, words: str) -> None:
-    with pytest.raises(BadInput, match=words):
-        SlurmCfg(**{field: value})  # type: ignore[arg-type]  # by name
+def test_messages(messages: Messages) -> None:
+    messages(
+        what_slurm_would_refuse=each(SlurmCfg, wall_time=["two hours"], memory=["much"])
+    )
