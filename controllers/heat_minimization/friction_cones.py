@@ -3,18 +3,18 @@
     min over f, p    ‖A f + E p - b‖²,    ‖(f_1, f_2)_k‖ <= μ f_n,k,    p >= 0
 
 **Rays.** A force in its cone is a sum of rays on the cone, f_k = Σ λ r with λ >= 0 and
-r = (μ cos φ, μ sin φ, 1), so that on a fixed set of rays this is a nonnegative least
-squares problem [lawson1974]. A fixed set is a pyramid inside the cone: of eight rays it
-holds 92 % of the friction halfway between two of them, which costs most at low
-friction. So the set follows the solution [holloway1974]. With the gradient g = Aᵀ(A f +
-E p - b), the cost falls along the rays of cone k at most by
+r = (μ cos φ, μ sin φ, 1). On a fixed set of rays this is a nonnegative least squares
+problem [lawson1974]. A fixed set is a pyramid inside the cone: of eight rays it holds
+92 % of the friction halfway between two of them, which costs most at low friction. So
+the set follows the solution [holloway1974]. With the gradient g = Aᵀ(A f + E p - b),
+the cost falls along the rays of cone k at most by
 
     s_k = μ ‖(g_1, g_2)_k‖ - g_n,k,    along r = (-μ (g_1, g_2)_k / ‖(g_1, g_2)_k‖, 1).
 
 Each round adds these rays where s_k > 0, drops the rays without force, and solves
-again. The cost is convex and gᵀf = 0 at each solution, so that forces f' in the cones
-lower the cost by at most 2 max_k s_k Σ f'_n: the rounds end where that bound is a small
-part of the cost.
+again. The cost is convex and gᵀf = 0 at each solution. So forces f' in the cones lower
+the cost by at most 2 max_k s_k Σ f'_n: the rounds end where that bound is a small part
+of the cost.
 """
 
 import numba

@@ -12,14 +12,14 @@ wrench in many ways. If no forces balance the robot, the residual of B f = h is
 minimised, and `is_balanced` is False. The cones are round, as solved by
 `friction_cones`: the loss is at most 0.02 % above the minimum.
 
-**Stuck gears** carry part of the load: with them the loss has a lower bound for all
-controllers. At rest the friction of gear and brushes takes a torque u_m of either sign,
+**Stuck gears** carry part of the load; the result with them is a lower bound for every
+controller. At rest the friction of gear and brushes takes a torque u_m of either sign,
 so a motor gives T = S (g - C f) - u, and
 
     min_{f, u} Σ_m c_m T_m²,    B f = h,    f_k in its friction cone,    |u_m| <= f_m.
 
 `solve_least_loss` omits u: its result is the minimum without knowledge of the gears,
-and the basis for comparing postures. A robot may come to rest with a lower loss.
+and the basis for comparing postures. With favourable gear friction a robot is below it.
 
 **The reference** is the textbook form, a cone programme,
 

@@ -193,7 +193,7 @@ class Nudge:
             is_far = abs(error[lead]) > cfg.large_step_rad
             step = cfg.large_step_rad if is_far else cfg.small_step_rad
             moved = shift[m] - np.copysign(step, self._current.value[m])
-            # The bound, and for no joint of the motor beyond its range.
+            # Within the bound and within the range of every joint of the motor.
             lower = max(-cfg.bound_rad, float((robot.lower - request)[joints].max()))
             upper = min(cfg.bound_rad, float((robot.upper - request)[joints].min()))
             moved = min(max(moved, min(lower, 0.0)), max(upper, 0.0))

@@ -2,7 +2,7 @@
 
     writer = SoleWriter(robot)
     writer.write(Command(target=q))
-    writer.close()  # now another one may take the robot
+    writer.close()  # another writer may register now
 
 The writer is the closed loop if it has a robot to itself, and the gate of the
 reservations if several owners share the robot.

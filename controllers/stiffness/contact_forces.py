@@ -143,7 +143,7 @@ def solve_closed(
 def _pulls_nowhere(Y: FloatArray) -> bool:
     pulls_nowhere = True
     for f in Y:
-        pulls_nowhere &= f >= 0.0  # NaN is no answer either
+        pulls_nowhere &= f >= 0.0  # False for NaN too
     return pulls_nowhere
 
 

@@ -121,7 +121,7 @@ class SensorValues:
         np.concatenate(
             (o.q, o.v, o.gyro, o.accelerometer, o.fsr, o.temperature), out=values
         )
-        if not isfinite(values @ values):  # NaN and inf go through
+        if not isfinite(values @ values):  # NaN and inf propagate
             require_finite(observation, _SENSOR_FIELDS)
 
 
@@ -157,7 +157,7 @@ class EquilibriumLogic:
         self._robot = robot
         self._cfg = cfg
         n_candidates, n_sensors = len(robot.contact_points), len(robot.force_sensors)
-        self._candidates = slice(0, n_candidates)  # places among the dynamics' points
+        self._candidates = slice(0, n_candidates)  # indices into the dynamics' points
         self._sensors = slice(n_candidates, n_candidates + n_sensors)
         self._vertical = GravityFilter(cfg.ground.filter)
         self._selector = VerticalSelector(cfg.ground)

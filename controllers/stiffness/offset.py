@@ -113,9 +113,9 @@ class FootOffset(Checked):
 class PostureOffset:
     """Table by posture: `table`, then the robot's own values, then another law.
 
-    Joint angles alone do not show that a robot is on its feet. The value of a posture
-    carried by feet holds only while a foot is on the ground, so that a robot lifted in
-    an upright posture gets the other law's offset.
+    Joint angles alone do not show that a robot is on its feet. So the value of a
+    posture carried by feet holds only while a foot is on the ground. A robot lifted in
+    such a posture gets the other law's offset.
     """
 
     table: Mapping[str, float] = field(default_factory=dict)
@@ -213,15 +213,14 @@ class WarmJointOffset(Checked):
 class BlockedJointOffset(Checked):
     """Evolution law: a joint blocked short of its set-point loses its offset.
 
-    A joint is blocked when its servo has been at its limit for `patience_s` without a
-    break, with a fixed set-point, and the error exceeds the error explained by the
-    limit,
+    A joint is blocked when its servo has been at its limit for `patience_s`, its
+    set-point is fixed, and the error exceeds the error that the limit explains,
 
         |q* - q| > stiffness · τ_max / k_p + `margin_rad`.
 
     The offset of `inner` then fades within `fade_s`. The joint keeps the torque for
     equilibrium: an arm carries itself and presses with no further force. The offset
-    returns when the joint comes close to its set-point or the set-point changes: each
+    returns when the joint gets close to its set-point or the set-point changes: each
     new set-point is tried. Leg joints are exempt: they carry the robot.
 
     Assumption: an obstacle is not distinguished from an unmodelled load; an arm whose

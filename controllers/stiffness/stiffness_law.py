@@ -40,7 +40,7 @@ class StiffnessLaw:
     def __init__(self, robot: Robot) -> None:
         self._tau_max: FloatArray = robot.effort_limit.copy()
         motor = robot.motor_of_joint
-        # The next joint of the same motor, round and round; itself for most joints.
+        # The next joint of the same motor, cyclic; itself for most joints.
         self._next = np.arange(len(motor))
         for m in range(len(robot.motors)):
             (joints,) = np.nonzero(motor == m)

@@ -87,7 +87,7 @@ def _make(folder: Path, path: Path, link: Connection) -> None:
     from nao_testbed.experiments.report.video.film import Film, FilmCfg  # noqa: PLC0415  # heavy
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process sends the stop
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by an exception: tidily
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # clean up by an exception
     try:
         arms = [arm for arm in recorded_arms(folder) if len(arm.frame)]
         robots = {arm.name: recorded_robot(arm.run.meta) for arm in arms}

@@ -164,7 +164,7 @@ class Variables:
     map: FloatArray
     """(n_joints, n) change of the angles per unit of each; 1, -1 or 0."""
     lower: FloatArray
-    """(n,) in rad from the wanted posture, 0 or less."""
+    """(n,) in rad from the desired posture, 0 or less."""
     upper: FloatArray
     """(n,) 0 or more."""
 

@@ -6,7 +6,8 @@ of an arm are needed, the arm is requested, so that lists of reservations stay s
 A schema that others depend on fails if it cannot do its task (`TaskSchema`). Finishing
 without acting would look like success: a sequence would wave before the robot is up.
 Schemas that play motions must know the state of the robot (`StateMinded`). A motion
-that begins in Stand must not begin in a lying robot, even if its legs are straight.
+that starts in posture Stand must not start in a lying robot, even if its legs are
+straight.
 """
 
 from collections.abc import Iterable, Mapping, Set

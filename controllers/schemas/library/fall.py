@@ -9,14 +9,14 @@ During a transition between postures it has no state, and is monitored as before
 larger threshold: sitting down ends with a small drop.
 
 `protect from fall`: arms and head first, then zero stiffness. The NAO's own fall
-manager moves arms and pelvis into a configuration that depends on the side of the fall,
-then switches the stiffness off [nao-doc, fall manager]. In 14 simulated falls from
-Stand and StandInit to all sides, the mean of the largest force on the head was 2439 N
-without action and 1129 N with zero stiffness at once. It was 840 N with arms for 0.25 s
-and then zero stiffness, 404 N with arms and bent legs, and 396 N with arms alone.
-(Rigid bodies: only the order counts.) So arms and head move to the side of the fall at
-full stiffness, the legs hold, and the stiffness is set to 0 when the robot lies.
-Bending the legs gained nothing here.
+manager sets a configuration of arms and pelvis for the side of the fall, then switches
+the stiffness off [nao-doc, fall manager]. Fourteen falls from Stand and StandInit to
+all sides were simulated. The mean of the largest force on the head was 2439 N without
+action, 1129 N with zero stiffness at once, 840 N with arms for 0.25 s and then zero
+stiffness, 404 N with arms and bent legs, and 396 N with arms alone. (Rigid bodies: only
+the order counts.) So arms and head move to the side of the fall at full stiffness and
+the legs hold; the stiffness is 0 once the robot lies. Bending the legs gained nothing
+here.
 
 It needs `fall watch` as a sibling, or a sibling of an ancestor, and must preempt the
 owners of motors and stiffness: a higher priority, with preemption by priority. Under

@@ -146,7 +146,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         """
         group = set_of_states(self.robot, self._goal.state or "")
         state = None if group is None else self.active_state(group)
-        if group is not None and state is None:  # no motion begins in an unknown one
+        if group is not None and state is None:  # no motion starts in an unknown state
             if self.time_s - self._since_s < self.parameters.settle_s:
                 return False
             raise NoWayThere(

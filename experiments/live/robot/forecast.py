@@ -232,7 +232,7 @@ class Rebuilt:
         errors = np.rad2deg(sim.misalignment).tolist()
         simulation = replace(
             sim.cfg,
-            world=sim.engine.cfg,  # the ground may be another by now
+            world=sim.engine.cfg,  # the ground may have been changed
             misalignment_deg=dict(zip(names, errors, strict=True)),
         )
         state = sim.snapshot()

@@ -171,7 +171,7 @@ class PostureOwner:
         for leaf, ticket in self._tickets.items():
             outcome = ticket.outcome
             if outcome is None:
-                continue  # waits
+                continue  # the request is pending
             token = outcome.token
             if token is not None and ledger.authorise(token, leaf) is None:
                 mine[leaf] = token
