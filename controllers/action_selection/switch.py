@@ -63,7 +63,6 @@ class Strengths:
             self.set(name, value)
 
     def __getitem__(self, name: str) -> float:
-        """Return one strength."""
         return self._values[self._known(name)]
 
     def as_mapping(self) -> dict[str, float]:

@@ -133,7 +133,6 @@ class MinHeat:
         self._forget()
 
     def _forget(self) -> None:
-        """Clear all past values."""
         self._next = -np.inf
         self._seen: tuple[PresentForces, float, FloatArray, BoolArray] | None = None
         self._state: MinHeatState | None = None

@@ -49,7 +49,6 @@ class SetPointShift:
     """Shift of one robot's motors; zero at first."""
 
     def __init__(self, robot: Robot, cfg: SetPointShiftCfg) -> None:
-        """Read the servos' gains and the gears' friction of `robot`."""
         self._cfg = cfg
         self._motor_of_joint = robot.motor_of_joint
         lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]

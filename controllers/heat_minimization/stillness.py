@@ -83,7 +83,6 @@ class Stillness:
     """Motion detector of one robot; `step` once a cycle, then read the attributes."""
 
     def __init__(self, robot: Robot, cfg: StillnessCfg) -> None:
-        """Prepare for `robot`, with an empty state."""
         self._cfg = cfg
         self._sensors = sensors_of_feet(robot)  # (n_feet, n_force_sensors)
         self._velocity = LowPass(len(robot.joints), cfg.time_constant_s)

@@ -48,7 +48,6 @@ class Checked:
     """Fields with a limit, its annotation, and whether None is accepted."""
 
     def __init_subclass__(cls) -> None:
-        """Read the annotations."""
         limited = []
         for name, hint in get_type_hints(cls, include_extras=True).items():
             alone = get_origin(hint) in _LIMITS

@@ -145,7 +145,6 @@ class ControllerWrapper:
     """Name of the wrapped controller."""
 
     def __init__(self, controller: Controller) -> None:
-        """Wrap a controller."""
         self._wrapped = controller
 
     def reset(self, robot: Robot) -> None:

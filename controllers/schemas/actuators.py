@@ -98,7 +98,6 @@ class NeverPlayed:
     has_failed = True
 
     def __init__(self, reason: str) -> None:
-        """Store the reason."""
         self.reason = reason
 
     def end(self) -> None:

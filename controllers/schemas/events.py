@@ -29,7 +29,6 @@ class Woken(SchemaEvent):
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the parameters read-only."""
         object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
 
@@ -41,7 +40,6 @@ class Modulated(SchemaEvent):
     """All present parameters."""
 
     def __post_init__(self) -> None:
-        """Make the parameters read-only."""
         object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
 

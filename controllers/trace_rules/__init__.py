@@ -39,7 +39,6 @@ class Violation:
     sentence: str
 
     def __str__(self) -> str:
-        """Return rule, tick and sentence."""
         return f"{self.rule} (tick {self.tick}): {self.sentence}"
 
 

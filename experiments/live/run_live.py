@@ -45,7 +45,6 @@ class RobotProcess:
     """Parent's handle of one robot process."""
 
     def __init__(self, cfg: TrialCfg | ScenarioCfg) -> None:
-        """Start the process."""
         context = mp.get_context("spawn")
         ours, theirs = context.Pipe()
         self.link = PageEnd(ours)

@@ -33,11 +33,6 @@ class VideoMaker:
     """Maker of one run's video; call `ask` once, then `look` until it is complete."""
 
     def __init__(self, folder: Path) -> None:
-        """Create the maker without a request.
-
-        Args:
-            folder: of the run.
-        """
         self._path, self._folder = folder / FILE, folder
         self._process: mp.process.BaseProcess | None = None
         self._link: Connection | None = None

@@ -230,7 +230,6 @@ class BalanceWatchParameters(Parameters):
     """Unrest below which it is stable again."""
 
     def __post_init__(self) -> None:
-        """Validate the order of the thresholds."""
         super().__post_init__()
         check_between("stable_below", self.stable_below, 0.0, self.unstable_from)
 

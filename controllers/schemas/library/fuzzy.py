@@ -70,7 +70,6 @@ class FuzzyVariable:
     words: Mapping[str, FuzzySet]
 
     def __post_init__(self) -> None:
-        """Validate the range and the words."""
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise BadInput(
                 f"range of {self.name!r} is {self.low} to {self.high}; give two "

@@ -173,7 +173,6 @@ class CoolDownParameters(Parameters):
     at once, and done when cool, for a sequence."""
 
     def __post_init__(self) -> None:
-        """Validate the ranges and the order of the temperatures."""
         super().__post_init__()
         check_between("until_degc", self.until_degc, 0.0, self.from_degc, "°C")
 

@@ -182,7 +182,6 @@ class AttentionParameters(Parameters):
     and the added interest: 1 doubles it."""
 
     def __post_init__(self) -> None:
-        """Validate the ranges."""
         super().__post_init__()
         for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
             check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")

@@ -108,7 +108,6 @@ class MoveParameters(Parameters):
     """Time between the end of one and the start of the next, in s."""
 
     def __post_init__(self) -> None:
-        """Validate that only one output is given, and the ranges."""
         super().__post_init__()
         if self.motion and self.command:
             raise BadInput(
@@ -300,7 +299,6 @@ class SayParameters(Parameters):
     """Time between repetitions, in s."""
 
     def __post_init__(self) -> None:
-        """Validate the ranges."""
         super().__post_init__()
         check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
 

@@ -68,7 +68,6 @@ class DisturbanceEstimator:
     """Estimator of w of one robot: `step` each cycle, then read `wrench`, `is_used`."""
 
     def __init__(self, robot: Robot, cfg: DisturbanceCfg) -> None:
-        """Compute the threshold for the robot's sensors."""
         self._cfg = cfg
         sensors = robot.force_sensors
         noise = sqrt(sum(sensor.noise_newton**2 for sensor in sensors))

@@ -53,7 +53,6 @@ class LastingLoad:
     """Monitor of torques (always) and of a load (after `begin`); `step` each cycle."""
 
     def __init__(self, robot: Robot, cfg: GuardCfg) -> None:
-        """Prepare for `robot`, without a load."""
         self._cfg = cfg
         self._motor_of_joint = robot.motor_of_joint
         constants = [motor.one_node.torque_constant for motor in robot.motors]

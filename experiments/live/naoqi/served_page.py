@@ -134,7 +134,6 @@ class ServedPage:
         self._url = str(found)
 
     def __enter__(self) -> "ServedPage":
-        """Return the page."""
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -36,7 +36,6 @@ class FrameClock:
     """Timer for frames: due times are independent of the drawing time."""
 
     def __init__(self) -> None:
-        """Start the clock now."""
         self._due_s = time.monotonic()
 
     def wait(self) -> None:

@@ -256,12 +256,10 @@ class PageServer:
         )
 
     def __enter__(self) -> "PageServer":
-        """Serve in a thread."""
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop the server."""
         self._api.is_closing = True
         self._server.should_exit = True
         self._thread.join()

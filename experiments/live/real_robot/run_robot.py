@@ -105,7 +105,6 @@ class Measures:
     """Sums over a run: heat from the currents, temperatures and timing."""
 
     def __init__(self, robot: Robot) -> None:
-        """Reset all sums to zero."""
         self._robot = robot
         self._loss = np.array([m.one_node.resistance for m in robot.motors])
         self._leg_motors = sorted(
@@ -278,7 +277,6 @@ class Run:
         return status
 
     def _periods(self, check: Callable[[], None]) -> None:
-        """Run the periods."""
         robot, measures, remote = self._robot, self._measures, self._remote
         if remote is not None:
             remote.take()

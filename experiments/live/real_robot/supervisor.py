@@ -64,7 +64,6 @@ class Supervisor:
     """Supervisor of one robot; call `check` after each period."""
 
     def __init__(self, robot: Robot, cfg: SupervisorCfg | None = None) -> None:
-        """Create the supervisor without observations."""
         self.cfg = cfg or SupervisorCfg()
         self._robot = robot
         self._filter = GravityFilter(GravityFilterCfg())

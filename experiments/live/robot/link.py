@@ -46,7 +46,6 @@ class RobotEnd:
     """Robot's end of the link: `take` before a slot, `tell` after it."""
 
     def __init__(self, connection: Connection) -> None:
-        """Create the link to a page that waits for its first moment."""
         self._connection = connection
         self._may_send = True
         self._n_taken = 0
@@ -102,7 +101,6 @@ class PageEnd:
     """Page's end of the link to one robot; `send` from any thread."""
 
     def __init__(self, connection: Connection) -> None:
-        """Create the link with counters at zero."""
         self._connection = connection
         self._lock = threading.Lock()
         self._n_sent = self._n_taken = 0

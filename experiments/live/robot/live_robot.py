@@ -93,11 +93,6 @@ class LiveRobot:
     """One robot and its operator; `act`, `slot`, `moment`, `close`."""
 
     def __init__(self, play: Play) -> None:
-        """Attach an operator to a robot.
-
-        Args:
-            play: the robot.
-        """
         self._play = play
         self.setup, self.recording = play.setup, play.recording
         self.body, self.stiffness = self.setup.body, self.setup.stiffness

@@ -33,11 +33,6 @@ class Panels:
     """Present panels; call `look` periodically, `change` on a person's request."""
 
     def __init__(self, setup: Setup) -> None:
-        """Create the access with all panels enabled.
-
-        Args:
-            setup: of the robot.
-        """
         self._setup = setup
         self._given_up: dict[int, tuple[object, str]] = {}
         """Disabled panels by identity, with their source, since an identity is

@@ -17,7 +17,6 @@ class Refusals:
     """Listener of a ledger; repeated refusals are one line with a count."""
 
     def __init__(self, ledger: Ledger) -> None:
-        """Register as a listener."""
         self._tick_s = ledger.cfg.tick_s
         self._owners: OrderedDict[TokenId, str] = OrderedDict(
             (hold.token, hold.owner)
