@@ -3,7 +3,8 @@
     hooks: [docs/site_pages.py]   # in mkdocs.yml
 
 MkDocs calls `on_files` and `on_page_markdown`. The pages are the command line, the
-columns of a run and the words of a scenario; they read the same objects as the program.
+columns of a run, and the keys of scenario and sweep files; they read the same objects
+as the program.
 The references and the changelog are files at the top of the repository, which become
 pages too. Any other link out of `docs/` becomes text that names the file: the site has
 no copy of the code.
@@ -14,34 +15,56 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from nao_testbed import load_robot
 from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.closed_loop.recording import channels
+from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
+from nao_testbed.experiments.scenarios.reading.scenario_file import (
+    ReservationsForm,
+    ScenarioFile,
+    SimulationForm,
+    TransmitterForm,
+    WorldForm,
+)
 from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
 from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
 from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS
+from nao_testbed.experiments.sweep.spec_file import (
+    DrawnPushForm,
+    FastForwardForm,
+    KeepForm,
+    SweepFile,
+    SweepPushForm,
+)
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 FROM_ROOT = {"REFERENCES.md": "references.md", "CHANGELOG.md": "changes.md"}
 """File at the top of the repository to the page that shows it."""
+_OF_EVENTS = frozenset({"name", "at_s", "when", "after_s"})
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s:]*)\)")
 _FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     """Add the pages that no file of `docs/` holds."""
+    from mkdocs.structure.files import File  # noqa: PLC0415  # tests read pages without it
+
     pages = {
         "reference/command_line.md": command_line_page(),
         "reference/run_columns.md": run_columns_page(),
-        "reference/scenario_words.md": scenario_words_page(),
+        "reference/scenario_keys.md": scenario_keys_page(),
+        "reference/sweep_keys.md": sweep_keys_page(),
         **{
             page: (ROOT / name).read_text(encoding="utf-8")
             for name, page in FROM_ROOT.items()
@@ -52,7 +75,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
     """Rewrite the links of a page that lead out of `docs/`."""
     return mend_links(markdown, page.file.src_uri)
 
@@ -163,35 +186,102 @@ def run_columns_page() -> str:
     )
 
 
-def scenario_words_page() -> str:
-    """Return the conditions, events and expectations of a scenario file."""
+def scenario_keys_page() -> str:
+    """Return the keys of a scenario file, section by section."""
+    sections: dict[str, type[BaseModel]] = {
+        "File": ScenarioFile,
+        "world": WorldForm,
+        "simulation": SimulationForm,
+        "reservations": ReservationsForm,
+        "transmitter": TransmitterForm,
+        "behaviours": BehaviourForm,
+    }
     lines = [
-        "# Words of a scenario file",
+        "# Keys of a scenario file",
         "",
         "This page is generated from the program. `nao-testbed scenario words` prints "
         "the motions, sounds and behaviours of the robot too. The "
         "[guide](../guides/scenarios.md) shows whole files.",
     ]
-    forms: dict[str, Mapping[str, type[BaseModel]]] = {
-        "Conditions": CONDITIONS,
-        "Events": ACTIONS,
-        "Expectations": EXPECTATIONS,
+    for title, form in sections.items():
+        lines += ["", f"## {title}", "", _text(form.__doc__), "", *_keys(form)]
+    lines += ["", "## Conditions", "", *_words(CONDITIONS)]
+    first = next(iter(ACTIONS.values()))
+    shared = [name for name in first.model_fields if name in _OF_EVENTS]
+    lines += ["", "## Events", "", "Every event has these keys, and one action.", ""]
+    lines += [*_keys(first, shared), "", *_words(ACTIONS, shared)]
+    return "\n".join([*lines, "", "## Expectations", "", *_words(EXPECTATIONS), ""])
+
+
+def sweep_keys_page() -> str:
+    """Return the keys of a sweep file, and those of its parts."""
+    parts: dict[str, type[BaseModel]] = {
+        "push": DrawnPushForm,
+        "pushes": SweepPushForm,
+        "keep": KeepForm,
+        "fast_forward": FastForwardForm,
     }
-    for title, kinds in forms.items():
-        rows = [
-            (
-                f"`{key}`",
-                ", ".join(
-                    f"`{field.alias or name}`" + ("" if field.is_required() else "?")
-                    for name, field in form.model_fields.items()
-                ),
-                _text((form.__doc__ or "").partition("\n")[0]),
-            )
-            for key, form in kinds.items()
-        ]
-        lines += ["", f"## {title}", ""]
-        lines += _table(("word", "keys (`?`: may be left out)", "meaning"), rows)
+    lines = [
+        "# Keys of a sweep file",
+        "",
+        "This page is generated from the program. The [guide](../guides/sweeps.md) "
+        "shows whole files. A number may be a value, a list, or a distribution: "
+        "`{uniform: [low, high]}`, `{normal: [mean, deviation], clip: [low, high]}`, "
+        "`{choice: [a, b]}`.",
+        "",
+        *_keys(SweepFile),
+    ]
+    for title, form in parts.items():
+        lines += ["", f"## {title}", "", _text(form.__doc__), "", *_keys(form)]
     return "\n".join(lines) + "\n"
+
+
+def _keys(form: type[BaseModel], names: Iterable[str] | None = None) -> list[str]:
+    """Return the table of a form's keys; `names` selects some of them."""
+    fields = form.model_fields
+    rows = [
+        (
+            f"`{fields[name].alias or name}`",
+            _default(fields[name]),
+            _about(fields[name]),
+        )
+        for name in (names or fields)
+    ]
+    return _table(("key", "default", "meaning"), rows)
+
+
+def _words(
+    forms: Mapping[str, type[BaseModel]], hidden: Iterable[str] = ()
+) -> list[str]:
+    """Return the table of words, each followed by the keys that stand beside it."""
+    rows = []
+    for word, form in forms.items():
+        doc = _text((form.__doc__ or "").partition("\n")[0])
+        others = []
+        for name, field in form.model_fields.items():
+            below, key, about = field.annotation, field.alias or name, _about(field)
+            if key == word:
+                doc = f"{doc} Value: {about}" if about else doc
+            elif name not in hidden:
+                others.append((f"`{key}`", about))
+            if isinstance(below, type) and issubclass(below, BaseModel):
+                others += [
+                    (f"`{key}.{one.alias or inner}`", _about(one))
+                    for inner, one in below.model_fields.items()
+                ]
+        rows += [(f"**`{word}`**", doc), *others]
+    return _table(("word", "meaning"), rows)
+
+
+def _about(field: FieldInfo) -> str:
+    return _text(field.description)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    plain = isinstance(field.default, bool | int | float | str)
+    return f"`{field.default}`" if plain else ""
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -11,7 +11,12 @@ WRITTEN = sorted(
 )
 GENERATED = {
     ROOT / "docs" / "reference" / name
-    for name in ("command_line.md", "run_columns.md", "scenario_words.md")
+    for name in (
+        "command_line.md",
+        "run_columns.md",
+        "scenario_keys.md",
+        "sweep_keys.md",
+    )
 }
 """Pages that only the built site has; `test_site.py` builds it with all links."""
 

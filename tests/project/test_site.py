@@ -59,4 +59,4 @@ def test_generated_pages_show_what_the_program_has(site: Path) -> None:
         assert f"nao-testbed {name}" in words("command_line.html")
     assert "SimulatedRobot" in words("simulated_robot.html")
     assert "Temperature of the heating model" in words("run_columns.html")
-    assert "granted" in words("scenario_words.html")
+    assert "granted" in words("scenario_keys.html")

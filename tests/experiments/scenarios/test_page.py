@@ -1,4 +1,4 @@
-"""docs/guides/scenarios.md: its files are right, and it speaks of every key."""
+"""The pages of scenarios: their files are right, and they name every key."""
 
 import io
 import re
@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
+from docs.site_pages import scenario_keys_page
 from nao_testbed.controllers.arbitration.policies import policy_classes
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
@@ -67,10 +68,13 @@ def keys_of_forms() -> set[str]:
     }
 
 
-def test_the_page_names_every_key_and_every_policy() -> None:
-    code = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", TEXT))))
-    assert keys_of_forms() - code == set()
-    assert set(policy_classes()) <= code
+def code_in(text: str) -> set[str]:
+    return set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text))))
+
+
+def test_the_reference_names_every_key_and_the_page_every_policy() -> None:
+    assert keys_of_forms() - code_in(scenario_keys_page()) == set()
+    assert set(policy_classes()) <= code_in(TEXT)
 
 
 def test_tables_of_the_page_name_no_key_that_is_not() -> None:
