@@ -26,7 +26,7 @@ from nao_testbed.controllers.arbitration.manager.front import (
     token_data,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Lock,

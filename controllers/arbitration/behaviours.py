@@ -26,7 +26,7 @@ from nao_testbed.controllers.arbitration.events import Rejected
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.front import Front
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.policies import ConflictPolicy, Lock
 from nao_testbed.controllers.arbitration.requests import (
     OnLost,

@@ -39,8 +39,8 @@ from nao_testbed.controllers.arbitration.manager.front import (
     ResourceRow,
     take_snapshot,
 )
-from nao_testbed.controllers.arbitration.manager.inventory import DEEPEST_OWNER
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.owner_calls import DEEPEST_OWNER
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     CallbackOnDemand,

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.transmitter.buses.bus import Permits, TransmitterCfg
 from nao_testbed.controllers.transmitter.buses.group import (

@@ -31,7 +31,7 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     freeze_absent,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import HIGHEST, check_priority
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption

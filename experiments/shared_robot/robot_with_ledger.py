@@ -37,7 +37,7 @@ from nao_testbed.controllers.arbitration.manager.front import (
     Lessor,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.speech import make_voice
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg

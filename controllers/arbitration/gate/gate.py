@@ -38,7 +38,7 @@ from nao_testbed.controllers.arbitration.gate.writers import (
     make_writers,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.controllers.interface.robot_interface import (
     MotorLimit,

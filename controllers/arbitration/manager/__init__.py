@@ -1,11 +1,12 @@
-"""The resource manager: its records, the moves that change them, and who decides.
+"""The resource manager: what it knows, who decides, and what callers see.
 
-    records, leaves         owners, reservations, requests; who is in whose way
-    state                   all that a ledger knows, its configuration and timers
-    resolve, queue, holdings, inventory    from names to leaves; wait; hold; come and go
-    granting, negotiation   who is granted, and who is asked to give way
-    ledger                  what callers see
-    front                   for callers that wait; `take_snapshot` for those that look
+    state                        records, timers, trace, queue, holdings, resources
+    granting, negotiation        who is granted, and who is asked to give way
+    calls                        what happens before and after each call, and with time
+    owner_calls, gate_calls, body_calls    calls by subject
+    ledger                       what callers see: all of these, and requests
+    front                        for callers that wait; a snapshot for those that look
 
-Each imports only from the lines above its own, or from its own.
+`ledger_cfg` holds the rules. Each imports only from the lines above its own, or from
+its own.
 """

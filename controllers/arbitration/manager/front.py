@@ -18,16 +18,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from nao_testbed.controllers.arbitration.manager.leaves import CumulativeLeaf, StateLeaf
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.state.leaves import (
+    CumulativeLeaf,
+    StateLeaf,
+)
+from nao_testbed.controllers.arbitration.manager.state.records import (
     Leaf,
     OwnerRecord,
     Reservation,
     Waiting,
     names_of,
 )
-from nao_testbed.controllers.arbitration.manager.state import ReservationState
 from nao_testbed.controllers.arbitration.policies import ConflictPolicy
 from nao_testbed.controllers.arbitration.requests import (
     FULL,
@@ -141,7 +143,7 @@ class LedgerSnapshot:
 
 def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
     """Return what is held and waited for now."""
-    tree, state = ledger.tree, ledger.state
+    tree, leaves = ledger.tree, ledger.resources.leaves
     rows: list[ResourceRow] = []
     depths: dict[str | None, int] = {None: -1}
     for node in tree.root.walk():
@@ -150,13 +152,13 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
         place = ResourceRow(
             name=node.name, parent=parent, depth=depths[node.name], kind=None
         )
-        leaf = state.leaves.get(node.name)
+        leaf = leaves.get(node.name)
         rows.append(place if leaf is None else _row(place, leaf))
     return LedgerSnapshot(
         epoch=ledger.epoch,
         tick=ledger.tick,
         resources=tuple(rows),
-        owners=_owners(state),
+        owners=tuple(map(_owner, ledger.holdings.owners.values())),
     )
 
 
@@ -181,33 +183,28 @@ def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
 
     Ended ones are among them as long as `LedgerCfg.dead_tokens_kept` says.
     """
-    state, rows = ledger.state, list[TokenRow]()
-    for sequence in sorted({*state.reservations, *state.ended}):
-        one = state.reservations.get(sequence) or state.ended[sequence]
-        end: End | None = None
-        if isinstance(one, Reservation):
-            owner, leaves = one.owner.name, names_of(one.shares)
-        else:
-            owner, leaves = one.owner, tuple(sorted(one.leaves))
-            end = End(one.refusal, one.why, one.by)
-        rows.append(
-            TokenRow(
-                token=TokenId(ledger.epoch, sequence),
-                owner=owner,
-                resources=leaves,
-                priority=one.priority,
-                is_valid=end is None,
-                holder_tie=HolderTie.KEEPS if one.keeps_ties else HolderTie.YIELDS,
-                end=end,
-            )
-        )
-    return tuple(rows)
+    held = ledger.holdings
+    every = sorted((held.ended | held.reservations).items())
+    return tuple(_token(reservation) for _, reservation in every)
 
 
 def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:
     """Return who has a leaf now, as `ResourceRow.users`, without the other rows."""
     place = ResourceRow(name=leaf, parent=None, depth=0, kind=None)
-    return _row(place, ledger.state.leaves[leaf]).users
+    return _row(place, ledger.resources.leaves[leaf]).users
+
+
+def _token(one: Reservation) -> TokenRow:
+    end = None if one.ended is None else End(one.ended, one.why, one.by)
+    return TokenRow(
+        token=one.token.id,
+        owner=one.owner.name,
+        resources=names_of(one.shares) if end is None else tuple(sorted(one.covered)),
+        priority=one.priority,
+        is_valid=end is None,
+        holder_tie=HolderTie.KEEPS if one.keeps_ties else HolderTie.YIELDS,
+        end=end,
+    )
 
 
 def _row(place: ResourceRow, leaf: Leaf) -> ResourceRow:
@@ -249,10 +246,6 @@ def _wait(waiting: Waiting) -> WaitRow:
         until_tick=waiting.deadline,
         is_paused=waiting.resumes is not None,
     )
-
-
-def _owners(state: ReservationState) -> tuple[OwnerRow, ...]:
-    return tuple(_owner(record) for record in state.owners.values())
 
 
 def _owner(record: OwnerRecord) -> OwnerRow:
@@ -570,7 +563,7 @@ def end_hold(owner: str, token: Token, ledger: Ledger, tick: int) -> None:
 
 def time_to_live_s(owner: str, ledger: Ledger) -> float | None:
     """Return the time to live of an owner in s; None: it has none, or is unknown."""
-    record = ledger.state.owners.get(owner)
+    record = ledger.holdings.owners.get(owner)
     return None if record is None else record.defaults.time_to_live_s
 
 

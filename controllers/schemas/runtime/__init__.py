@@ -23,7 +23,7 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.gate.writers import Value
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.controllers.schemas.actuators import (

@@ -17,7 +17,7 @@ Orders end when the transmitter has settled their last slot.
 from collections.abc import Callable, Iterable, Mapping
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import check_tick
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.speech import Voice
 from nao_testbed.controllers.transmitter.commands.admission import (

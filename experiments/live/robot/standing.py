@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.state import LONGEST_S, LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S, LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Token
 from nao_testbed.controllers.interface.robot_interface import Observation

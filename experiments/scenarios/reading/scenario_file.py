@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import ConfigDict, Field, Strict, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.transmitter.buses.bus import TransmitterCfg, Watch
 from nao_testbed.controllers.transmitter.commands.converter import CONVERSION_S

@@ -27,7 +27,7 @@ import numpy as np
 from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.manager.front import check_waits, give_up
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import Outcome, Preemption, Token
 from nao_testbed.controllers.interface.controller import (

@@ -118,7 +118,8 @@ class Station:
         """Return the tree, the names that nobody may get, and those of guests."""
         with self._front.step() as (ledger, _):
             known = {row.name for row in take_snapshot(ledger).owners}
-            taken = (known | ledger.state.virtual) - {*self._rules.all_names(), *guests}
+            known |= ledger.virtual_owners
+            taken = known - {*self._rules.all_names(), *guests}
             return ledger.tree, frozenset(taken), frozenset(guests)
 
     def _take_over(self, rules: StationRules, guests: Mapping[str, Owner]) -> None:

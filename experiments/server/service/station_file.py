@@ -38,7 +38,7 @@ from nao_testbed.controllers.arbitration.behaviours import (
 )
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
     ConflictPolicy,
     Lock,

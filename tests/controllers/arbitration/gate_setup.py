@@ -11,7 +11,7 @@ from nao_testbed.controllers.arbitration.events import Event, Rejected
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Loss, Preemption, Refusal, Token

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models.system import KILL

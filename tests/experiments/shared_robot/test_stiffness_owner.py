@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event, Rejected
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token
 from nao_testbed.controllers.interface.controller import ConstantStiffness, Limits

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nao_testbed.controllers import LedSetting, SoundChunk
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot, users_of
-from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,

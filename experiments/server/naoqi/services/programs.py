@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.schemas.library.common import needs_of_command
 from nao_testbed.controllers.transmitter.commands.order import PlacedOrder

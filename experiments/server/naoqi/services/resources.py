@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from nao_testbed.controllers.arbitration.manager.state import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
 from nao_testbed.experiments.server.naoqi.arguments import Names
 from nao_testbed.experiments.server.naoqi.client import Client

@@ -239,14 +239,14 @@ def test_two_behaviours_of_one_name_are_not_one_owner(stage: LedgerSetup) -> Non
     front = LedgerFront(stage.ledger)
     alices = start_behaviour(Behaviour(name="wave", essential=("LHand",)), front)
     bobs = Behaviour(name="wave", essential=("RHand",), policy=PauseOnDemand())
-    before, defaults = stage.picture(), stage.ledger.state.owner("wave").defaults
+    before, defaults = stage.picture(), stage.ledger.holdings.owner("wave").defaults
     for _ in range(2):
         with pytest.raises(BadInput, match="acts by the name 'wave' and holds LHand"):
             start_behaviour(bobs, front)
         assert stage.picture() == before
         with pytest.raises(BadInput, match="a name of its own"):
             stage.owner("wave", policy=PauseOnDemand())
-        assert stage.ledger.state.owner("wave").defaults is defaults
+        assert stage.ledger.holdings.owner("wave").defaults is defaults
     with pytest.raises(BadInput, match="'wave' and holds LHand"):
         start_behaviour(Behaviour(name="play", parts=(bobs,)), front)
     assert stage.held_by("wave") == ("LHand",)

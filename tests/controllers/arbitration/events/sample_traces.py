@@ -8,7 +8,7 @@ from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

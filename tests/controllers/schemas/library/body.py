@@ -14,7 +14,7 @@ from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.faults.posture_monitor import PostureMonitor
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.interface.robot_interface import Observation

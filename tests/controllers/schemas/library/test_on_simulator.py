@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.arbitration.events import Event
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.schemas import State, Waking

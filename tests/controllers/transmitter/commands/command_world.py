@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import Preemption, Token
 from nao_testbed.controllers.transmitter.commands.command_controller import (

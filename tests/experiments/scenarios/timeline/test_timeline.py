@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nao_testbed.controllers.arbitration.events import Event, Granted, StateChanged
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import StopOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

@@ -15,7 +15,7 @@ from nao_testbed.controllers.arbitration.behaviours import (
     stop_behaviour,
 )
 from nao_testbed.controllers.arbitration.events import Answered, Event, Notified
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,

@@ -23,7 +23,7 @@ from nao_testbed.controllers.arbitration.events import (
 )
 from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import (
     Owner,
     Request,

@@ -14,7 +14,7 @@ from nao_testbed.controllers.arbitration.manager.front import (
     take_snapshot,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
@@ -58,7 +58,7 @@ def draw_a_step(draw: Random, front: LedgerFront, leases: list[Lease]) -> None:
 
 def check_a_lease(lease: Lease, ledger: Ledger) -> None:
     token = lease.token
-    record = ledger.state.owners[lease.request.owner]
+    record = ledger.holdings.owners[lease.request.owner]
     assert token is None or token in {held.token for held in record.reservations}
     if token is None:
         is_refused = lease.outcome is not None and not lease.outcome.is_granted

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
     PauseOnDemand,
     StopOnDemand,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.naoqi import ALResourceManager
 from nao_testbed.controllers.arbitration.policies import (
     Answer,

@@ -6,7 +6,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Event, Notified
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.state import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import (

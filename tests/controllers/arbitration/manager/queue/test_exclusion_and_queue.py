@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Granted, ResourceRemoved
-from nao_testbed.controllers.arbitration.manager import granting
-from nao_testbed.controllers.arbitration.manager.records import Waiting
-from nao_testbed.controllers.arbitration.manager.state import ReservationState
+from nao_testbed.controllers.arbitration.manager.granting import Granting
+from nao_testbed.controllers.arbitration.manager.state.records import Waiting
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, Why
 from nao_testbed.models import BadInput, UnknownName
@@ -246,13 +245,13 @@ def test_a_hand_over_tries_nobody_whom_it_cannot_serve(
     stage.owners(*crowd, timeout_s=60.0)
     tickets = [stage.ask(name, "TTS") for name in crowd]
     tried: list[Waiting] = []
-    try_now = granting.try_now
+    try_now = Granting.try_now
 
-    def noted(state: ReservationState, waiting: Waiting, **terms: Any) -> bool:
+    def noted(granting: Granting, waiting: Waiting, **terms: Any) -> bool:
         tried.append(waiting)
-        return try_now(state, waiting, **terms)
+        return try_now(granting, waiting, **terms)
 
-    monkeypatch.setattr(granting, "try_now", noted)
+    monkeypatch.setattr(Granting, "try_now", noted)
     stage.release(held)
     assert end_of(tickets[0]) == (GRANTED, 0.0)
     assert [waiting.ticket.number for waiting in tried] == [tickets[0].number]

@@ -18,6 +18,7 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import (
     Loss,
+    LossCause,
     Refusal,
     Right,
     Token,
@@ -133,6 +134,12 @@ class Reservation:
     """Leaves that others may have until it recalls them."""
     ended: Refusal | None = None
     """Why its token is dead; None while it is valid."""
+    why: LossCause | None = None
+    """Cause of the loss, if it was revoked."""
+    by: str = ""
+    """Owner, virtual owner or state behind the loss."""
+    covered: tuple[str, ...] = ()
+    """Once it has ended: the leaves that it had last."""
     is_being_asked: bool = False
     allows: dict[tuple[OwnerRecord, Right], bool] | None = None
     """What it lets others do with its motors, or forbids them."""
@@ -212,7 +219,6 @@ class Leaf(ABC):
         "is_frozen",
         "is_mixed",
         "is_motor",
-        "let",
         "limited",
         "limits",
         "name",
@@ -236,8 +242,6 @@ class Leaf(ABC):
         self.is_motor = False
         self.limits: tuple[Leaf, ...] = ()
         """Motors whose torque it limits."""
-        self.let: tuple[int, Reservation | None] = (-1, None)
-        """Who was last found to be let limit them, and the ledger's changes then."""
         self.limited: tuple[Leaf, ...] = ()
         """Of a motor: the leaves that limit its torque."""
         self.watches: dict[AvailabilityWatch, None] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import ClassVar
 
-from nao_testbed.controllers.arbitration.manager.records import (
+from nao_testbed.controllers.arbitration.manager.state.records import (
     Leaf,
     OwnerRecord,
     Reservation,

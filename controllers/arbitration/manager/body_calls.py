@@ -1,0 +1,268 @@
+"""Calls about the robot: parts freeze and thaw, states change, resources come and go.
+
+What the body does is a fact, which nobody is asked about. A wish to leave a state is
+negotiated.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from nao_testbed.controllers.arbitration.events import (
+    Frozen,
+    StateChanged,
+    StateRefused,
+    Thawed,
+)
+from nao_testbed.controllers.arbitration.manager.calls import Core
+from nao_testbed.controllers.arbitration.manager.state.holdings import Yielding
+from nao_testbed.controllers.arbitration.manager.state.leaves import (
+    StateGroup,
+    StateLeaf,
+)
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    Freeze,
+    Leaf,
+    Reservation,
+    names_of,
+)
+from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
+from nao_testbed.controllers.arbitration.tokens import LossCause, NoticeKind
+from nao_testbed.models import BadInput
+from nao_testbed.models.resources import ResourceKind
+from nao_testbed.models.values import is_fraction, short
+
+MOST_TURNS = 20
+"""Times that holders are asked, at most, as their answers make others active."""
+
+
+class BodyCalls(Core):
+    """Calls about parts of the robot, its states, and the list of resources."""
+
+    # -- parts ------------------------------------------------------------------------
+
+    def freeze(
+        self,
+        names: Iterable[str],
+        by: str,
+        tick: int,
+        *,
+        effort_cap: float | None = None,
+        is_total: bool = True,
+    ) -> None:
+        """Let a virtual owner have leaves: a part is hot, broken or absent.
+
+        Total: whoever holds one loses it, and nobody is granted it. Partial: it stays
+        usable, with the effort capped.
+
+        Args:
+            names: leaves or composites, of these all leaves.
+            by: name of the virtual owner, which says the cause.
+            tick: now.
+            effort_cap: largest stiffness of their joints, in [0, 1].
+            is_total: whether nobody else may use them.
+
+        Raises:
+            BadInput: the cap is out of range, or a real owner has that name.
+        """
+        names, by = check_names(names, "names"), check_name(by, "a virtual owner")
+        if type(is_total) is not bool:
+            raise BadInput(f"is_total is {short(is_total)}; give true or false.")
+        with self._calls.at(tick):
+            leaves = self.resources.below(names)
+            if effort_cap is not None and not is_fraction(effort_cap):
+                raise BadInput(
+                    f"effort cap is {short(effort_cap)}; give a fraction from 0 to 1."
+                )
+            self._keep_name(by)
+            seated: Yielding = {}
+            for leaf in leaves if is_total else ():
+                for holder in leaf.seated():
+                    seated.setdefault(holder, []).append(leaf)
+            self.holdings.take_all(seated, LossCause.FROZEN, by)
+            for leaf in leaves:
+                leaf.freezes[by] = Freeze(is_total, effort_cap)
+                self._refresh(leaf)
+            self._trace.emit(
+                Frozen(
+                    tick=self._timers.now,
+                    leaves=names_of(leaves),
+                    by=by,
+                    effort_cap=effort_cap,
+                    is_total=is_total,
+                )
+            )
+            if effort_cap is not None:
+                self._tell_capped(leaves, by, NoticeKind.LIMITED)
+
+    def add_virtual_owner(self, name: str, tick: int) -> None:
+        """Keep a name for a virtual owner, so that no real one takes it.
+
+        Raises:
+            BadInput: a real owner has it.
+        """
+        with self._calls.at(tick):
+            self._keep_name(check_name(name, "a virtual owner"))
+
+    @property
+    def virtual_owners(self) -> frozenset[str]:
+        """Names kept for virtual owners, past ones too."""
+        return frozenset(self.holdings.virtual)
+
+    def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
+        """Let a virtual owner give back leaves: its cause is over.
+
+        Args:
+            by: the virtual owner; what others hold stays theirs.
+            tick: now.
+            names: leaves or composites; None gives back all.
+        """
+        names = None if names is None else check_names(names, "names")
+        by = check_name(by, "a virtual owner")
+        with self._calls.at(tick):
+            every = (self.resources.tree.root.name,)
+            leaves = self.resources.below(every if names is None else names)
+            theirs = [leaf for leaf in leaves if by in leaf.freezes]
+            capped = [x for x in theirs if x.freezes[by].effort_cap is not None]
+            for leaf in theirs:
+                del leaf.freezes[by]
+                self._refresh(leaf)
+            if theirs:
+                self._trace.emit(
+                    Thawed(tick=self._timers.now, leaves=names_of(theirs), by=by)
+                )
+                self._tell_capped(capped, by, NoticeKind.UNLIMITED)
+
+    # -- states -----------------------------------------------------------------------
+
+    def active_state(self, group: str) -> str | None:
+        """Return the active state of a set, None if none is."""
+        active = self.resources.group(group).active
+        return active.name if active else None
+
+    def set_state(self, group: str, active: str | None, tick: int) -> None:
+        """Note as a fact which state of a set is active: a fall is one.
+
+        Those who need the state that is left lose it.
+        """
+        with self._calls.at(tick):
+            self._set_state(*self.resources.state(group, active))
+
+    def ask_state(
+        self, group: str, wanted: str | None, tick: int, by: str = ""
+    ) -> bool:
+        """Ask those who need the active state to let it be left.
+
+        Their policies may change the states, and the list of these: then those are
+        asked who need what is active now.
+
+        Args:
+            group: the set of states.
+            wanted: the one that is active if they do; None if none is for now: the
+                body still has to get there, and a fact will say when.
+            tick: now.
+            by: who asks, for the notices.
+
+        Returns:
+            Whether all gave way at once.
+        """
+        by, find = check_name(by, "an asker") if by else "", self.resources.state
+        with self._calls.at(tick):
+            for _ in range(MOST_TURNS):
+                states, following = find(group, wanted)
+                left = states.active
+                if left is None or left is following:
+                    break
+                asked = states, following, left
+
+                def is_wanted(asked: object = asked) -> bool:
+                    states, following = find(group, wanted)
+                    return (states, following, states.active) == asked
+
+                gives_way = self._negotiation.ask_holders(left, by, is_wanted)
+                if gives_way:
+                    break
+                if is_wanted():
+                    self._refuse(left, following)
+                    return False
+            else:
+                return False
+            self._set_state(states, following)
+            return True
+
+    # -- the list of resources --------------------------------------------------------
+
+    def add_resource(
+        self,
+        name: str,
+        parent: str,
+        tick: int,
+        kind: ResourceKind = ResourceKind.EXCLUSIVE,
+    ) -> None:
+        """Let a leaf be known from now on, such as a ball.
+
+        Raises:
+            BadInput: the name is taken, or the parent is a leaf in use.
+        """
+        with self._calls.at(tick):
+            self.resources.add(name, parent, kind)
+
+    def remove_resource(self, name: str, tick: int) -> None:
+        """Forget a leaf; a composite that has no parts any more becomes one.
+
+        Raises:
+            BadInput: it has parts, is in use, or commands a part of the robot.
+        """
+        with self._calls.at(tick):
+            self.resources.remove(name)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _keep_name(self, name: str) -> None:
+        if name in self.holdings.owners:
+            raise BadInput(
+                f"{name!r} is a real owner; a virtual one needs its own name."
+            )
+        self.holdings.virtual.add(name)
+
+    def _refresh(self, leaf: Leaf) -> None:
+        leaf.is_frozen = any(freeze.is_total for freeze in leaf.freezes.values())
+        if not leaf.is_frozen:
+            self._queue.touch(leaf)
+
+    def _tell_capped(self, leaves: Sequence[Leaf], by: str, kind: NoticeKind) -> None:
+        """Notify holders that a virtual owner limits what they hold, or no more."""
+        limited: dict[Reservation, list[Leaf]] = {}
+        for leaf in leaves:
+            for holder in leaf.seated()[:1] if leaf.is_motor or leaf.limits else ():
+                limited.setdefault(holder, []).append(leaf)
+        for holder, theirs in limited.items():
+            self._trace.notify(holder, kind, theirs, by=by)
+
+    def _set_state(self, group: StateGroup, following: StateLeaf | None) -> None:
+        left = group.active
+        if left is following:
+            return
+        by = following.name if following else group.name
+        seated: Yielding = {holder: [left] for holder in left.seated()} if left else {}
+        self.holdings.take_all(seated, LossCause.STATE_LEFT, by)
+        group.active = following
+        for leaf in group.leaves.values():
+            self._queue.touch(leaf)
+        self._trace.emit(
+            StateChanged(
+                tick=self._timers.now,
+                group=group.name,
+                active=following.name if following else None,
+            )
+        )
+
+    def _refuse(self, kept: StateLeaf, wanted: StateLeaf | None) -> None:
+        if self._trace.listeners:
+            holders = {held.owner.name for held in kept.seated()}
+            self._trace.emit(
+                StateRefused(
+                    tick=self._timers.now,
+                    group=kept.group.name,
+                    wanted=wanted.name if wanted else None,
+                    holders=tuple(sorted(holders)),
+                )
+            )

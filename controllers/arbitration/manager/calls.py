@@ -1,0 +1,194 @@
+"""The frame around each call of a ledger: what happens before and after it.
+
+Within a tick calls come before timers: a call first lets happen what was due earlier,
+`advance` what is due up to its tick. When the outermost call is done, all that can be
+granted is granted, nobody waits in a circle, and only then listeners are told: what
+they call in answer, in the same tick, finds every change made whole.
+"""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+from nao_testbed.controllers.arbitration.events import Event, Opened, Settled, Ticked
+from nao_testbed.controllers.arbitration.manager.granting import Granting
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import (
+    LedgerCfg,
+    check_tick,
+)
+from nao_testbed.controllers.arbitration.manager.negotiation import Negotiation
+from nao_testbed.controllers.arbitration.manager.state.holdings import Holdings
+from nao_testbed.controllers.arbitration.manager.state.queue import Queue
+from nao_testbed.controllers.arbitration.manager.state.records import Waiting
+from nao_testbed.controllers.arbitration.manager.state.resources import Resources
+from nao_testbed.controllers.arbitration.manager.state.timers import Due, Timers
+from nao_testbed.controllers.arbitration.manager.state.trace import Listener, Trace
+from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.arbitration.tokens import TokenMint
+from nao_testbed.models import BadInput
+
+DEEPEST_CALL = 20
+"""Calls in answer to calls, at most: policies and listeners may ask what makes others
+ask in turn."""
+
+
+class Calls(AbstractContextManager[None]):
+    """Surrounds every change: `with calls.at(tick): ...`.
+
+    A policy that is asked in the midst of a call may call as well, in the same tick,
+    and so may a listener.
+    One object serves all calls, since entering one must cost little.
+    """
+
+    def __init__(self, granting: Granting) -> None:
+        self.asks: Waiting | None = None
+        """Request of the present call, once that is done but for what follows."""
+        self.made = 0
+        """Calls and timers that are done: while it stands, nothing has changed."""
+        self._granting = granting
+        self._queue = granting.queue
+        self._timers = self._queue.timers
+        self._trace = self._queue.trace
+        self.depth = 0
+        """Calls under way, each in answer to the one before."""
+
+    def at(self, tick: int) -> "Calls":
+        """Begin a call: what was due before it happens first.
+
+        Raises:
+            BadInput: the tick is no whole number, time would go back, or policies or
+                listeners call each other without end.
+        """
+        if (
+            type(tick) is not int
+            or self.depth
+            or self._trace.turns
+            or tick != self._timers.now
+        ):
+            self.check(tick)
+            self.run_timers(tick)
+            self._timers.now = tick
+        return self
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        queue, trace = self._queue, self._trace
+        self.depth -= 1
+        self.made += 1
+        if queue.changed:
+            self._granting.settle()
+        if self.depth:
+            return
+        if queue.suspects:
+            self._granting.free_the_stuck()
+        if queue.eased:
+            queue.tell_available()
+        asks, self.asks = self.asks, None
+        if asks is not None:
+            asks.has_waited = True  # from now on its owner learns by notices
+        if trace.listeners:
+            trace.emit(Settled(tick=self._timers.now))
+            trace.tell()
+
+    def check(self, tick: int) -> None:
+        """Refuse a tick at which no call can be made."""
+        check_tick(tick)
+        now, turns = self._timers.now, self._trace.turns
+        if max(self.depth, turns) >= DEEPEST_CALL:
+            raise BadInput(
+                "policies or listeners call the ledger in answer to each other's calls "
+                f"{DEEPEST_CALL} times over; one of them has to return without calling."
+            )
+        if tick < now or ((self.depth or turns) and tick != now):
+            raise BadInput(
+                f"tick is {tick}, but it is {now} already; time does not go back, and "
+                "stands still while policies are asked and listeners told."
+            )
+
+    def run_timers(self, before: int) -> None:
+        """Make the calls that were due before a tick, each at its own."""
+        timers = self._timers
+        while (due := timers.next_due()) is not None and due < before:
+            call = timers.pop()
+            timers.now = due
+            with self:
+                call()
+
+
+class Core:
+    """The parts of one ledger, put together, and how time passes in it."""
+
+    def __init__(
+        self,
+        tree: ResourceTree,
+        cfg: LedgerCfg,
+        mint: TokenMint,
+        listeners: Iterable[Listener],
+    ) -> None:
+        self._timers = Timers()
+        self._trace = Trace(self._timers, listeners)
+        self._queue = Queue(cfg, self._timers, self._trace)
+        self.holdings = Holdings(self._queue, mint)
+        """Owners and reservations, for `take_snapshot`; nobody else looks into them."""
+        self._trace.emit(
+            Opened(
+                tick=0,
+                epoch=mint.epoch,
+                preemption=cfg.preemption,
+                retry_ticks=cfg.retry_ticks,
+                overtake_ticks=cfg.overtake_ticks,
+            )
+        )
+        self.resources = Resources(tree, self.holdings)
+        """Leaves, for `take_snapshot`; nobody else looks into them."""
+        self._granting = Granting(self.holdings)
+        self._negotiation = Negotiation(self._granting)
+        self._calls = Calls(self._granting)
+        self._trace.tell()
+
+    def tell(self, event: Event) -> None:
+        """Tell all listeners what happened elsewhere, such as at a gate.
+
+        In a call they are told when it is done. If the event is of a later tick, what
+        was due before happens first: no trace goes back in time.
+        """
+        if event.tick > self._timers.now:
+            self._calls.at(event.tick)
+        self._trace.emit(event)
+        if not self._calls.depth:
+            self._trace.tell()
+
+    def keep_promises(self, tick: int) -> None:
+        """Let holders give way that promised to by this tick, before anybody acts.
+
+        So who waits for them acts in the very slot. Without this call they do so at
+        `advance`, as all that is due.
+
+        Raises:
+            BadInput: the tick is earlier than an earlier call's, or a policy calls.
+        """
+        self._calls.check(tick)
+        self._calls.run_timers(tick)
+        for call in self._timers.take(tick, Due.PROMISE):
+            self._timers.now = tick
+            with self._calls:
+                call()
+
+    def advance(self, tick: int) -> None:
+        """Let happen all that is due up to and including a tick.
+
+        Raises:
+            BadInput: the tick is earlier than an earlier call's, or a policy calls.
+            Exception: what a listener raised since the last time; all is done by then.
+        """
+        self._calls.check(tick)
+        if self._calls.depth or self._trace.turns:
+            raise BadInput("a policy or listener cannot let time pass; return first.")
+        self._calls.run_timers(tick + 1)
+        self._timers.now = tick
+        if self._trace.listeners:
+            self.tell(Ticked(tick=tick))
+        fault = self._trace.take_fault()
+        if fault is not None:
+            raise fault

@@ -1,0 +1,100 @@
+"""Rules that hold for one ledger; its times in seconds become ticks here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+
+from nao_testbed.controllers.arbitration.events import ReadOnly
+from nao_testbed.controllers.arbitration.requests import SHORTEST_S, checked_priorities
+from nao_testbed.controllers.arbitration.tokens import Preemption, word
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import check_seconds, short
+
+LONGEST_S = 1e9
+"""A time limit beyond which nothing is waited for, in s."""
+
+
+def check_tick(tick: object) -> None:
+    """Refuse what is no tick, though it may equal one.
+
+    Raises:
+        BadInput: it is no whole number.
+    """
+    if type(tick) is not int:
+        raise BadInput(f"tick is {short(tick)}; give a whole number.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCfg:
+    """Rules that hold for one ledger."""
+
+    tick_s: float = 0.01
+    """Length of a tick in s: the device slot."""
+    preemption: Preemption = Preemption.OFF
+    denies_lower: bool = False
+    """With preemption: whether a request is denied at once where a higher priority has
+    what it needs, as in US11660748B1. Else it waits within its time limit, and the
+    holder may give way, as in ES2535273T3."""
+    retry_s: float = 0.5
+    """Period in s at which holders are told again of those who wait and have no period
+    of their own."""
+    overtake_s: float = 5.0
+    """Time in s for which a request that waits may be passed by later ones of equal
+    priority that can be granted at once, so that a waiting group does not mute the
+    robot; then nobody passes it, so that it does not starve. 0 lets nobody pass."""
+    operation_priority: Mapping[str, int] = field(default_factory=ReadOnly)
+    """Kind of operation to the priority of the requests for it."""
+    resource_priority: Mapping[str, int] = field(default_factory=ReadOnly)
+    """Resource to the priority of requests for it. It holds for all parts that have no
+    rule of their own; of several leaves the highest counts, optional ones do not. No
+    rule lifts anybody above the highest priority of the owner."""
+    tells_commands: bool = True
+    """Whether listeners are told of every command that a gate takes and writes, some
+    thousands a second. Without, a long run costs less, and its trace cannot prove who
+    wrote what; refusals are told all the same."""
+    dead_tokens_kept: int = 10_000
+    """Records of ended tokens that are kept to say why a command is refused."""
+
+    def __post_init__(self) -> None:
+        preemption = word(Preemption, self.preemption, "Preemption")
+        object.__setattr__(self, "preemption", preemption)
+        for what in ("operation_priority", "resource_priority"):
+            rules = checked_priorities(what, getattr(self, what))
+            object.__setattr__(self, what, rules)
+        positive = f"give a positive number, {SHORTEST_S:g} or more", SHORTEST_S
+        passing = "give 0 to let nobody pass, or a positive number", 0.0
+        for name, accepted, least in (
+            ("tick_s", *positive),
+            ("retry_s", *positive),
+            ("overtake_s", *passing),
+        ):
+            seconds = check_seconds(getattr(self, name), name, accepted, least)
+            object.__setattr__(self, name, seconds)
+        if type(self.dead_tokens_kept) is not int or self.dead_tokens_kept < 0:
+            raise BadInput(
+                f"dead_tokens_kept is {short(self.dead_tokens_kept)}; give a whole "
+                "number from 0."
+            )
+        for what in ("tells_commands", "denies_lower"):
+            if type(getattr(self, what)) is not bool:
+                raise BadInput(
+                    f"{what} is {short(getattr(self, what))}; give true or false."
+                )
+
+    @property
+    def retry_ticks(self) -> int:
+        """Retry period in ticks, at least one."""
+        return self.period(self.retry_s)
+
+    def period(self, seconds: float) -> int:
+        """Return a retry period in ticks, at least one."""
+        return max(1, self.ticks(seconds))
+
+    @property
+    def overtake_ticks(self) -> int:
+        """Time in ticks for which a request may be passed."""
+        return self.ticks(self.overtake_s)
+
+    def ticks(self, seconds: float) -> int:
+        """Return a time in ticks, rounded up; of the longest, thirty years."""
+        return max(0, ceil(min(seconds, LONGEST_S) / self.tick_s - 1e-9))

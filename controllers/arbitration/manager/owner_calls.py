@@ -1,0 +1,368 @@
+"""Calls about owners: they come, start, show signs of life, allow, and are gone."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from nao_testbed.controllers.arbitration.events import (
+    Crashed,
+    Entrusted,
+    Event,
+    Expired,
+    Notified,
+    OwnerAdded,
+    Renewed,
+)
+from nao_testbed.controllers.arbitration.manager.calls import Core
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.state.records import OwnerRecord
+from nao_testbed.controllers.arbitration.manager.state.timers import Due
+from nao_testbed.controllers.arbitration.manager.state.trace import Listener
+from nao_testbed.controllers.arbitration.requests import Owner
+from nao_testbed.controllers.arbitration.resource_tree import (
+    ResourceTree,
+    check_name,
+    check_names,
+)
+from nao_testbed.controllers.arbitration.tokens import (
+    NoticeKind,
+    TokenId,
+    TokenMint,
+    Why,
+)
+from nao_testbed.models import BadInput
+from nao_testbed.models.errors import error_text
+from nao_testbed.models.values import short
+
+DEEPEST_OWNER = 100
+"""Owners above an owner, at most."""
+
+
+class OwnerCalls(Core):
+    """Calls about owners.
+
+    Owners live as long as they are heard of; when one is gone, all it had ends.
+    """
+
+    def __init__(
+        self,
+        tree: ResourceTree,
+        cfg: LedgerCfg,
+        mint: TokenMint,
+        listeners: Iterable[Listener],
+    ) -> None:
+        super().__init__(tree, cfg, mint, listeners)
+        self._owners_added = 0
+        """Count of owners that came to be known; the last one's place."""
+        self._starts = 0
+        """Count of starts of behaviours; the last one's number."""
+        self._hear_for_hooks: Listener = self._call_hooks
+
+    def add_owner(self, owner: Owner, tick: int) -> None:
+        """Register an owner, or replace its defaults.
+
+        Raises:
+            BadInput: it is known under another parent, has the name of a virtual owner
+                or of a behaviour that runs, or is too deep in the tree.
+        """
+        if not isinstance(owner, Owner):
+            raise BadInput(f"an owner is {short(owner)}; give an Owner.")
+        has_hook = owner.on_stop is not None or owner.on_lost is not None
+        hear = self._hear_for_hooks
+        if has_hook and not any(hear is one for one in self._trace.listeners):
+            self.hear_at_once(hear)
+        with self._calls.at(tick):
+            record = self._register(owner)
+            record.defaults = owner
+            if self._trace.listeners:
+                live_s = owner.time_to_live_s
+                self._trace.emit(
+                    OwnerAdded(
+                        tick=self._timers.now,
+                        owner=owner.name,
+                        parent=owner.parent,
+                        time_to_live_ticks=None
+                        if live_s is None
+                        else self._live_ticks(live_s),
+                    )
+                )
+            self._see(record)
+
+    def knows(self, owner: str) -> bool:
+        """Return True if there is an owner of this name."""
+        return check_name(owner, "an owner") in self.holdings.owners
+
+    def check_free(self, owner: str) -> None:
+        """Refuse a name, known or not, by which somebody else acts.
+
+        Raises:
+            BadInput: its owner, or a part of it, has something, waits, or starts.
+        """
+        record = self.holdings.owners.get(check_name(owner, "an owner"))
+        if record is not None and (record.is_starting or record.has_any()):
+            raise _name_taken(record)
+
+    def start(self, owner: str) -> int:
+        """Note that a behaviour begins to act by an owner's name.
+
+        Nobody else takes that name until `end_start`, nor then while it has something.
+
+        Returns:
+            The number of this start, for the calls below.
+        """
+        record = self.holdings.owner(owner)
+        self._starts += 1
+        record.started, record.is_starting = self._starts, True
+        return self._starts
+
+    def end_start(self, owner: str, number: int) -> None:
+        """Note that a behaviour has asked for all that it needs to begin."""
+        if self.has_started(owner, number):
+            self.holdings.owner(owner).is_starting = False
+
+    def has_started(self, owner: str, number: int) -> bool:
+        """Return True if the behaviour of a start still is the one that acts."""
+        record = self.holdings.owners.get(owner)
+        return record is not None and record.started == number
+
+    def stop(self, starts: Mapping[str, int], tick: int) -> None:
+        """Let behaviours end: what they hold and wait for is given up, in one step.
+
+        Args:
+            starts: owner to the number of its start, a whole before its parts; those
+                that have stopped, or began anew, are left alone.
+            tick: now.
+        """
+        mine = [name for name, n in starts.items() if self.has_started(name, n)]
+        self.give_up(mine, tick)
+        for name in mine:
+            record = self.holdings.owner(name)
+            record.started, record.is_starting = None, False
+
+    def renew(self, owner: str, tick: int) -> None:
+        """Note a sign of life: the time to live of an owner begins anew."""
+        with self._calls.at(tick):
+            self._renew(self.holdings.owner(owner))
+
+    def drop(self, owner: str, tick: int) -> None:
+        """End all that an owner and its descendants hold and wait for: it is gone.
+
+        It may come back and ask anew; its old tokens stay dead.
+        """
+        with self._calls.at(tick):
+            self._drop(self.holdings.owner(owner))
+
+    def give_up(self, owners: Iterable[str], tick: int) -> None:
+        """Withdraw all that owners wait for and release all they hold, in one step.
+
+        They have ended by themselves. What was paused does not come back. The last
+        one's tokens go first, and of each the latest.
+
+        Args:
+            owners: a parent before its parts, which give back before it.
+            tick: now.
+        """
+        names = check_names(owners, "owners")
+        with self._calls.at(tick):
+            records = [self.holdings.owner(name) for name in names]
+            for record in records:
+                self._queue.cancel(record.waiting.values(), Why.WITHDRAWN)
+            for record in reversed(records):
+                if record.reservations:
+                    self._see(record)
+                for held in reversed(list(record.reservations)):
+                    if held.ended is None:
+                        self.holdings.release(held, list(held.shares))
+
+    def forget_owner(self, owner: str, tick: int) -> None:
+        """Drop an owner, and know it no more.
+
+        Raises:
+            BadInput: others are a part of it.
+        """
+        with self._calls.at(tick):
+            record = self.holdings.owner(owner)
+            if record.children:
+                names = ", ".join(child.name for child in record.children)
+                raise BadInput(
+                    f"owner {record.name!r} still has parts: {names}; forget these "
+                    "first."
+                )
+            self._drop(record)
+            del self.holdings.owners[record.name]
+            if record.parent:
+                del record.parent.children[record]
+
+    def entrust(self, owner: str, tick: int, *, is_entrusted: bool = True) -> None:
+        """Let an owner limit and shift all motors whose holders do not forbid it.
+
+        So is the controller of the stiffness, which whoever lets robots move installs.
+        What it limits it takes without the motors. It ends with the owner: who comes
+        back by that name is entrusted anew, or not.
+        """
+        with self._calls.at(tick):
+            self._entrust(self.holdings.owner(owner), is_entrusted=is_entrusted)
+
+    # -- who is told ------------------------------------------------------------------
+
+    def hear_at_once(self, listener: Listener) -> None:
+        """Add a listener of this project, told at once by a shared ledger too.
+
+        It is quick, calls no code of others, and so keeps what it says in step with the
+        ledger: a wallet, an inbox.
+        """
+        self._trace.at_once[id(listener)] = listener
+        self._trace.listeners.append(listener)
+
+    def is_hook(self, function: object, owner: str) -> bool:
+        """Return True if an owner gave this function for its losses, or its stop."""
+        record = self.holdings.owners.get(owner)
+        if record is None:
+            return False
+        defaults = record.defaults
+        return function is defaults.on_lost or function is defaults.on_stop
+
+    def tell_raised(
+        self,
+        owner: str,
+        fault: BaseException,
+        *,
+        token: TokenId | None = None,
+        request: int | None = None,
+    ) -> None:
+        """Tell an owner what its own code raised, when it was told of something."""
+        self.tell(
+            Notified(
+                tick=self._timers.now,
+                owner=owner,
+                kind=NoticeKind.RAISED,
+                token=token,
+                request=request,
+                error=error_text(fault),
+            )
+        )
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _register(self, owner: Owner) -> OwnerRecord:
+        """Return the record of an owner, a new one if it is not known."""
+        owners, name = self.holdings.owners, owner.name
+        if name in self.holdings.virtual:
+            raise BadInput(f"{name!r} is a virtual owner's name; choose another one.")
+        parent = None if owner.parent is None else self.holdings.owner(owner.parent)
+        record = owners.get(name)
+        if record is None:
+            if parent is not None and parent.depth >= DEEPEST_OWNER:
+                raise BadInput(
+                    f"owner {name!r} would be {parent.depth + 1} owners deep; "
+                    f"at most {DEEPEST_OWNER} are."
+                )
+            self._owners_added += 1
+            record = owners[name] = OwnerRecord(owner, parent, self._owners_added)
+            if parent:
+                parent.children[record] = None
+        elif record.parent is not parent:
+            above = record.parent.name if record.parent else "nobody"
+            raise BadInput(
+                f"owner {name!r} is known as a part of {above!r}; it cannot "
+                f"become a part of {owner.parent or 'nobody'!r}."
+            )
+        elif record.is_starting or (record.started is not None and record.has_any()):
+            raise _name_taken(record)
+        return record
+
+    def _renew(self, record: OwnerRecord) -> None:
+        self._trace.emit(Renewed(tick=self._timers.now, owner=record.name))
+        self._see(record)
+
+    def _see(self, record: OwnerRecord) -> None:
+        """Note a sign of life: the time to live begins anew."""
+        live_s = record.defaults.time_to_live_s
+        record.is_gone = False
+        if live_s is None:
+            record.dies = None
+            return
+        record.dies = self._timers.now + self._live_ticks(live_s)
+        if record.looked_at is None or record.looked_at > record.dies:
+            self._watch(record, record.dies)
+
+    def _live_ticks(self, live_s: float) -> int:
+        return max(1, self._queue.cfg.ticks(live_s))
+
+    def _watch(self, record: OwnerRecord, tick: int) -> None:
+        record.looked_at = tick
+        look = partial(self._look, record)
+        self._timers.at(tick, Due.TIME_TO_LIVE, look, place=record.place)
+
+    def _look(self, record: OwnerRecord) -> None:
+        """Drop an owner that is silent for too long; else look again later."""
+        if record.looked_at != self._timers.now:
+            return  # an earlier timer looks
+        record.looked_at = None
+        if record.dies is None:
+            return
+        if record.dies > self._timers.now:
+            self._watch(record, record.dies)
+        else:
+            self._drop(record)
+
+    def _drop(self, record: OwnerRecord) -> None:
+        self._trace.emit(Crashed(tick=self._timers.now, owner=record.name))
+        self._end(record)
+
+    def _end(self, record: OwnerRecord) -> None:
+        """End what an owner has, its descendants' first."""
+        for child in record.children:
+            self._end(child)
+        record.is_gone, record.dies = True, None
+        record.started, record.is_starting = None, False
+        self._queue.cancel(record.waiting.values(), Why.OWNER_GONE)
+        for held in reversed(list(record.reservations)):
+            if held.ended is None:
+                self.holdings.expire(held)
+        for watch in list(record.watches):
+            watch.forget()
+        if (
+            record.is_entrusted
+        ):  # so is who comes back by this name, if somebody says so
+            self._entrust(record, is_entrusted=False)
+
+    def _entrust(self, record: OwnerRecord, *, is_entrusted: bool) -> None:
+        record.is_entrusted = is_entrusted
+        for waiting in record.waiting.values():
+            for leaf in waiting.shares:
+                if leaf.limits:
+                    self._queue.touch(leaf)
+        self._trace.emit(
+            Entrusted(
+                tick=self._timers.now, owner=record.name, is_entrusted=is_entrusted
+            )
+        )
+
+    def _call_hooks(self, event: Event) -> None:
+        """Call the function that an owner gave for its losses, or for its stop."""
+        if not isinstance(event, Notified | Expired):
+            return
+        record = self.holdings.owners.get(event.owner)
+        if record is None:
+            return
+        hook: Callable[..., None] | None = None
+        if isinstance(event, Expired) or event.kind is NoticeKind.LOST:
+            hook = record.defaults.on_lost
+        elif event.kind is NoticeKind.YIELD_BY:
+            hook = record.defaults.on_stop
+        if hook is not None and self._trace.post is not None:
+            self._trace.post(hook, event)
+        elif hook is not None:
+            try:
+                hook(event)
+            except Exception as fault:  # noqa: BLE001  as foreign as a policy
+                self.tell_raised(event.owner, fault, token=event.token)
+
+
+def _name_taken(record: OwnerRecord) -> BadInput:
+    held = {leaf.name for one in record.reservations for leaf in one.shares}
+    what = f" and holds {', '.join(sorted(held))}" if held else ""
+    return BadInput(
+        f"another behaviour acts by the name {record.name!r}{what}; stop that one "
+        "first, or give this one a name of its own: two of one name would be one owner."
+    )

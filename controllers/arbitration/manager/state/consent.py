@@ -1,0 +1,157 @@
+"""Consent to torque limits: who may limit a motor that somebody else holds, and why.
+
+A motor is one leaf in ES2535273; here its torque limit is a leaf of its own, so that
+one controller may limit a whole body whose motors many move. So who holds a motor holds
+its limit too: nobody else is granted the limit without the motor, and a limit commanded
+by somebody else passes only by the holder's consent. An owner has that consent if
+
+- the holder said so, which goes before the rest: `Ledger.allow_limit`, either way;
+- it is the holder itself, its ancestor or its descendant;
+- it is entrusted, as the stiffness controller is: `Ledger.entrust`.
+
+It stands in the holder's record and ends with the hold. A motor that nobody holds is
+free to limit. To shift its set-point takes the same consent, but kinship counts not and
+who is not entrusted shifts no free motor.
+"""
+
+from collections.abc import Iterable
+from typing import final
+
+from nao_testbed.controllers.arbitration.manager.state.leaves import ExclusiveLeaf
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    Leaf,
+    OwnerRecord,
+    Reservation,
+    Shares,
+)
+from nao_testbed.controllers.arbitration.requests import FULL
+from nao_testbed.controllers.arbitration.tokens import Right
+
+
+@final
+class TorqueLimit(ExclusiveLeaf):
+    """The leaf of a torque limit; `limits` are its motors."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._given: tuple[int, Reservation | None] = (-1, None)
+        """The ledger's count of changes at the last consent found, and whose it was."""
+
+    def may_be_set(self, by: Reservation, changes: int) -> bool:
+        """Return True if a token that covers the limit may set it.
+
+        Args:
+            by: its reservation.
+            changes: the ledger's count; motors are asked again only after a change.
+        """
+        now = (changes, by)
+        if self._given != now and all(
+            has_consent(by.owner, motor, Right.LIMIT) for motor in self.limits
+        ):
+            self._given = now
+        return self._given == now
+
+    def is_opposed(self, shares: Iterable[Leaf], owner: OwnerRecord) -> bool:
+        """Return True if the limit cannot be granted now with what else is asked for.
+
+        A request takes with it the motors whose holders do not consent when it comes;
+        who is seated on the others since, or consents no more, may be in its way.
+        """
+        return any(
+            motor not in shares and not has_consent(owner, motor, Right.LIMIT)
+            for motor in self.limits
+        )
+
+
+def has_consent(owner: OwnerRecord, motor: Leaf, right: Right) -> bool:
+    """Return True if an owner may limit or shift a motor as far as its holder goes."""
+    holder = _user(motor)
+    if holder is None:
+        return right is Right.LIMIT or owner.is_entrusted
+    if holder.allows is not None:
+        said = holder.allows.get((owner, right))
+        if said is not None:
+            return said
+    is_own = right is Right.LIMIT and _are_kin(holder.owner, owner)
+    return is_own or owner.is_entrusted
+
+
+def may_shift(by: Reservation, motor: Leaf) -> bool:
+    """Return True if a token may shift a motor that it does not cover.
+
+    Unless the holder allowed it, the token has to cover the motor's torque limit too.
+    """
+    holder = _user(motor)
+    said = None if holder is None else holder.allows
+    if said is not None and said.get((by.owner, Right.SHIFT)):
+        return True
+    limits = motor.limited
+    has_limit = not limits or any(
+        limit in by.shares and not limit.is_lent(by) for limit in limits
+    )
+    return has_limit and has_consent(by.owner, motor, Right.SHIFT)
+
+
+def motors_besides(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
+    """Return the motors that an owner has to take with the limits that it wants.
+
+    Not the motors that it wants anyway, or may limit by their holders' consent, or that
+    a virtual owner has.
+    """
+    wanted = set(shares)
+    if owner.is_entrusted:
+        return {}
+    return {
+        motor: FULL
+        for limit in wanted
+        for motor in limit.limits
+        if motor not in wanted
+        and not motor.is_frozen
+        and not (motor.seated() and has_consent(owner, motor, Right.LIMIT))
+    }
+
+
+Limited = dict[tuple[Reservation, str], list[Leaf]]
+"""Holder and who limits what it holds, to the leaves."""
+
+
+def newly_limited(seated: Reservation, leaves: Iterable[Leaf]) -> Limited:
+    """Return whom to notify of a limit now that a reservation has some leaves.
+
+    It learns who limits these; holders of motors, that it limits theirs.
+    """
+    found: Limited = {}
+    for leaf in leaves:
+        for by, freeze in leaf.freezes.items():
+            if freeze.effort_cap is not None and (leaf.is_motor or leaf.limits):
+                found.setdefault((seated, by), []).append(leaf)
+        for limit in leaf.limited:
+            for other in limit.seated()[:1]:
+                if _limits_other(other, leaf):
+                    found.setdefault((seated, other.owner.name), []).append(leaf)
+        for motor in leaf.limits:
+            for other in motor.seated()[:1]:
+                if _limits_other(seated, motor):
+                    found.setdefault((other, seated.owner.name), []).append(motor)
+    return found
+
+
+def _limits_other(by: Reservation, motor: Leaf) -> bool:
+    """Return True if who holds a limit may set that of somebody else's motor."""
+    holder = _user(motor)
+    return (
+        holder is not None
+        and not _are_kin(holder.owner, by.owner)
+        and has_consent(by.owner, motor, Right.LIMIT)
+    )
+
+
+def _user(motor: Leaf) -> Reservation | None:
+    seated = motor.seated()
+    return seated[0] if seated else None
+
+
+def _are_kin(one: OwnerRecord, other: OwnerRecord) -> bool:
+    return one in other.line or other in one.line

@@ -1,0 +1,415 @@
+"""Reservations and their owners: tokens are found, leaves are held and given up."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+
+from nao_testbed.controllers.arbitration.events import (
+    Expired,
+    Granted,
+    Notified,
+    Released,
+    Revoked,
+)
+from nao_testbed.controllers.arbitration.manager.state.consent import newly_limited
+from nao_testbed.controllers.arbitration.manager.state.leaves import ExclusiveLeaf
+from nao_testbed.controllers.arbitration.manager.state.queue import Queue
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    AvailabilityWatch,
+    Leaf,
+    OwnerRecord,
+    Reservation,
+    Shares,
+    Waiting,
+    end_watches,
+    names_of,
+)
+from nao_testbed.controllers.arbitration.requests import End, Present, StaleToken
+from nao_testbed.controllers.arbitration.resource_tree import find_name
+from nao_testbed.controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Refusal,
+    Token,
+    TokenMint,
+    Why,
+)
+from nao_testbed.models import BadInput
+
+_FORGOTTEN = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
+"""Of tokens that were never issued, or of which nothing is known any more."""
+
+Yielding = dict[Reservation, list[Leaf]]
+"""Who gives way, in order, and which leaves."""
+
+
+class Holdings:
+    """Who holds what: owners, live reservations, and those that have ended lately."""
+
+    def __init__(self, queue: Queue, mint: TokenMint) -> None:
+        self.mint = mint
+        self.owners: dict[str, OwnerRecord] = {}
+        self.virtual: set[str] = set()
+        """Names of virtual owners, past ones too."""
+        self.reservations: dict[int, Reservation] = {}
+        """Live ones, by sequence number."""
+        self.ended: OrderedDict[int, Reservation] = OrderedDict()
+        """Those that died lately, by sequence number, in their order."""
+        self.queue = queue
+        self._timers = queue.timers
+        self._trace = queue.trace
+
+    # -- finding ----------------------------------------------------------------------
+
+    def owner(self, name: str) -> OwnerRecord:
+        """Return an owner."""
+        try:
+            return self.owners[name]  # mostly; a call more would cost
+        except (KeyError, TypeError):
+            return find_name(self.owners, name, "Owner", "this ledger")
+
+    def find(self, token: Token) -> Reservation | Refusal:
+        """Return the live reservation of a token, or why there is none.
+
+        Raises:
+            BadInput: it is no token at all. Its type and its numbers count, whatever
+                it says that it is equal to.
+        """
+        if type(token) is not Token:
+            raise _no_token(token)
+        try:
+            reservation = self.reservations.get(token.sequence)
+        except TypeError:
+            raise _no_token(token) from None
+        if reservation is not None and reservation.token is token:
+            return reservation
+        if any(type(part) is not int for part in token):
+            raise _no_token(token)
+        if reservation is not None and reservation.token == token:
+            return reservation
+        if token.epoch != self.mint.epoch:
+            return Refusal.WRONG_EPOCH
+        dead = self.ended.get(token.sequence)
+        if dead is None or dead.ended is None or dead.token.secret != token.secret:
+            return Refusal.UNKNOWN
+        return dead.ended
+
+    def live(self, token: Token) -> Reservation:
+        """Return the reservation of a token."""
+        found = self.find(token)
+        if isinstance(found, Refusal):
+            raise StaleToken(token, found)
+        return found
+
+    def follow(self, owner: OwnerRecord, token: Token) -> Present:
+        """Return what an owner has now in the place of a token, over pauses.
+
+        All tokens of one reservation have the first one in common. A token between the
+        first and the newest is known for as long as `dead_tokens_kept` says.
+        """
+        first: Token | None = token
+        if self.find(token) in _FORGOTTEN:
+            pass  # it may be a first one that was forgotten
+        elif token.sequence in self.ended:
+            first = self.ended[token.sequence].first
+        for reservation in owner.reservations:
+            if reservation.first == first or reservation.token == token:
+                return Present(token=reservation.token)
+        for waiting in owner.waiting.values():
+            if waiting.resumes is not None and first in (
+                waiting.first,
+                waiting.resumes,
+            ):
+                return Present(ticket=waiting.ticket)
+        return Present(end=self._end_of(token, first))
+
+    def _end_of(self, token: Token, first: Token | None) -> End:
+        """Return how the reservation of a dead token ended: as its newest token did."""
+        found = self.find(token)
+        if not isinstance(found, Refusal):  # another owner's
+            return End(Refusal.UNKNOWN)
+        if found in _FORGOTTEN:
+            return End(found)
+        newest = max(n for n, dead in self.ended.items() if dead.first == first)
+        dead = self.ended[newest]
+        return End(dead.ended or found, dead.why, dead.by)
+
+    # -- holding ----------------------------------------------------------------------
+
+    def seat(
+        self, waiting: Waiting, shares: Shares, missing: tuple[str, ...] = ()
+    ) -> None:
+        """Grant a request these leaves: nothing stands in its way any more."""
+        queue, reservation = self.queue, waiting.add_to
+        if reservation is None:
+            reservation = self._begin(waiting)
+        if waiting.implied:
+            reservation.implied |= waiting.implied
+        if reservation.lent:
+            reservation.lent = reservation.lent.difference(shares)
+        inside = {}
+        for leaf, share in shares.items():
+            below = leaf.seat(reservation, share)
+            reservation.shares[leaf] = share
+            if below is not None:
+                inside[leaf.name] = below.token.id
+                if leaf.limited:
+                    queue.touch_limits(leaf)
+            if leaf.watches:
+                end_watches(waiting.owner, leaf)
+            if leaf.waiters or leaf.watches:
+                queue.touch(leaf)
+                queue.suspects[waiting.owner] = None
+                if reservation.owner.children or not isinstance(leaf, ExclusiveLeaf):
+                    queue.suspect(leaf)
+        waiting.ticket.outcome = Outcome(
+            kind=OutcomeKind.GRANTED,
+            tick=self._timers.now,
+            token=reservation.token,
+            obtained=tuple([leaf.name for leaf in shares]),
+            missing=missing,
+        )
+        if self._trace.listeners:
+            self._trace.emit(
+                Granted(
+                    tick=self._timers.now,
+                    request=waiting.ticket.number,
+                    owner=waiting.owner.name,
+                    token=reservation.token.id,
+                    shares={leaf.name: share for leaf, share in shares.items()},
+                    missing=missing,
+                    inside=inside,
+                )
+            )
+            queue.tell_outcome(waiting)
+            for (holder, by), leaves in newly_limited(reservation, shares).items():
+                self._trace.notify(holder, NoticeKind.LIMITED, leaves, by=by)
+
+    def release(
+        self,
+        reservation: Reservation,
+        leaves: Sequence[Leaf],
+        *,
+        lends: bool = False,
+    ) -> None:
+        """Give back leaves for an owner, and first what is inside of them.
+
+        A token that lends all that it has stays alive.
+        """
+        self._empty_inside(reservation, leaves)
+        self._unseat(reservation, leaves)
+        is_whole = not reservation.shares and not lends
+        if self._trace.listeners:
+            self._trace.emit(
+                Released(
+                    tick=self._timers.now,
+                    token=reservation.token.id,
+                    owner=reservation.owner.name,
+                    leaves=names_of(leaves),
+                    is_whole=is_whole,
+                )
+            )
+        if is_whole:
+            self._end(reservation, Refusal.RELEASED, leaves)
+
+    def expire(self, reservation: Reservation) -> None:
+        """End a reservation whose owner is gone."""
+        leaves = list(reservation.shares)
+        for leaf in leaves:
+            for inner in leaf.inside(reservation):
+                if inner.ended is None:
+                    self.expire(inner)  # a descendant's, gone as well
+        self._unseat(reservation, leaves)
+        self._trace.emit(
+            Expired(
+                tick=self._timers.now,
+                token=reservation.token.id,
+                owner=reservation.owner.name,
+                leaves=names_of(leaves),
+            )
+        )
+        self._end(reservation, Refusal.EXPIRED, leaves)
+
+    def take_all(self, yielding: Yielding, why: LossCause, by: str) -> None:
+        """Take leaves from several holders, those inside of others first."""
+        for holder, leaves in innermost_first(yielding).items():
+            left = [leaf for leaf in leaves if leaf in holder.shares]
+            if left:  # it may have gone with another one
+                self.take_away(holder, left, why, by)
+
+    def take_away(
+        self,
+        reservation: Reservation,
+        wanted: Iterable[Leaf],
+        why: LossCause,
+        by: str,
+        *,
+        request: int | None = None,
+        resume: int | None = None,
+    ) -> None:
+        """Take leaves from a holder, and all others too if its token loses whole.
+
+        Args:
+            reservation: of the holder.
+            wanted: leaves to take.
+            why: cause of the loss.
+            by: owner, virtual owner or state behind it.
+            request: number of the request that caused it.
+            resume: number of the ticket with which a paused holder waits.
+        """
+        lost = sorted(wanted, key=_name)
+        whole = reservation.loss is Loss.WHOLE
+        if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
+            whole = False  # what it limits otherwise it may still limit
+        leaves = sorted(reservation.shares, key=_name) if whole else lost
+        self._empty_inside(reservation, leaves, request)
+        shares = {leaf: reservation.shares[leaf] for leaf in lost}
+        self._unseat(reservation, leaves)
+        if why is not LossCause.PAUSED:
+            AvailabilityWatch(reservation.owner, reservation.token.id, shares)
+        if self._trace.listeners:
+            freed = names_of([leaf for leaf in leaves if leaf not in shares])
+            self._trace.emit(
+                Revoked(
+                    tick=self._timers.now,
+                    token=reservation.token.id,
+                    owner=reservation.owner.name,
+                    lost=names_of(lost),
+                    freed=freed,
+                    why=why,
+                    by=by,
+                    request=request,
+                    is_whole=not reservation.shares,
+                )
+            )
+            self._trace.emit(
+                Notified(
+                    tick=self._timers.now,
+                    owner=reservation.owner.name,
+                    kind=NoticeKind.LOST,
+                    token=reservation.token.id,
+                    leaves=names_of(lost),
+                    freed=freed,
+                    by=by,
+                    why=why,
+                    request=resume,
+                )
+            )
+        if not reservation.shares:
+            reservation.why, reservation.by = why, by
+            self._end(reservation, Refusal.REVOKED, leaves)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _begin(self, waiting: Waiting) -> Reservation:
+        """Return a new reservation, by a new token, without leaves yet."""
+        token, terms, owner = self.mint.issue(), waiting.terms, waiting.owner
+        reservation = Reservation(
+            token,
+            waiting.first or token,
+            owner,
+            {},
+            terms.priority,
+            terms.loss,
+            terms.policy,
+            terms.keeps_ties,
+            waiting.arrival,
+            self._timers.now,
+            waiting.lent,
+        )
+        self.reservations[token.sequence] = reservation
+        owner.reservations[reservation] = None
+        if owner.waiting:
+            self.queue.entangled[owner] = None
+        return reservation
+
+    def _empty_inside(
+        self,
+        reservation: Reservation,
+        leaves: Sequence[Leaf],
+        request: int | None = None,
+    ) -> None:
+        """Take leaves from all inside of a reservation that goes.
+
+        What is inside never holds what it is inside of: it is a descendant's.
+        """
+        if not reservation.owner.children:
+            return
+        inside: Yielding = {}
+        for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
+            for inner in leaf.inside(reservation):
+                inside.setdefault(inner, []).append(leaf)
+        by = reservation.owner.name
+        for inner, theirs in inside.items():
+            left = [leaf for leaf in theirs if leaf in inner.shares]
+            if left:  # it may have gone with another one
+                cause = LossCause.PARENT_RELEASED
+                self.take_away(inner, left, cause, by, request=request)
+
+    def _unseat(self, reservation: Reservation, leaves: Sequence[Leaf]) -> None:
+        queue = self.queue
+        for leaf in leaves:
+            leaf.unseat(reservation)
+            del reservation.shares[leaf]
+            if leaf.limited and queue.waiting:
+                queue.touch_limits(leaf)
+            if leaf.waiters or leaf.watches or queue.unqueued:
+                queue.touch(leaf)
+                if reservation.owner.children:
+                    queue.suspect(leaf)
+
+    def _end(
+        self, reservation: Reservation, ended: Refusal, leaves: Iterable[Leaf]
+    ) -> None:
+        """Kill the token; its record stays for a while."""
+        queue, owner, number = self.queue, reservation.owner, reservation.token.sequence
+        reservation.ended = ended
+        reservation.covered = tuple([leaf.name for leaf in leaves])
+        del owner.reservations[reservation]
+        if not owner.reservations:
+            queue.entangled.pop(owner, None)
+        del self.reservations[number]
+        self.ended[number] = reservation
+        if len(self.ended) > queue.cfg.dead_tokens_kept:
+            self.ended.popitem(last=False)
+        if reservation.enlarged_by:
+            queue.cancel(reservation.enlarged_by.values(), Why.TOKEN_DEAD)
+
+
+def _name(leaf: Leaf) -> str:
+    return leaf.name
+
+
+def innermost_first(yielding: Yielding) -> Yielding:
+    """Return who gives way, each after those of them that are inside of it.
+
+    So that each goes by its own cause: a promised pause stays a pause.
+    """
+    order: Yielding = {}
+
+    def add(holder: Reservation) -> None:
+        if holder in order:
+            return
+        for leaf in holder.shares if holder.owner.children else ():
+            for inner in leaf.inside(holder):
+                if inner in yielding:
+                    add(inner)
+        order[holder] = yielding[holder]
+
+    for holder in yielding:
+        add(holder)
+    return order
+
+
+def _no_token(given: object) -> BadInput:
+    """Say what was given in the place of a token; its value may be a secret."""
+    what = type(given).__name__
+    if type(given) is Token:
+        parts = ", ".join(type(part).__name__ for part in given)
+        what = f"Token of {parts}, not of three whole numbers"
+    return BadInput(
+        f"a token is of type {what}; give the Token of a grant, such as ticket.token; "
+        "Token.from_text reads its text."
+    )

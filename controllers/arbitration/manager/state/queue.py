@@ -1,0 +1,351 @@
+"""Requests that wait: their queues, time limits and ends; who waits in a circle.
+
+A request waits for the earlier ones that compete with it and for the owners in its way;
+an owner, as long as it waits, for its own requests. In a circle of these nobody would
+ever go on, so the latest request of it is denied (Tarjan's strongly connected
+components).
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from nao_testbed.controllers.arbitration.events import Failed, Notified, Requested
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    LATE,
+    AvailabilityWatch,
+    Leaf,
+    OwnerRecord,
+    Shares,
+    Waiting,
+    names_of,
+)
+from nao_testbed.controllers.arbitration.manager.state.timers import Due, Timers
+from nao_testbed.controllers.arbitration.manager.state.trace import Trace
+from nao_testbed.controllers.arbitration.tokens import (
+    Blocker,
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Why,
+)
+from nao_testbed.models import BadInput
+from nao_testbed.models.values import short
+
+_IN_THE_WAY = (Why.BUSY, Why.OUTRANKED, Why.TIMEOUT)
+"""Reasons of requests that could not be granted."""
+
+
+class Queue:
+    """Requests that wait, and the leaves that one of them may now be granted."""
+
+    def __init__(self, cfg: LedgerCfg, timers: Timers, trace: Trace) -> None:
+        self.cfg = cfg
+        """Rules that hold now."""
+        self.timers = timers
+        self.trace = trace
+        self.waiting: dict[int, Waiting] = {}
+        """By ticket number."""
+        self.unqueued: dict[int, Waiting] = {}
+        """Those of them that wait for optional leaves alone."""
+        self.changed: dict[Leaf, None] = {}
+        """Leaves on which a request may now be granted."""
+        self.eased: dict[AvailabilityWatch, None] = {}
+        """Watches whose leaves changed."""
+        self.entangled: dict[OwnerRecord, None] = {}
+        """Owners that both hold and wait: without one there is no deadlock."""
+        self.suspects: dict[OwnerRecord, None] = {}
+        """Owners that may wait in a circle since the last look."""
+        self._tickets = 0
+
+    def next_ticket(self) -> int:
+        """Return the number of a new ticket."""
+        self._tickets += 1
+        return self._tickets
+
+    def find(self, number: int) -> Waiting | None:
+        """Return the request of a ticket's number while it waits."""
+        if type(number) is not int:
+            raise BadInput(
+                f"the number of a ticket is {short(number)}; give a whole number, such "
+                "as ticket.number."
+            )
+        return self.waiting.get(number)
+
+    def announce(self, waiting: Waiting) -> None:
+        """Emit that a request has come."""
+        if not self.trace.listeners:
+            return
+        terms = waiting.terms
+        timeout_s = terms.timeout_s
+        self.trace.emit(
+            Requested(
+                tick=self.timers.now,
+                request=waiting.ticket.number,
+                owner=waiting.owner.name,
+                shares={leaf.name: share for leaf, share in waiting.shares.items()},
+                optional={
+                    name: names_of(unit) for name, unit in waiting.optional.items()
+                },
+                priority=waiting.priority,
+                arrival=waiting.arrival,
+                timeout_ticks=None if timeout_s is None else self.cfg.ticks(timeout_s),
+                loss=terms.loss,
+                implied=names_of(waiting.implied) if waiting.implied else (),
+                wins_ties=terms.wins_ties,
+                keeps_ties=terms.keeps_ties,
+                add_to=waiting.add_to.token.id if waiting.add_to else None,
+                resumes=waiting.resumes.id if waiting.resumes else None,
+                recalls=waiting.recalls,
+            )
+        )
+
+    def enqueue(self, waiting: Waiting) -> None:
+        """Let a request wait, within its time limit."""
+        number, owner = waiting.ticket.number, waiting.owner
+        if waiting.resumes is None and not waiting.recalls:
+            waiting.firm_at += self.cfg.overtake_ticks
+        timeout_s = waiting.terms.timeout_s
+        if timeout_s or (timeout_s is not None and waiting.resumes is not None):
+            waiting.deadline = self.timers.now + self.cfg.ticks(timeout_s)
+            end = partial(self._time_out, waiting)
+            self.timers.at(waiting.deadline, Due.TIMEOUT, end, waiting=waiting)
+        self.waiting[number] = owner.waiting[number] = waiting
+        if waiting.add_to is not None:
+            enlarged_by = waiting.add_to.enlarged_by or {}
+            enlarged_by[number] = waiting
+            waiting.add_to.enlarged_by = enlarged_by
+        if owner.reservations:
+            self.entangled[owner] = None
+        for leaf in waiting.shares:
+            leaf.join(waiting)
+            if leaf.waiters[-1] is not waiting:  # those behind wait for it
+                self.suspects[owner] = None
+        if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
+            self.suspects[owner] = None  # somebody may wait for what it holds
+        if not waiting.shares:
+            self.unqueued[number] = waiting
+
+    def dequeue(self, waiting: Waiting) -> None:
+        """Let a request wait no more; those behind it may be next."""
+        waiting.is_waiting = False
+        number, owner = waiting.ticket.number, waiting.owner
+        if self.waiting.pop(number, None) is None:
+            return  # granted in its call, it never waited
+        del owner.waiting[number]
+        if not owner.waiting:
+            self.entangled.pop(owner, None)
+        if waiting.add_to is not None and waiting.add_to.enlarged_by:
+            waiting.add_to.enlarged_by.pop(number, None)
+        for leaf in waiting.shares:
+            leaf.leave(waiting)
+            self.touch(leaf)
+        self.unqueued.pop(number, None)
+        if waiting.deadline is not None:
+            self.timers.ended()
+
+    def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
+        """End a request without a grant; nothing else changes.
+
+        Where a virtual owner is in the way, that is the reason, not the holders.
+        """
+        wanted = waiting.shares or _hoped_for(waiting)
+        if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
+            why = Why.FROZEN
+        blockers = self._blockers(waiting)
+        self.dequeue(waiting)
+        if waiting.recalls and waiting.add_to is not None:
+            waiting.add_to.lent |= waiting.shares.keys()
+        waiting.ticket.outcome = Outcome(
+            kind=kind,
+            tick=self.timers.now,
+            missing=() if waiting.shares else tuple(waiting.optional),
+            why=why,
+            blockers=blockers,
+        )
+        if self.trace.listeners:
+            self.trace.emit(
+                Failed(
+                    tick=self.timers.now,
+                    request=waiting.ticket.number,
+                    owner=waiting.owner.name,
+                    kind=kind,
+                    why=why,
+                )
+            )
+        self.tell_outcome(waiting)
+
+    def cancel(self, requests: Iterable[Waiting], why: Why) -> None:
+        """End requests that are not wanted any more."""
+        for waiting in list(requests):
+            self.fail(waiting, OutcomeKind.CANCELLED, why)
+
+    def tell_outcome(self, waiting: Waiting) -> None:
+        """Notify an owner of an outcome if its call has returned long ago."""
+        outcome = waiting.ticket.outcome
+        if self.trace.listeners and waiting.has_waited and outcome is not None:
+            self.trace.emit(
+                Notified(
+                    tick=self.timers.now,
+                    owner=waiting.owner.name,
+                    kind=NoticeKind.OUTCOME,
+                    token=outcome.token.id if outcome.token else None,
+                    leaves=outcome.obtained,
+                    request=waiting.ticket.number,
+                    outcome=outcome,
+                )
+            )
+        self.end_promise(waiting)
+
+    def end_promise(self, waiting: Waiting) -> None:
+        """Notify holders that promised to yield, and still hold, that they may keep."""
+        promised, waiting.promised = waiting.promised, None
+        for holder, leaves in promised.items() if promised else ():
+            kept = [leaf for leaf in leaves if leaf in holder.shares]
+            if kept:
+                self.trace.notify(
+                    holder,
+                    NoticeKind.KEEP_ON,
+                    kept,
+                    by=waiting.owner.name,
+                    request=waiting.ticket.number,
+                )
+
+    # -- what has changed -------------------------------------------------------------
+
+    def touch(self, leaf: Leaf) -> None:
+        """Note that a request for a leaf may now be granted."""
+        self.changed[leaf] = None
+        for watch in leaf.watches:
+            self.eased[watch] = None
+
+    def touch_limits(self, motor: Leaf) -> None:
+        """Note that a request for the torque limit of a motor may now be granted."""
+        for limit in motor.limited:
+            if limit.waiters or self.unqueued:
+                self.touch(limit)
+
+    def suspect(self, leaf: Leaf) -> None:
+        """Note that those who wait for a leaf may wait for others than before."""
+        for waiting in leaf.waiters:
+            self.suspects[waiting.owner] = None
+
+    def tell_available(self) -> None:
+        """Notify, once, owners that can have again all that they lost with a token."""
+        eased = sorted(self.eased, key=lambda one: (one.token, names_of(one.lost)))
+        self.eased.clear()
+        for watch in eased:
+            if watch not in watch.owner.watches or not watch.can_have_all():
+                continue
+            watch.forget()
+            self.trace.emit(
+                Notified(
+                    tick=self.timers.now,
+                    owner=watch.owner.name,
+                    kind=NoticeKind.AVAILABLE,
+                    token=watch.token,
+                    leaves=names_of(watch.lost),
+                )
+            )
+
+    def latest_in_a_circle(self) -> Waiting | None:
+        """Return the last of the waiting, in their order, that waits for itself.
+
+        A new circle passes through somebody that began to wait, or that others began to
+        wait for: only what can be reached from these is looked at.
+        """
+        if not self.entangled:
+            return None
+        nodes = _in_circles(self.suspects)
+        requests = [node for node in nodes if isinstance(node, Waiting)]
+        return max(requests, key=lambda waiting: waiting.key, default=None)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _time_out(self, waiting: Waiting) -> None:
+        if waiting.is_waiting:
+            self.fail(waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
+
+    def _blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
+        """Return who is in the way of a request, leaf by leaf.
+
+        Of one that has optional names alone: who has these.
+        """
+        found = []
+        for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
+            holders = leaf.blockers(waiting.owner, share)
+            first = leaf.first_competitor(waiting, LATE if holders else self.timers.now)
+            names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
+            names += [r.owner.name for r in holders]
+            names += [first.owner.name] if first else []
+            if names or not leaf.is_open():
+                owners = tuple(dict.fromkeys(names))
+                found.append(Blocker(resource=leaf.name, owners=owners))
+        return tuple(found)
+
+
+def _hoped_for(waiting: Waiting) -> Shares:
+    """Return the leaves of all optional names, sorted."""
+    units = waiting.optional.values()
+    every = {leaf: share for unit in units for leaf, share in unit.items()}
+    return dict(sorted(every.items(), key=lambda item: item[0].name))
+
+
+_Node = OwnerRecord | Waiting
+
+
+def _waits_for(node: _Node) -> Iterator[_Node]:
+    if isinstance(node, OwnerRecord):
+        yield from node.waiting.values()
+        return
+    for leaf, share in node.shares.items():
+        if not leaf.competes:
+            continue  # a state comes by itself, nobody has to let go of another
+        earlier = leaf.last_competitor(node)  # which waits for the ones before it
+        if earlier is not None:
+            yield earlier
+        for holder in leaf.blockers(node.owner, share):
+            yield holder.owner
+
+
+def _in_circles(roots: Iterable[_Node]) -> set[_Node]:
+    """Return all that wait for themselves, of what can be reached from some nodes.
+
+    Tarjan's strongly connected components of more than one node, without recursion.
+    """
+    found: set[_Node] = set()
+    index: dict[_Node, int] = {}
+    low: dict[_Node, int] = {}
+    stack: list[_Node] = []
+    on_stack: set[_Node] = set()
+    for root in roots:
+        path: list[tuple[_Node, Iterator[_Node]]] = []
+        following: _Node | None = None if root in index else root
+        while following is not None or path:
+            if following is not None:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                on_stack.add(following)
+                path.append((following, _waits_for(following)))
+            node, ahead = path[-1]
+            following = None
+            for other in ahead:
+                if other not in index:
+                    following = other
+                    break
+                if other in on_stack:
+                    low[node] = min(low[node], index[other])
+            if following is not None:
+                continue
+            path.pop()
+            if path:
+                above = path[-1][0]
+                low[above] = min(low[above], low[node])
+            if low[node] == index[node]:
+                component: list[_Node] = []
+                while not component or component[-1] is not node:
+                    component.append(stack.pop())
+                on_stack.difference_update(component)
+                if len(component) > 1:
+                    found.update(component)
+    return found

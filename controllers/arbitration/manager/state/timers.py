@@ -1,0 +1,84 @@
+"""The present tick of a ledger and the calls that are due at later ones."""
+
+import heapq
+from collections.abc import Callable
+from enum import IntEnum
+
+from nao_testbed.controllers.arbitration.manager.state.records import Waiting
+
+_FEW = 64
+"""Timers of ended requests that are not worth a clean-up."""
+_Timer = tuple[int, "Due", int, int, Callable[[], None], Waiting | None]
+
+
+class Due(IntEnum):
+    """Kinds of timers, in the order in which those of one tick are called."""
+
+    TIMEOUT = 0
+    PROMISE = 1
+    TIME_TO_LIVE = 2
+    RETRY = 3
+
+
+class Timers:
+    """Calls to be made at a tick; what is out of date does nothing when called.
+
+    Timers of ended requests are thrown away once they are the greater part: a long time
+    limit keeps nothing alive.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0
+        """Present tick: that of the last call."""
+        self._heap: list[_Timer] = []
+        self._count = 0
+        self._over = 0
+
+    def at(
+        self,
+        tick: int,
+        due: Due,
+        call: Callable[[], None],
+        *,
+        place: int = 0,
+        waiting: Waiting | None = None,
+    ) -> None:
+        """Make a call at a tick.
+
+        Args:
+            tick: when.
+            due: kind of the timer.
+            call: what to do.
+            place: order among timers of one kind and tick; then the earlier made first.
+            waiting: the request that the timer serves.
+        """
+        self._count += 1
+        heapq.heappush(self._heap, (tick, due, place, self._count, call, waiting))
+
+    def next_due(self) -> int | None:
+        """Return the tick of the next call, None if there is none."""
+        return self._heap[0][0] if self._heap else None
+
+    def take(self, tick: int, kind: Due) -> list[Callable[[], None]]:
+        """Remove and return the calls of a kind at a tick, in their order."""
+        if not self._heap or self._heap[0][0] > tick:
+            return []
+        found = sorted(one for one in self._heap if one[:2] == (tick, kind))
+        if found:
+            self._heap = [one for one in self._heap if one[:2] != (tick, kind)]
+            heapq.heapify(self._heap)
+        return [one[4] for one in found]
+
+    def pop(self) -> Callable[[], None]:
+        """Remove and return the next call."""
+        return heapq.heappop(self._heap)[4]
+
+    def ended(self) -> None:
+        """Note that a request with a time limit has ended: two timers are obsolete."""
+        self._over += 2
+        if self._over > max(_FEW, len(self._heap) // 2):
+            self._heap = [
+                timer for timer in self._heap if timer[5] is None or timer[5].is_waiting
+            ]
+            heapq.heapify(self._heap)
+            self._over = 0

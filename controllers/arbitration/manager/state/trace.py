@@ -1,0 +1,119 @@
+"""The events of a ledger and the listeners that they are delivered to."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from nao_testbed.controllers.arbitration.events import Event, Notified
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    Leaf,
+    Reservation,
+    names_of,
+)
+from nao_testbed.controllers.arbitration.manager.state.timers import Timers
+from nao_testbed.controllers.arbitration.tokens import NoticeKind
+
+Listener = Callable[[Event], None]
+
+
+class Trace(AbstractContextManager[None]):
+    """Events in their order, and the listeners that are told each of them.
+
+    Events are noted (`emit`) while a call changes things and delivered (`tell`) when it
+    is done: what a listener calls in answer finds every change made whole. In a block
+    `with trace:` nothing is delivered before its end.
+    """
+
+    def __init__(self, timers: Timers, listeners: Iterable[Listener]) -> None:
+        self.listeners = list(listeners)
+        self.at_once: dict[int, Listener] = {}
+        """Quick listeners of this project, by id, which `post` never takes over: a
+        foreign listener may say that it equals one of them."""
+        self.post: Callable[[Listener, Event], None] | None = None
+        """Delivers to all other listeners in place of a direct call."""
+        self.fault: Exception | None = None
+        """First error of a listener; the next `advance` raises it."""
+        self.turns = 0
+        """How many times over listeners have called in answer to each other; 0 while
+        nothing is delivered."""
+        self._timers = timers
+        self._untold: deque[Event] = deque()
+        self._n_quiet = 0
+        """Blocks begun and not ended."""
+
+    def __enter__(self) -> None:
+        self._n_quiet += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._n_quiet -= 1
+        if self.listeners:
+            self.tell()
+
+    def emit(self, event: Event) -> None:
+        """Note an event, if there are listeners.
+
+        Where requests come and go, callers look for listeners first: an event that
+        nobody hears is not made.
+        """
+        if self.listeners:
+            self._untold.append(event)
+
+    def notify(
+        self,
+        holder: Reservation,
+        kind: NoticeKind,
+        leaves: Iterable[Leaf],
+        *,
+        by: str = "",
+        request: int | None = None,
+        until_tick: int | None = None,
+        error: str = "",
+    ) -> None:
+        """Note a notice to the owner of a reservation about some leaves."""
+        if self.listeners:
+            self._untold.append(
+                Notified(
+                    tick=self._timers.now,
+                    owner=holder.owner.name,
+                    kind=kind,
+                    token=holder.token.id,
+                    leaves=names_of(leaves),
+                    by=by,
+                    request=request,
+                    until_tick=until_tick,
+                    error=error,
+                )
+            )
+
+    def tell(self) -> None:
+        """Deliver all noted events; those of calls that listeners make come after them.
+
+        Raises:
+            BaseException: what ends the program, once everything is delivered.
+        """
+        if self.turns or self._n_quiet:
+            return  # the delivery under way goes on with it, or the end of the block
+        untold, end = self._untold, None
+        while untold:
+            self.turns += 1
+            for _ in range(len(untold)):
+                event = untold.popleft()
+                for listener in tuple(self.listeners):
+                    try:
+                        if self.post is None or id(listener) in self.at_once:
+                            listener(event)
+                        else:
+                            self.post(listener, event)
+                    except Exception as fault:  # noqa: BLE001  the others hear it too
+                        if self.fault is None:  # its own truth is foreign code
+                            self.fault = fault
+                    except BaseException as ends:  # noqa: BLE001  as above
+                        end = ends if end is None else end
+        self.turns = 0
+        if end is not None:
+            raise end
+
+    def take_fault(self) -> Exception | None:
+        """Return what a listener raised since the last time, and forget it."""
+        fault, self.fault = self.fault, None
+        return fault
