@@ -57,6 +57,9 @@ def heat_command(
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/heat"),
     json_file: JsonOption = None,
+    all_rows: Annotated[
+        bool, typer.Option("--all", help="Print every row of the results.")
+    ] = False,
     gui: Annotated[
         bool, typer.Option("--gui", help="Open PyBullet's window (one controller).")
     ] = False,
@@ -79,7 +82,7 @@ def heat_command(
         **setting,
     )
     heed_stop_signals()
-    raise typer.Exit(run_heat_command(cfg, out, json_file))
+    raise typer.Exit(run_heat_command(cfg, out, json_file, all_rows))
 
 
 def identify_command(

@@ -123,7 +123,7 @@ def differences_line(found: Sequence[str]) -> str:
     shown = list(found[:MOST_DIFFERENCES])
     if more := len(found) - len(shown):
         shown.append(f"{more} more difference{'s' * (more > 1)}")
-    return f"Not set beside the published numbers: {', '.join(shown)}."
+    return f"Not compared with the published experiment: {', '.join(shown)}."
 
 
 def _of_joints(

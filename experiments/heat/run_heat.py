@@ -25,8 +25,19 @@ from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.models.files import write_text
 
 
-def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
-    """Run the experiment, print the table, draw the figures; return the exit status.
+def run_heat_command(
+    cfg: HeatCfg, out: Path, json_file: str | None, all_rows: bool = False
+) -> int:
+    """Run the experiment, print the tables, draw the figures.
+
+    Args:
+        cfg: the experiment.
+        out: run folder; an existing one gets a number.
+        json_file: path of the JSON result; `-` is stdout.
+        all_rows: print every row of the results.
+
+    Returns:
+        The exit status.
 
     Raises:
         BadInput: a value cannot be used, or a file not be written.
@@ -44,7 +55,11 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
         return exit_status(stop)
     text = json_text(result.as_json())
     write_text(folder / "heat.json", text + "\n")
-    _show(console_for(json_file), result, arms, folder)
+    from nao_testbed.experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # rich
+
+    console = console_for(json_file)
+    console.print(terminal_tables(result, shows_all=all_rows))
+    _show(console, result, arms, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
         kind = "failed" if name in result.failed else name
@@ -57,14 +72,12 @@ def _show(
 ) -> None:
     from nao_testbed.experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
     from nao_testbed.experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from nao_testbed.experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
     from nao_testbed.experiments.heat.figures.temperatures import (  # noqa: PLC0415
         draw_heat_figures,  # matplotlib
         settings_of,  # beside them
     )
     from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
-    console.print(terminal_tables(result))
     frames = {
         arm.controller: read_run(arm.folder).frame
         for arm in arms

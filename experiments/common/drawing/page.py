@@ -96,6 +96,8 @@ class Row:
 
     cells: tuple[str, ...]
     is_sum: bool = False
+    is_extra: bool = False
+    """True if terminals show the row only on request."""
 
 
 T = TypeVar("T")
@@ -113,6 +115,8 @@ class Quantity(Generic[T]):
     is_signed: bool = False
     is_text: bool = False
     """Whether a column of it is aligned to the left."""
+    is_extra: bool = False
+    """True if terminals show its row only on request."""
 
     def bare(self, result: T) -> str:
         """Return its cell in a column whose head has the unit."""
@@ -144,7 +148,10 @@ def rows_across(
 ) -> tuple[Row, ...]:
     """Return a row a quantity, a cell a result; those that no result has left out."""
     rows = [
-        Row(cells=(quantity.label, *map(quantity.text, results)))
+        Row(
+            cells=(quantity.label, *map(quantity.text, results)),
+            is_extra=quantity.is_extra,
+        )
         for quantity in quantities
     ]
     return tuple(row for row in rows if {*row.cells[1:]} - {NOTHING})
@@ -230,7 +237,8 @@ class DataTable:
 
     @property
     def plain(self) -> PlainTable:
-        """It as text: a group is one column, numbers have the keyboard's minus."""
+        """Text form: a group is one column, numbers have the keyboard's minus."""
+        rows = [row for row in self.rows if not row.is_extra]
         table = plain_table(f"\n{self.caption}")
         begin, columns = 0, []
         for group, span in self.groups or (("", 1),) * len(self.columns):
@@ -239,7 +247,7 @@ class DataTable:
             ]
             begin += span
             first = self.columns[shown[0]]
-            cells = [tuple(row.cells[k] for k in shown) for row in self.rows]
+            cells = [tuple(row.cells[k] for k in shown) for row in rows]
             if first.is_number:
                 cells = [tuple(c.replace("−", "-") for c in row) for row in cells]
             if group:
@@ -258,7 +266,7 @@ class DataTable:
                     overflow="fold",
                 )
                 columns.append([Text(cell) for (cell,) in cells])
-        for row, *texts in zip(self.rows, *columns, strict=True):
+        for row, *texts in zip(rows, *columns, strict=True):
             style = "bold" if row.is_sum else None
             table.add_row(*texts, style=style, end_section=row.is_sum)
         return table

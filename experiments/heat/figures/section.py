@@ -31,8 +31,8 @@ from nao_testbed.experiments.heat.figures.tables import (
     ENDED_EARLY,
     LEFT_RISE,
     POWER,
+    RATIO_TO_MINIMUM,
     RIGHT_RISE,
-    TIMES_LEAST,
     hottest,
     legs_loss,
     shown_joints,
@@ -246,7 +246,7 @@ def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
         RIGHT_RISE,
         Quantity("Joule loss of the legs", lambda arm: legs_loss(arm, joints), "J", 0),
         POWER,
-        replace(TIMES_LEAST, label="over the least with gear friction"),
+        RATIO_TO_MINIMUM,
         ENDED_EARLY,
     )
 

@@ -1,14 +1,14 @@
-"""Tables of a heat experiment: outcome, joints, distance to the published numbers.
+"""Tables of a heat experiment: results, joints, comparison with published numbers.
 
-Pure functions of the result; pages and terminals draw the same tables. First the key
-numbers that they are made of: which joints are shown, mean torque and Joule loss of the
-legs, lifetime (the time until the first joint reaches 80 °C or the robot is shut down).
-A quantity is a line in `outcome_quantities` or `OF_JOINTS`.
+Pure functions of the result; pages and terminals draw the same tables. The first
+functions compute the key numbers: joints shown, mean torque and Joule loss of the legs,
+lifetime (time until the first joint reaches 80 °C or the robot shuts down). A quantity
+is an entry of `outcome_quantities` or `OF_JOINTS`.
 """
 
-import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from rich.console import Group
@@ -43,15 +43,15 @@ MOST_ROWS = 10
 
 
 def has_published_legs(result: HeatResult) -> bool:
-    """Does the robot have the legs that ES2659053 draws?"""
+    """Return True if the robot has the leg joints shown in ES2659053."""
     return all(
         arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
         for arm in result.arms.values()
     )
 
 
-def why_not_beside(result: HeatResult) -> str | None:
-    """Return why no published number is shown, where one could be looked for."""
+def why_not_comparable(result: HeatResult) -> str | None:
+    """Return the reason for a missing comparison; None if none is expected."""
     is_asked = has_published_legs(result) and not PUBLISHED.keys().isdisjoint(
         result.arms
     )
@@ -91,10 +91,10 @@ def legs_loss(arm: TrialResult, names: Sequence[str]) -> float:
 
 
 def lifetime_s(arm: TrialResult) -> float:
-    """Return when the first joint reaches 80 °C, or the robot is shut down, in s.
+    """Return the time until a joint reaches 80 °C or the robot shuts down, in s.
 
-    Run on with the last torques if need be; inf for never. NaN where the robot fell or
-    failed before: those torques foretell nothing.
+    Times after the end of the run are extrapolated with the last torques; inf if 80 °C
+    is never reached. NaN if the robot fell or failed before.
     """
     failed = arm.failure is not None
     times = [
@@ -109,12 +109,12 @@ def lifetime_s(arm: TrialResult) -> float:
 
 
 def lifetime_text(arm: TrialResult) -> str:
-    """Say when the first joint reaches 80 °C."""
+    """Return the text for `lifetime_s`."""
     time_s = lifetime_s(arm)
     if math.isnan(time_s):
         return "ended before"
     if math.isinf(time_s):
-        return "never"
+        return "not reached"
     minutes = f"{time_s / 60.0:.1f} min"
     if time_s == arm.shut_down_s:
         return f"{minutes} (shut down)"
@@ -123,31 +123,35 @@ def lifetime_text(arm: TrialResult) -> str:
 
 
 def in_the_end_text(arm: TrialResult) -> str:
-    """Say which joint would be the hottest if the robot stood on for ever."""
+    """Return the hottest joint of the steady state under the last torques."""
     name = max(arm.joints, key=lambda joint: arm.joints[joint].steady_degc)
     steady = arm.joints[name].steady_degc
-    return f"{name} {steady:.0f} °C" if math.isfinite(steady) else f"{name} burns"
+    return (
+        f"{name} {steady:.0f} °C"
+        if math.isfinite(steady)
+        else f"{name}, no steady state"
+    )
 
 
 def lifetime_ratio_text(arm: TrialResult, reference: TrialResult) -> str:
-    """Say how many times longer an arm lasts than the reference."""
+    """Return the lifetime as a multiple of the reference's."""
     time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
     if not math.isfinite(reference_s) or math.isnan(time_s):
         return NOTHING
-    return "never" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
+    return "∞" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
 
 
 LEFT_RISE = Quantity[TrialResult](
-    "left leg rises by", lambda arm: arm.left_leg_rise_k, "K", is_signed=True
+    "temperature rise, left leg", lambda arm: arm.left_leg_rise_k, "K", is_signed=True
 )
 RIGHT_RISE = Quantity[TrialResult](
-    "right leg rises by", lambda arm: arm.right_leg_rise_k, "K", is_signed=True
+    "temperature rise, right leg", lambda arm: arm.right_leg_rise_k, "K", is_signed=True
 )
 POWER = Quantity[TrialResult](
-    "power of the legs at the end", lambda arm: arm.legs_power_w, "W", 2
+    "final power of the legs", lambda arm: arm.legs_power_w, "W", 2
 )
-TIMES_LEAST = Quantity[TrialResult](
-    "power over the least with",
+RATIO_TO_MINIMUM = Quantity[TrialResult](
+    "ratio to the minimum power",
     lambda arm: times_least(arm.legs_power_w, arm.least_with_gears_w),
 )
 ENDED_EARLY = Quantity[TrialResult](
@@ -181,17 +185,21 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
 
     return (
         Quantity("hottest joint at the end", _hottest),
-        Quantity("first joint at 80 °C", _lifetime),
+        Quantity("time to 80 °C", _lifetime),
         *(
-            [Quantity("hottest in the end", in_the_end_text)]
+            [Quantity("steady state, hottest", in_the_end_text, is_extra=True)]
             if any(math.isinf(lifetime_s(arm)) for arm in beside)
             else []
         ),
-        Quantity(f"time to 80 °C over that of {arms[0].controller}", over_first),
+        Quantity(f"ratio to {arms[0].controller}", over_first),
         LEFT_RISE,
         RIGHT_RISE,
         Quantity(
-            f"mean |torque| {shown}", lambda arm: mean_effort(arm, joints), "N·m", 2
+            f"mean |torque| {shown}",
+            lambda arm: mean_effort(arm, joints),
+            "N·m",
+            2,
+            is_extra=True,
         ),
         Quantity(
             f"Joule loss {'of the legs' if has_legs else shown}",
@@ -200,19 +208,34 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             0,
         ),
         POWER,
-        Quantity("least without gear friction", lambda arm: arm.least_power_w, "W", 2),
         Quantity(
-            "power over the least without",
+            "minimum power",
+            lambda arm: arm.least_with_gears_w,
+            "W",
+            2,
+            is_extra=True,
+        ),
+        RATIO_TO_MINIMUM,
+        Quantity(
+            "minimum, no gear friction",
+            lambda arm: arm.least_power_w,
+            "W",
+            2,
+            is_extra=True,
+        ),
+        Quantity(
+            "ratio to it",
             lambda arm: times_least(arm.legs_power_w, arm.least_power_w),
+            is_extra=True,
         ),
-        Quantity(
-            "least with gear friction", lambda arm: arm.least_with_gears_w, "W", 2
-        ),
-        TIMES_LEAST,
         *(
             [
                 Quantity(
-                    "largest set-point shift", lambda arm: arm.largest_shift_deg, "°", 2
+                    "largest set-point shift",
+                    lambda arm: arm.largest_shift_deg,
+                    "°",
+                    2,
+                    is_extra=True,
                 )
             ]
             if any(arm.largest_shift_deg for arm in arms)
@@ -227,15 +250,18 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
                 ("force at the end", "last_n", "N"),
             )
         ),
-        Quantity("settled after", lambda arm: arm.settled_s, "s"),
+        Quantity("settling time", lambda arm: arm.settled_s, "s", is_extra=True),
         Quantity(
-            "left of a full battery",
+            "battery charge at the end",
             lambda arm: (
                 None if arm.battery_charge is None else 100 * arm.battery_charge
             ),
             "%",
+            is_extra=True,
         ),
-        Quantity("which lasts for", lambda arm: arm.battery_minutes, "min", 0),
+        Quantity(
+            "battery life", lambda arm: arm.battery_minutes, "min", 0, is_extra=True
+        ),
         *(
             Quantity(
                 f"flag: {flag.lower().replace('_', ' ')}", partial(_cycles, flag=flag)
@@ -244,9 +270,9 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             if flag.isupper()  # others are a controller's own counts: events
         ),
         *([ENDED_EARLY] if any(arm.failure for arm in arms) else []),
-        Quantity("simulated time", lambda arm: duration(arm.sim_s)),
-        Quantity("of it with physics", lambda arm: arm.physics_s, "s"),
-        Quantity("computed in", lambda arm: arm.wall_s, "s"),
+        Quantity("simulated time", lambda arm: duration(arm.sim_s), is_extra=True),
+        Quantity("physics stepped for", lambda arm: arm.physics_s, "s", is_extra=True),
+        Quantity("computing time", lambda arm: arm.wall_s, "s", is_extra=True),
     )
 
 
@@ -256,22 +282,34 @@ def heat_tables(result: HeatResult) -> tuple[DataTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def terminal_tables(result: HeatResult) -> Group:
-    """Return the tables for a terminal: what came of it stands last."""
+def terminal_tables(result: HeatResult, *, shows_all: bool = False) -> Group:
+    """Return the tables for a terminal, the results last.
+
+    Args:
+        result: of the experiment.
+        shows_all: include the rows that are marked as extra.
+    """
     outcome, *others = heat_tables(result)
+    hidden = sum(row.is_extra for row in outcome.rows)
+    if shows_all:
+        rows = tuple(replace(row, is_extra=False) for row in outcome.rows)
+        outcome = replace(outcome, rows=rows)
+    elif hidden:
+        note = f"{outcome.note} --all prints {hidden} more rows.".lstrip()
+        outcome = replace(outcome, note=note)
     failed = DataTable(
-        caption="Without a result",
-        columns=text_columns("", "failed"),
+        caption="No result",
+        columns=text_columns("", "failure"),
         rows=tuple(Row(cells=item) for item in result.failed.items()),
     )
     return Group(*others, outcome, *([failed] if failed.rows else []))
 
 
 def outcome_table(result: HeatResult) -> DataTable:
-    """A row a quantity, a column a controller."""
+    """Return a row for each quantity, a column for each controller."""
     arms = list(result.arms.values())
     return DataTable(
-        caption="What came of it",
+        caption="Results",
         columns=(*text_columns(""), *(Column(label=name) for name in result.arms)),
         rows=rows_across(outcome_quantities(result), arms),
         note=_outcome_note(arms),
@@ -279,7 +317,7 @@ def outcome_table(result: HeatResult) -> DataTable:
 
 
 def joint_table(result: HeatResult) -> DataTable:
-    """A row a joint: temperatures and mean torque under every controller."""
+    """Return a row for each joint: temperatures and mean torque by controller."""
     arms = list(result.arms.values())
     rows: list[Row] = []
     legs = has_published_legs(result)
@@ -314,58 +352,51 @@ def joint_table(result: HeatResult) -> DataTable:
             ),
         ),
         rows=tuple(rows),
-        note=why_not_beside(result) or "" if legs else "The hottest joints.",
+        note=why_not_comparable(result) or "" if legs else "The hottest joints.",
     )
 
 
 def published_table(result: HeatResult) -> DataTable:
-    """A row a published number: the number, ours, the distance between them."""
+    """Return a row for each published number: published, simulated, difference."""
     known = list(result.published) if has_published_legs(result) else []
     rows: list[Row] = []
-
-    def add(label: str, ours: Sequence[float], published: Sequence[float]) -> None:
-        pairs = zip(ours, published, strict=True)
-        cells = [(number(b, 0), number(a), signed(a - b)) for a, b in pairs]
-        rows.append(Row(cells=(label, *itertools.chain(*cells))))
-
-    arms, numbers = [result.arms[n] for n in known], [PUBLISHED[n] for n in known]
-    for joint in numbers[0].end_degc if numbers else ():
-        add(
-            f"{joint} at the end, °C",
-            [arm.joints[joint].end_degc for arm in arms],
-            [column.end_degc[joint] for column in numbers],
-        )
-    for side in ("right", "left") if known else ():
-        rise = f"{side}_leg_rise_k"
-        add(
-            f"{side} leg rises by, K",
-            [getattr(arm, rise) for arm in arms],
-            [getattr(column, rise) for column in numbers],
-        )
+    for name in known:
+        arm, numbers = result.arms[name], PUBLISHED[name]
+        found = [
+            (f"{joint} at the end, °C", degc, arm.joints[joint].end_degc)
+            for joint, degc in numbers.end_degc.items()
+        ]
+        for side in ("right", "left"):
+            rise = f"{side}_leg_rise_k"
+            label = f"temperature rise, {side} leg, K"
+            found.append((label, getattr(numbers, rise), getattr(arm, rise)))
+        rows += [
+            Row(cells=(name, label, number(a, 0), number(b), signed(b - a)))
+            for label, a, b in found
+        ]
     if {"fixed", "smart"} <= set(known):
+        label = "time to 80 °C, ratio to fixed"
         ratio = lifetime_ratio_text(result.arms["smart"], result.arms["fixed"])
-        smart = (f"about {LIFETIME_FACTOR:.0f} ×", ratio, "")
-        cells = [smart if name == "smart" else ("", "", "") for name in known]
-        rows.append(Row(cells=("time to 80 °C, ratio", *itertools.chain(*cells))))
-    per_arm = ("published", "ours", "apart")
-    return DataTable(
-        caption="Beside the published numbers",
-        columns=(
-            *text_columns(""),
-            *(Column(label=text, group=name) for name in known for text in per_arm),
-        ),
-        rows=tuple(rows),
-        note=_worth(known),
+        cells = ("smart", label, f"about {LIFETIME_FACTOR:.0f} ×", ratio, "")
+        rows.append(Row(cells=cells))
+    return DataTable.of(
+        "Comparison with the published experiment",
+        ("controller", "", "published", "simulated", "difference"),
+        rows,
+        _worth(known),
+        texts=(0, 1),
     )
 
 
 def _worth(known: Sequence[str]) -> str:
-    """Say what the comparison is worth."""
+    """Return what was fitted and what was predicted."""
     words = []
     if "fixed" in known:
-        words.append(f"The preset “{PRESET}” is fitted to fixed.")
+        words.append(f"The preset “{PRESET}” was fitted to fixed.")
     if "smart" in known:
-        words.append("smart is a prediction.")
+        words.append("The values of smart are predictions.")
+    if words:
+        words.append("Rise of a leg: sum of its five joints.")
     return " ".join(words)
 
 
@@ -373,14 +404,13 @@ def _outcome_note(arms: Sequence[TrialResult]) -> str:
     words = []
     if any(arm.least_power_w is not None for arm in arms):
         words.append(
-            "Least without gear friction: the Joule loss of the best contact forces in "
-            "the last posture. Gears that stick bear a part of the load, so a robot "
-            "may need less; the least with gear friction lets them bear all they can."
+            "Minimum power: Joule loss of the optimal contact forces in the final "
+            "posture, with gear friction bearing as much of the load as it can."
         )
     if any(map(_is_recomputed, arms)):
         words.append(
-            "Computed from the recorded rows, which hold the torque of a moment and no "
-            "mean: efforts and losses are near those of a whole run, not the same."
+            "Computed from recorded samples: torques and losses approximate those of "
+            "the complete run."
         )
     return " ".join(words)
 

@@ -39,7 +39,7 @@ from nao_testbed.experiments.common.drawing.style import (
 from nao_testbed.experiments.heat.figures.tables import (
     has_published_legs,
     shown_joints,
-    why_not_beside,
+    why_not_comparable,
 )
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.models.values import FloatArray
@@ -86,7 +86,7 @@ def temperature_figure(
         axes.set_ylabel("temperature in °C", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
-    write_foot(figure, result, why_not_beside(result))
+    write_foot(figure, result, why_not_comparable(result))
     return figure
 
 

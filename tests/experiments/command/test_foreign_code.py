@@ -107,9 +107,9 @@ def test_of_two_robots_the_other_one_keeps_its_table(
     ran = nao_testbed(f"{WALKER} --controllers theirs:step,fixed --json run.json")
     assert ran.status == 1
     assert "Joints, Stand, 0.01 min" in " ".join(ran.out.split())
-    table = ran.out.partition("Without a result")[2].partition("Run folder")[0]
+    table = ran.out.partition("No result")[2].partition("Run folder")[0]
     said = "controller 'theirs' raised in step 6 (t = 0.100 s): ZeroDivisionError"
-    assert table.split()[0] == "failed"
+    assert table.split()[0] == "failure"
     assert said in " ".join(table.split())
     (line,) = ran.err.splitlines()
     assert line.startswith(f"failed: {said}")

@@ -102,7 +102,9 @@ def test_json_goes_to_its_file_and_to_the_run_folder(
     assert knee["rise_k"] == knee["end_degc"] - knee["start_degc"]
     assert knee["time_to_80_degc_s"] is None
     assert data["published"] == {}
-    assert data["not_comparable"].startswith("Not set beside the published numbers: ")
+    assert data["not_comparable"].startswith(
+        "Not compared with the published experiment: "
+    )
 
 
 @pytest.mark.slow(covers=True)

@@ -111,7 +111,7 @@ def test_a_robot_that_fell_is_set_beside_nothing(make_heat_result: Make) -> None
 
     assert with_fallen("constant:0.3").published.keys() == {"fixed"}
     assert with_fallen("fixed").not_comparable == (
-        "Not set beside the published numbers: fixed ended after 4.2 s."
+        "Not compared with the published experiment: fixed ended after 4.2 s."
     )
 
 

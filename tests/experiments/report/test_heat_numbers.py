@@ -105,16 +105,16 @@ def test_the_distance_to_the_published_numbers_is_shown(
 ) -> None:
     result = make_heat_result("fixed", "smart")
     table = published_table(result)
-    shown = cells(table, "LAnklePitch at the end, °C")
-    for i, name in enumerate(("fixed", "smart")):
+    shown = {row.cells[:2]: row.cells[2:] for row in table.rows}
+    for name in ("fixed", "smart"):
         published = PUBLISHED[name].end_degc["LAnklePitch"]
         ours = result.arms[name].joints["LAnklePitch"].end_degc
-        assert shown[3 * i : 3 * i + 3] == (
+        assert shown[name, "LAnklePitch at the end, °C"] == (
             f"{published:.0f}",
             f"{ours:.1f}",
             signed(ours - published),
         )
-    legs = cells(table, "left leg rises by, K")
+    legs = shown["fixed", "temperature rise, left leg, K"]
     assert legs[0] == f"{PUBLISHED['fixed'].left_leg_rise_k:.0f}"
 
 
@@ -153,10 +153,10 @@ def test_the_power_stands_beside_both_of_its_least_values(
         least_with_gears_w=0.3,
     )
     table = outcome_table(dataclasses.replace(result, arms={"fixed": arm}))
-    assert cells(table, "least without gear friction") == ("0.60 W",)
-    assert cells(table, "power over the least without") == ("2.00 ×",)
-    assert cells(table, "least with gear friction") == ("0.30 W",)
-    assert cells(table, "power over the least with") == ("4.00 ×",)
+    assert cells(table, "minimum, no gear friction") == ("0.60 W",)
+    assert cells(table, "ratio to it") == ("2.00 ×",)
+    assert cells(table, "minimum power") == ("0.30 W",)
+    assert cells(table, "ratio to the minimum power") == ("4.00 ×",)
 
 
 def test_every_row_has_a_cell_for_every_column(

@@ -16,7 +16,7 @@ Make = Callable[..., HeatResult]
 def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
     arms = make_heat_result("fixed", "smart").arms
     assert lifetime_text(arms["fixed"]) == "15.0 min"
-    assert lifetime_text(arms["smart"]) == "never"
+    assert lifetime_text(arms["smart"]) == "not reached"
     assert in_the_end_text(arms["smart"]) == "LAnklePitch 61 °C"
     later = {
         name: dataclasses.replace(joint, time_to_80_degc_s=None)
@@ -24,7 +24,7 @@ def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
     }
     forecast = dataclasses.replace(arms["fixed"], joints=later)
     assert lifetime_text(forecast) == "15.0 min (forecast)"
-    assert lifetime_ratio_text(arms["smart"], arms["fixed"]) == "never"
+    assert lifetime_ratio_text(arms["smart"], arms["fixed"]) == "∞"
     assert lifetime_ratio_text(arms["fixed"], arms["fixed"]) == "1.0 ×"
     assert lifetime_ratio_text(arms["fixed"], arms["smart"]) == "–"
 

@@ -208,7 +208,7 @@ def test_robots_that_stood_otherwise_are_set_beside_nothing(
     assert not is_near_published(sweep)
     printed = io.StringIO()
     show_summary(sweep, tmp_path, Console(file=printed, width=100))
-    assert f"Not set beside the published numbers: {why}." in printed.getvalue()
+    assert f"Not compared with the published experiment: {why}." in printed.getvalue()
     assert "Robots near the published one" not in printed.getvalue()
 
 
