@@ -54,6 +54,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed naoqi run --robot naoqi://*": SERVER,
         "nao-testbed resources *": SERVER,
         "nao-testbed report * --video": MINUTES,
+        "nao-testbed report runs/four_controllers --gif": FOLDER,
         "nao-testbed report runs/sweeps/*": FOLDER,
         "nao-testbed report * runs/emergency *": FOLDER,
         "nao-testbed identify runs/heat/fixed *": FOLDER,
@@ -95,7 +96,7 @@ TEXTS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("docs/start/install.md", "pip install"): INSTALL,
         ("docs/start/first_controller.md", "pip install"): INSTALL,
-        ("README.md", "Beside the published"): "a part of a console block of the tour",
+        ("README.md", "Comparison with"): "a part of a console block of the first run",
         ("docs/concepts/stiffness_law.md", "|tau|"): "an equation",
         (
             "docs/guides/regression_kit.md",
