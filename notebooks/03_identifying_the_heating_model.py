@@ -37,16 +37,18 @@ from IPython.display import Markdown
 
 from nao_testbed.experiments import HeatCfg, run_heat
 from nao_testbed.experiments.common.drawing.style import FigureView
-from nao_testbed.experiments.heat.identification.csv_log import read_heat_log
 from nao_testbed.experiments.heat.identification.figures import (
     FittedCurve,
     fit_figure,
     interval_figure,
 )
-from nao_testbed.experiments.heat.identification.heat_log import heat_log_of_run
+from nao_testbed.experiments.heat.identification.heat_log import (
+    heat_log_of_file,
+    heat_log_of_run,
+)
+from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.report.notebook_parameters import IdentificationStory
 from nao_testbed.models import BadInput, load_robot
-from nao_testbed.sim import read_run
 from nao_testbed.sim.thermal.identification import fit_one_node
 
 story = IdentificationStory(
@@ -73,7 +75,7 @@ with TemporaryDirectory() as temporary:
         preset="document", controllers=(story.controller,), minutes=story.minutes
     )
     arm = run_heat(cfg, Path(temporary) / "run").arms[story.controller]
-    run = read_run(arm.folder)
+    run = read_log(arm.folder)
     records = {
         seen: [
             heat_log_of_run(run, joint, robot, seen=seen).records[0]
@@ -214,7 +216,7 @@ comparison
 # is told; what could mean two things (degrees Fahrenheit, currents in mA) is refused.
 
 # %%
-log = read_heat_log(Path("data/knee_log.csv"))
+log = heat_log_of_file(read_log(Path("data/knee_log.csv")))
 for repair in log.repairs:
     print(f"{repair.kind:>9}: {repair.what}")
 

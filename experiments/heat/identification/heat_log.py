@@ -1,36 +1,38 @@
-"""Measured rows of one motor, repaired where that is sure, as records without gaps.
+"""Temperatures and currents of one motor of a log, as records for the fit.
 
-Rows come from a CSV file (`csv_log`) or from a run folder: temperatures and currents
-of a joint's motor.
+    log = heat_log_of_file(read_log(Path("knee.csv")))
+
+Rows are repaired where that is sure, and cut where it is unknown what heated; what is
+impossible or looks like another unit is refused.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
-from nao_testbed.models import BadInput, Motor, Robot, UnknownName
+from nao_testbed.controllers.interface.checked import Checked
+from nao_testbed.experiments.heat.logs.log import (
+    COLDEST_DEGC,
+    HOTTEST_DEGC,
+    LARGEST_CURRENT_A,
+    Log,
+    Repair,
+)
+from nao_testbed.models import BadInput, Motor, Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.recording.run_folder import Run, read_run
 from nao_testbed.sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
 
 GAP_ROWS, SHORTEST_GAP_S = 10.0, 5.0
 """A gap is longer than this many usual steps, and than this many seconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repair:
-    """Something that was wrong with the data, and what was done about it."""
-
-    kind: str
-    """`unit`, `order`, `duplicate`, `missing`, `gap` or `short`."""
-    rows: int
-    """How many rows it concerns."""
-    what: str
-    """In words."""
+WARM_DEGC = 60.0
+"""A motor in use that was never colder, and got hot, is rather one in °F."""
+HOT_DEGC = 90.0
+ROW_STEP_S = 1.0
+"""Between the rows that are kept, in s: the temperature sensors are as slow."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,31 +46,12 @@ class HeatLog:
     repairs: tuple[Repair, ...] = ()
 
 
-def build_heat_log(
-    name: str,
-    time_s: FloatArray,
-    degc: FloatArray,
-    current: FloatArray,
-    *,
-    gap_s: float | None = None,
-    repairs: tuple[Repair, ...] = (),
+def _build(
+    log: Log, motor: str, degc: FloatArray, current: FloatArray, gap_s: float | None
 ) -> HeatLog:
-    """Put rows in order, and cut them where nobody knows what heated.
-
-    Args:
-        name: where the rows are from.
-        time_s: (n,) in s, in any order; NaN rows are left out.
-        degc: (n,) in °C; NaN where it was not measured.
-        current: (n,) in A; one that is missing within a gap's length is taken between
-            its neighbours.
-        gap_s: time between rows from which on the heating between them is unknown;
-            None: ten times the usual step, and at least 5 s.
-        repairs: what was done before.
-
-    Raises:
-        BadInput: too few rows are left.
-    """
-    done = list(repairs)
+    """Put rows in order, and cut them where nobody knows what heated."""
+    name, time_s = f"{log.path}, {motor}" if motor else str(log.path), log.time_s
+    done = list(log.repairs)
 
     def note(kind: str, n: int, what: str) -> None:
         if n:
@@ -140,18 +123,92 @@ def _rows(number: int) -> str:
     return f"{number} row{'' if number == 1 else 's'}"
 
 
-Seen = Literal["sensor", "truth"]
+@dataclass(frozen=True, kw_only=True)
+class HeatLogCfg(Checked):
+    """What a file does not say itself."""
 
-ROW_STEP_S = 1.0
-"""Between the rows that are kept, in s: the temperature sensors are as slow."""
+    torque_constant: (
+        Annotated[float, Field(gt=0.0, title="torque constant in N·m/A")] | None
+    ) = None
+    """K in N·m/A, joint side: makes currents of torques."""
+    gap_s: Annotated[float, Field(gt=0.0, title="gap")] | None = None
+    """Time between rows from which on the heating between them is unknown; None: ten
+    times the usual step, and at least 5 s. A current that is missing for less is taken
+    between its neighbours."""
+    trusts_units: bool = False
+    """Take temperatures as the header says, however unlikely they are."""
+
+
+def heat_log_of_file(
+    log: Log, cfg: HeatLogCfg | None = None, motor: str = ""
+) -> HeatLog:
+    """Return the records of a motor in a file.
+
+    Rows out of order, doubled, or without a value are repaired, and `repairs` says so;
+    what could mean two things is refused.
+
+    Args:
+        log: of a CSV or a Parquet file.
+        cfg: what the file does not say; None: nothing.
+        motor: whose columns are taken; empty for a log of one motor.
+
+    Raises:
+        BadInput: a column is missing or there twice, a value is impossible in its unit,
+            or too little is left.
+    """
+    cfg = cfg or HeatLogCfg()
+    degree_name = log.column(motor, "temperature")
+    drive_name = log.column(motor, "current", "torque")
+    degc = log.signals["temperature"][motor]
+    if motor in log.signals.get("current", {}):
+        current = log.signals["current"][motor]
+    elif cfg.torque_constant is not None:
+        current = log.signals["torque"][motor] / cfg.torque_constant
+    else:
+        raise BadInput(
+            f"{log.path} has torques ({drive_name}) and no currents; give the torque "
+            f"constant too, or name a joint of the robot."
+        )
+    if np.isfinite(degc).any() and not cfg.trusts_units:
+        _refuse_impossible(log, degree_name, degc)
+    largest = np.nanmax(np.abs(current), initial=0.0)
+    if largest > LARGEST_CURRENT_A:
+        raise BadInput(
+            f"{log.path}: a current in {drive_name} is {largest:g} A, more than any "
+            f"joint draws ({LARGEST_CURRENT_A:g} A); if it is in mA, call the column "
+            f"current_ma."
+        )
+    built = _build(log, motor, degc, current, cfg.gap_s)
+    if not motor:
+        return built
+    return replace(built, records=tuple(r.thinned(ROW_STEP_S) for r in built.records))
+
+
+def _refuse_impossible(log: Log, name: str, degc: FloatArray) -> None:
+    """Refuse temperatures that are none, or look like those of another unit."""
+    known = degc[np.isfinite(degc)]
+    low, high = known.min(), known.max()
+    sure = "If they are right as they are, say so (trusts_units)."
+    if low > 250.0 and high < HOTTEST_DEGC + 273.15:
+        why = f", which looks like K: call the column temperature_k. {sure}"
+    elif low >= WARM_DEGC and high >= HOT_DEGC:
+        why = f", which looks like °F: call the column temperature_degf. {sure}"
+    elif low < COLDEST_DEGC or high > HOTTEST_DEGC:
+        bounds = f"{COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C"
+        why = f"; a motor has {bounds}. Leave lost readings empty."
+    else:
+        return
+    raise BadInput(
+        f"{log.path}: temperatures in {name} go from {low:g} to {high:g} °C{why}"
+    )
 
 
 def heat_log_of_run(
-    folder: Path | str | Run,
+    run: Log,
     joint: str,
     robot: Robot,
     *,
-    seen: Seen = "sensor",
+    seen: Literal["sensor", "truth"] = "sensor",
     step_s: float = ROW_STEP_S,
 ) -> HeatLog:
     """Return what a run says about the motor of a joint.
@@ -162,8 +219,8 @@ def heat_log_of_run(
     come back to 1e-4.
 
     Args:
-        folder: of the run, or the open run; one of a crashed process is read as far as
-            it got.
+        run: as read from its folder; one of a crashed process has the rows as far as it
+            got.
         joint: its motor may drive others too.
         robot: with the torque constants.
         seen: `sensor` takes what the robot's sensor says, in its steps; `truth` the
@@ -171,31 +228,26 @@ def heat_log_of_run(
         step_s: between rows; what happened in between stays in the mean of i².
 
     Raises:
-        BadInput: it is no run, the robot has no such joint, the run lacks a column, or
-            too few rows.
+        BadInput: the robot has no such joint, the run lacks a column, or too few rows.
     """
     motor = motor_of(joint, robot)
-    run = folder if isinstance(folder, Run) else read_run(folder)
     channel = "temperature" if seen == "sensor" else "true_temperature"
-    columns = [f"{name}.{motor.name}" for name in (channel, "motor_torque")]
-    for column in columns:
-        if column not in run.frame.columns:
+    for signal in (channel, "motor_torque"):
+        if motor.name not in run.signals.get(signal, {}):
             raise BadInput(
-                f"run {run.folder} has no column {column!r}; give a run of a heat "
-                f"experiment or of a scenario, of this robot."
+                f"run {run.path} has no column '{signal}.{motor.name}'; give a run of "
+                f"a heat experiment or of a scenario, of this robot."
             )
-    if len(run.frame) < 2:
+    if len(run.time_s) < 2:
         raise BadInput(
-            f"run {run.folder} ({run.state}) has {len(run.frame)} rows; nothing can be "
-            f"learnt from it."
+            f"run {run.path} ({run.run_state}) has {len(run.time_s)} rows; nothing can "
+            f"be learnt from it."
         )
-    degc, torque = (run.frame[column].to_numpy(np.float64) for column in columns)
-    record = HeatRecord.from_currents(
-        run.frame.index.to_numpy(np.float64),
-        degc,
-        torque / motor.one_node.torque_constant,
-    )
-    name = f"{run.folder.name}, {motor.name}"
+    degc = run.signals[channel][motor.name]
+    torque = run.signals["motor_torque"][motor.name]
+    current = torque / motor.one_node.torque_constant
+    record = HeatRecord.from_currents(run.time_s, degc, current)
+    name = f"{run.path.name}, {motor.name}"
     return HeatLog(name=name, records=(record.thinned(step_s),))
 
 
@@ -205,7 +257,4 @@ def motor_of(joint: str, robot: Robot) -> Motor:
     Raises:
         UnknownName: the robot has no such joint.
     """
-    for motor in robot.motors:
-        if joint in motor.joints:
-            return motor
-    raise UnknownName("Joint", joint, robot.joint_names, f"robot {robot.name}")
+    return robot.motors[robot.motor_index(robot.joints[robot.joint_index(joint)].motor)]

@@ -16,14 +16,15 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, counted
-from nao_testbed.experiments.heat.identification.csv_log import CsvCfg, read_heat_log
 from nao_testbed.experiments.heat.identification.heat_log import (
     HeatLog,
+    HeatLogCfg,
+    heat_log_of_file,
     heat_log_of_run,
     motor_of,
 )
+from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.models import BadInput, OneNodeHeating, Robot, load_robot
-from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.thermal.identification import fit_one_node
 from nao_testbed.sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
 
@@ -33,10 +34,11 @@ class IdentifyCfg:
     """What is asked for; see `nao-testbed identify --help`."""
 
     source: Path
-    """A CSV file, or a run folder."""
+    """A CSV or Parquet file, or a run folder."""
     joints: tuple[str, ...] = ()
-    """Of a run: at least one, with motors of one kind. Of a file: one or none; it names
-    the torque constant, and the constants to compare with."""
+    """Of a run, or a file of many motors: at least one, with motors of one kind. Of a
+    file of one motor: one or none; it names the torque constant, and the constants to
+    compare with."""
     ambient_degc: float | None = None
     """Where it is known; None fits it."""
     resistance: float | None = None
@@ -141,29 +143,34 @@ def _own(table: OneNodeHeating) -> dict[str, float]:
 def _logs(
     cfg: IdentifyCfg, robot: Robot, table: OneNodeHeating | None
 ) -> Sequence[HeatLog]:
-    if cfg.source.is_dir():
-        run = read_run(cfg.source)
-        if not cfg.joints:
-            raise BadInput(
-                f"{cfg.source} is a run of all joints; name one or more of one kind, "
-                f"such as --joint LKneePitch."
-            )
+    log = read_log(cfg.source)
+    is_run = log.run_state is not None
+    is_of_all = is_run or "" not in log.signals.get("temperature", {"": None})
+    if is_of_all and not cfg.joints:
+        raise BadInput(
+            f"{cfg.source} is a {'run' if is_run else 'log'} of all joints; name one "
+            f"or more of one kind, such as --joint LKneePitch."
+        )
+    if is_run:
         if cfg.gap_s is not None or cfg.trusts_units:
             raise BadInput(
                 f"{cfg.source} is a run, whose rows and units are known; leave out "
                 f"--gap and --trust-units, which are for CSV files."
             )
-        return [heat_log_of_run(run, joint, robot) for joint in cfg.joints]
-    if len(cfg.joints) > 1:
-        raise BadInput(
-            f"a CSV file holds one motor; name one joint, not {', '.join(cfg.joints)}."
-        )
-    csv = CsvCfg(
+        return [heat_log_of_run(log, joint, robot) for joint in cfg.joints]
+    said = HeatLogCfg(
         torque_constant=table.torque_constant if table else None,
         gap_s=cfg.gap_s,
         trusts_units=cfg.trusts_units,
     )
-    return [read_heat_log(cfg.source, csv)]
+    if is_of_all:
+        names = (motor_of(joint, robot).name for joint in cfg.joints)
+        return [heat_log_of_file(log, said, name) for name in names]
+    if len(cfg.joints) > 1:
+        raise BadInput(
+            f"a CSV file holds one motor; name one joint, not {', '.join(cfg.joints)}."
+        )
+    return [heat_log_of_file(log, said)]
 
 
 def _finite(numbers: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
     nao-testbed xray LOG
 
-log             a run folder, CSV or Parquet as columns of known units, or why not
+sensor_checks   the columns of a log that it needs, in their units, or why not
 standing        the last stretch in which the robot stood still: means of its sensors
 standing_model  forces at the soles and errors of the angles that explain these means
 suspects        which joint is off: hypotheses, their evidence, intervals

@@ -6,13 +6,16 @@ settle. Heat is that of all the rest, angles and forces are those of its end. No
 averages out; what does not is said by the model of each sensor.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from nao_testbed.controllers.interface.robot_interface import AXES
 from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.controllers.stiffness.kernels import IndexArray
-from nao_testbed.experiments.heat.xray.log import SensorLog
+from nao_testbed.experiments.heat.logs.log import Log
+from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
 
@@ -62,32 +65,34 @@ class Standing:
     """What was missing, and what stands for it."""
 
 
-def find_standing(log: SensorLog, robot: Robot) -> Standing:
+def find_standing(log: Log, robot: Robot) -> Standing:
     """Return the last stretch of a log in which the robot stood still.
 
     Raises:
-        BadInput: it moves or hangs to the end, or the stretch lacks a value.
+        BadInput: as `check_sensors`; it moves or hangs to the end, or the stretch lacks
+            a value.
     """
+    log = check_sensors(log, robot)
     rows = _still_rows(log, robot)
     time_s = log.time_s[rows]
     settled_s = time_s[0] + min(SETTLING_S, 0.5 * float(np.ptp(time_s)))
     rows = rows[time_s >= settled_s]
     time_s = log.time_s[rows]
     pose = rows[time_s >= time_s[-1] - POSE_S]
-    remarks = list(log.remarks)
+    remarks = [repair.what for repair in log.repairs]
     q, filled = _joint_means(log, robot, "q", pose)
     if filled:
         remarks.append(
             f"no angles of {_listed(filled)}: taken as in {_posture(robot).name}"
         )
     target = None
-    if all(name in log.channels.get("target", {}) for name in robot.leg_joints):
+    if all(name in log.signals.get("target", {}) for name in robot.leg_joints):
         target, _ = _joint_means(log, robot, "target", pose)
     effort, _ = _efforts(log, robot, pose)
     _, mean_square = _efforts(log, robot, rows)
     motors = robot.motor_names
     return Standing(
-        name=log.name,
+        name=str(log.path),
         log_s=float(log.time_s[-1] - log.time_s[0]),
         still_s=float(time_s[-1] - time_s[0]),
         rows=len(rows),
@@ -97,7 +102,7 @@ def find_standing(log: SensorLog, robot: Robot) -> Standing:
         mean_square=mean_square,
         temperature=_all_of(log, "temperature", motors, _last(log, rows)),
         fsr=_all_of(log, "fsr", [s.name for s in robot.force_sensors], pose),
-        accelerometer=_all_of(log, "accelerometer", ["x", "y", "z"], pose),
+        accelerometer=_all_of(log, "accelerometer", AXES, pose),
         remarks=tuple(remarks),
     )
 
@@ -108,12 +113,12 @@ def _posture(robot: Robot) -> Posture:
     return robot.posture(RobotSetting().posture_of(robot))
 
 
-def _still_rows(log: SensorLog, robot: Robot) -> IndexArray:
+def _still_rows(log: Log, robot: Robot) -> IndexArray:
     """Return the rows of the stretch, as indices."""
-    time_s, angles = log.time_s, log.channels["q"]
+    time_s, angles = log.time_s, log.signals["q"]
     if len(time_s) < 2 or time_s[-1] - time_s[0] < SHORTEST_S:
         raise BadInput(
-            f"{log.name} is {np.ptp(time_s):.3g} s long with {len(time_s)} rows; give "
+            f"{log.path} is {np.ptp(time_s):.3g} s long with {len(time_s)} rows; give "
             f"at least {SHORTEST_S:g} s of a robot that stands."
         )
     is_last = time_s >= time_s[-1] - SHORTEST_S
@@ -124,7 +129,7 @@ def _still_rows(log: SensorLog, robot: Robot) -> IndexArray:
         known = values[is_last & np.isfinite(values)]
         if not known.size:
             raise BadInput(
-                f"{log.name}: q.{name} has no value in the last {SHORTEST_S:g} s; "
+                f"{log.path}: q.{name} has no value in the last {SHORTEST_S:g} s; "
                 "leave no leg joint empty."
             )
         way = np.abs(values - np.median(known[-LAST_ROWS:]))
@@ -132,10 +137,9 @@ def _still_rows(log: SensorLog, robot: Robot) -> IndexArray:
         most = float(np.nanmax(way[is_last]))
         if most > farthest:
             mover, farthest = name, most
-    sensors = log.channels.get("fsr", {})
     is_lifted = np.zeros(len(time_s), dtype=np.bool_)
-    if sensors:
-        load = np.nansum(list(sensors.values()), axis=0)
+    if "fsr" in log.signals:
+        load = np.nansum(list(log.signals["fsr"].values()), axis=0)
         is_lifted = load < LEAST_ON_SOLES * robot.total_mass * GRAVITY
         is_still &= ~is_lifted
     moving = np.flatnonzero(~is_still)
@@ -146,13 +150,13 @@ def _still_rows(log: SensorLog, robot: Robot) -> IndexArray:
         if is_lifted[is_last].any():
             why = "its soles do not feel its weight"
         raise BadInput(
-            f"{log.name}: in the last {SHORTEST_S:g} s {why}; give a log that ends "
+            f"{log.path}: in the last {SHORTEST_S:g} s {why}; give a log that ends "
             "with the robot standing still on both feet."
         )
     return rows
 
 
-def _last(log: SensorLog, rows: IndexArray) -> IndexArray:
+def _last(log: Log, rows: IndexArray) -> IndexArray:
     return np.asarray(rows[log.time_s[rows] >= log.time_s[-1] - END_S])
 
 
@@ -163,10 +167,10 @@ def _mean(values: FloatArray, rows: IndexArray) -> float:
 
 
 def _joint_means(
-    log: SensorLog, robot: Robot, channel: str, rows: IndexArray
+    log: Log, robot: Robot, channel: str, rows: IndexArray
 ) -> tuple[FloatArray, list[str]]:
     """Return means of all joints, and which of them the posture stands for."""
-    columns, means, filled = log.channels[channel], [], []
+    columns, means, filled = log.signals[channel], [], []
     angles = _posture(robot).angles
     for k, name in enumerate(robot.joint_names):
         mean = _mean(columns[name], rows) if name in columns else np.nan
@@ -175,7 +179,7 @@ def _joint_means(
             continue
         if name in robot.leg_joints:
             raise BadInput(
-                f"{log.name}: {channel}.{name} has no value while the robot stands, "
+                f"{log.path}: {channel}.{name} has no value while the robot stands, "
                 f"from {log.time_s[rows[0]]:g} s on; leave no leg joint empty."
             )
         means.append(float(angles[k]))
@@ -183,13 +187,11 @@ def _joint_means(
     return np.array(means), filled
 
 
-def _efforts(
-    log: SensorLog, robot: Robot, rows: IndexArray
-) -> tuple[FloatArray, FloatArray]:
+def _efforts(log: Log, robot: Robot, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and mean squared torques of all motors."""
     effort, square = np.zeros(len(robot.motors)), np.zeros(len(robot.motors))
-    is_current = bool(log.channels.get("current"))
-    columns = log.channels["current" if is_current else "torque"]
+    is_current = "current" in log.signals
+    columns = log.signals["current" if is_current else "torque"]
     for m, motor in enumerate(robot.motors):
         if motor.name not in columns:
             continue
@@ -197,7 +199,7 @@ def _efforts(
         values = values[np.isfinite(values)]
         if not values.size:
             raise BadInput(
-                f"{log.name}: motor {motor.name} has no current while the robot "
+                f"{log.path}: motor {motor.name} has no current while the robot "
                 f"stands, from {log.time_s[rows[0]]:g} s on; leave none empty."
             )
         constant = motor.one_node.torque_constant if is_current else 1.0
@@ -209,10 +211,10 @@ def _efforts(
 
 
 def _all_of(
-    log: SensorLog, channel: str, members: list[str] | tuple[str, ...], rows: IndexArray
+    log: Log, signal: str, members: Sequence[str], rows: IndexArray
 ) -> FloatArray | None:
-    """Return means of a channel; None where any of its members is missing."""
-    columns = log.channels.get(channel, {})
+    """Return means of a signal; None where any of its members is missing."""
+    columns = log.signals.get(signal, {})
     means = [_mean(columns[n], rows) if n in columns else np.nan for n in members]
     return np.array(means) if means and np.isfinite(means).all() else None
 

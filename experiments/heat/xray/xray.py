@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nao_testbed.experiments.heat.xray.log import read_sensor_log
+from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.experiments.heat.xray.losses import (
     LIMIT_DEGC,
     LegAccount,
@@ -172,7 +172,7 @@ def xray(
             f"robot {robot.name!r} lacks a leg joint; the X-ray reads robots that "
             "stand on two legs."
         )
-    standing = find_standing(read_sensor_log(cfg.source, robot), robot)
+    standing = find_standing(read_log(cfg.source), robot)
     model = StandingModel(robot, standing, cfg.assumptions)
     suspects = find_suspects(model, on_fit)
     account = LegAccount(model, standing, suspects.fit)

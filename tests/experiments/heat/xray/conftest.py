@@ -6,12 +6,11 @@ import pytest
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.heat.xray.log import SensorLog, log_of_run
+from nao_testbed.experiments.heat.logs.log import Log, read_log
 from nao_testbed.experiments.heat.xray.standing import Standing, find_standing
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions, StandingModel
 from nao_testbed.experiments.heat.xray.suspects import Suspects, find_suspects
 from nao_testbed.models import Robot, load_robot
-from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.common.recorded_runs import RecordedRuns
 
 JOINT, DEGREES = "LAnklePitch", -1.0
@@ -43,12 +42,12 @@ def stand(base: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def log(run_folder: Path, robot: Robot) -> SensorLog:
-    return log_of_run(read_run(run_folder), robot)
+def log(run_folder: Path) -> Log:
+    return read_log(run_folder)
 
 
 @pytest.fixture(scope="session")
-def standing(log: SensorLog, robot: Robot) -> Standing:
+def standing(log: Log, robot: Robot) -> Standing:
     return find_standing(log, robot)
 
 

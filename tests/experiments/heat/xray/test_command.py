@@ -38,7 +38,7 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none"], "none is not there"),
+        (["none"], "none cannot be read: No such file"),
         ([".", "--feet", "placed"], "meta.json"),
         (["RUN", "--feet", "apart"], "feet"),
         (["RUN", "--floor", "-1"], "--floor = -1.0; give"),

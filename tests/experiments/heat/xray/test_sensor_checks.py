@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nao_testbed.experiments.heat.xray.log import SensorLog, read_sensor_log
+from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, identify
+from nao_testbed.experiments.heat.logs.log import Log, read_log
+from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.standing import find_standing
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, cannot_tell, xray
 from nao_testbed.models import BadInput, Robot, UnknownName
@@ -51,7 +53,7 @@ def test_folder_csv_and_parquet_give_the_same_answer(
 
 
 def test_other_units_give_the_same_columns(
-    frame: pd.DataFrame, log: SensorLog, robot: Robot, write: Callable[..., Path]
+    frame: pd.DataFrame, log: Log, robot: Robot, write: Callable[..., Path]
 ) -> None:
     units = {
         "time_s": ("time_ms", 1000.0),
@@ -64,17 +66,17 @@ def test_other_units_give_the_same_columns(
         prefix, dot, member = name.partition(".")
         new, factor = units.get(prefix, (prefix, 1.0))
         columns[f"{new}{dot}{member}"] = factor * frame[name]
-    read = read_sensor_log(write(pd.DataFrame(columns)), robot)
+    read = read_log(write(pd.DataFrame(columns)))
     for channel in ("q", "current", "fsr"):
-        for member, values in log.channels[channel].items():
-            np.testing.assert_allclose(read.channels[channel][member], values)
+        for member, values in log.signals[channel].items():
+            np.testing.assert_allclose(read.signals[channel][member], values)
 
 
 def refused(
     path: Path, robot: Robot, match: str, kind: type[Exception] = BadInput
 ) -> None:
     with pytest.raises(kind, match=match):
-        find_standing(read_sensor_log(path, robot), robot)
+        find_standing(read_log(path), robot)
 
 
 def test_a_time_that_falls_back_is_named_with_its_line(
@@ -139,16 +141,22 @@ def test_two_units_of_one_joint_are_refused(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path]
 ) -> None:
     twice = frame.assign(**{"q_deg.LKneePitch": 0.0})
-    refused(write(twice), robot, "q of LKneePitch twice")
+    refused(write(twice), robot, r"q\.LKneePitch and q_deg\.LKneePitch; keep one")
 
 
 def test_a_log_without_time_or_rows_is_refused(
     frame: pd.DataFrame, robot: Robot, write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    refused(write(frame.drop(columns=["time_s"])), robot, "no time; give one column")
+    refused(
+        write(frame.drop(columns=["time_s"])),
+        robot,
+        "no column time_s or time_ms or time_min",
+    )
     refused(write(frame.head(0)), robot, "a header and no rows")
     refused(write(frame.head(40)), robot, "0.78 s long with 40 rows")
-    refused(tmp_path / "none.csv", robot, "is not there")
+    refused(
+        tmp_path / "none.csv", robot, "cannot be read: No such file.* give a run folder"
+    )
     bad = tmp_path / "bad.parquet"
     bad.write_bytes(b"no parquet")
     refused(bad, robot, "cannot be read as Parquet")
@@ -176,13 +184,41 @@ def test_missing_values_are_left_out_of_the_means(
     holes = frame.copy()
     holes.loc[::7, "q.LKneePitch"] = np.nan
     holes.loc[::5, "current.LKneePitch"] = np.nan
-    seen = find_standing(read_sensor_log(write(holes), robot), robot)
+    seen = find_standing(read_log(write(holes)), robot)
     assert np.isfinite(seen.q).all()
     assert np.isfinite(seen.effort).all()
     empty = frame.assign(**{"q.LKneePitch": np.nan})
     refused(write(empty), robot, "no angle of LKneePitch")
     holes.loc[holes.index[-150:], "q.LKneePitch"] = np.nan
     refused(write(holes), robot, r"q\.LKneePitch has no value in the last 2 s")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_xray_and_identify_read_a_file_alike(
+    robot: Robot, tmp_path: Path, ending: str
+) -> None:
+    """In °F and mA, of motors by name; each command takes what it needs."""
+    k = np.arange(60.0)
+    columns = {"time_s": k}
+    for joint in robot.leg_joints:
+        columns[f"q.{joint}"] = 0.0 * k
+    for motor in robot.motor_names:
+        columns[f"current_ma.{motor}"] = 500.0 + 1000.0 * (k > 20.0)
+        columns[f"temperature_degf.{motor}"] = 86.0 + np.floor(k / 3.0)
+    path = tmp_path / f"log.{ending}"
+    frame = pd.DataFrame(columns)
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    sensors = check_sensors(read_log(path), robot)
+    (log,) = identify(IdentifyCfg(source=path, joints=("LKneePitch",)), robot).logs
+    degc, current = (sensors.signals[s] for s in ("temperature", "current"))
+    square = current["LKneePitch"] ** 2
+    np.testing.assert_array_equal(log.records[0].time_s, sensors.time_s)
+    np.testing.assert_array_equal(log.records[0].degc, degc["LKneePitch"])
+    np.testing.assert_allclose(
+        log.records[0].mean_square_current, (square[1:] + square[:-1]) / 2.0
+    )
+    assert degc["LKneePitch"][0] == pytest.approx(30.0)
+    assert "temperature_degf converted to °C" in [r.what for r in sensors.repairs]
 
 
 @pytest.mark.slow(covers=True)
@@ -203,7 +239,7 @@ def test_what_a_log_lacks_is_said(
 
 
 def test_torques_stand_in_for_currents(
-    frame: pd.DataFrame, robot: Robot, log: SensorLog, write: Callable[..., Path]
+    frame: pd.DataFrame, robot: Robot, log: Log, write: Callable[..., Path]
 ) -> None:
     columns = {}
     constants = {m.name: m.one_node.torque_constant for m in robot.motors}
@@ -213,5 +249,5 @@ def test_torques_stand_in_for_currents(
             columns[f"torque.{member}"] = constants[member] * frame[name]
         else:
             columns[name] = frame[name]
-    seen = find_standing(read_sensor_log(write(pd.DataFrame(columns)), robot), robot)
+    seen = find_standing(read_log(write(pd.DataFrame(columns))), robot)
     np.testing.assert_allclose(seen.effort, find_standing(log, robot).effort)

@@ -9,8 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from nao_testbed.experiments.heat.identification.csv_log import CsvCfg, read_heat_log
-from nao_testbed.experiments.heat.identification.heat_log import HeatLog
+from nao_testbed.experiments.heat.identification.heat_log import (
+    HeatLog,
+    HeatLogCfg,
+    heat_log_of_file,
+)
+from nao_testbed.experiments.heat.logs.log import read_log
 from nao_testbed.models import BadInput, load_robot
 from studies.example_log import (
     LOST_ROWS,
@@ -38,7 +42,7 @@ def read(
     file: Path, lines: Iterable[str], header: str = HEADER, **cfg: object
 ) -> HeatLog:
     file.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
-    return read_heat_log(file, CsvCfg(**cfg))  # type: ignore[arg-type]
+    return heat_log_of_file(read_log(file), HeatLogCfg(**cfg))  # type: ignore[arg-type]
 
 
 def kinds(log: HeatLog) -> list[tuple[str, int]]:
@@ -165,7 +169,7 @@ def test_unlikely_units_are_taken_where_they_are_vouched_for(file: Path) -> None
 
 def test_what_is_no_text_is_refused(file: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
-        read_heat_log(file)
+        read_log(file)
     for content, message in (
         (b"\xff\xfe\x00t", "no text in UTF-8"),
         (b"", "holds no rows of text"),
@@ -173,17 +177,17 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
     ):
         file.write_bytes(content)
         with pytest.raises(BadInput, match=message):
-            read_heat_log(file)
-    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
-        read_heat_log(file.parent)
+            read_log(file)
+    with pytest.raises(BadInput, match="is no run folder"):
+        read_log(file.parent)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 def test_what_a_file_does_not_say_must_be_a_number(value: float) -> None:
     with pytest.raises(BadInput, match=r"torque constant in N·m/A = .*; give"):
-        CsvCfg(torque_constant=value)
+        HeatLogCfg(torque_constant=value)
     with pytest.raises(BadInput, match="gap = "):
-        CsvCfg(gap_s=value)
+        HeatLogCfg(gap_s=value)
 
 
 def test_the_shipped_file_is_what_its_maker_makes() -> None:
@@ -191,7 +195,7 @@ def test_the_shipped_file_is_what_its_maker_makes() -> None:
 
 
 def test_the_shipped_file_is_repaired_as_it_was_spoilt() -> None:
-    log = read_heat_log(SHIPPED)
+    log = heat_log_of_file(read_log(SHIPPED))
     lost = sum(not PAUSE_S[0] < k * STEP_S < PAUSE_S[1] for k in LOST_ROWS)
     assert kinds(log) == [
         ("order", 1), ("duplicate", 1), ("missing", lost), ("gap", 1)

@@ -1,0 +1,69 @@
+"""Which columns of a log are which signals, in which units.
+
+A column is called as in a run folder, `SIGNAL.MEMBER`, such as `q.LKneePitch`; another
+unit stands in the first part, as in `q_deg.LKneePitch`. A log of one motor leaves the
+member out, and then the name must state the unit: `temperature_degc`, `current_a`.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+
+
+class Unit(NamedTuple):
+    """Unit of a column: value in the signal's unit = factor · column + offset."""
+
+    factor: float = 1.0
+    offset: float = 0.0
+
+
+Dialect = Mapping[str, Mapping[str, Unit]]
+"""Signal to the first parts that its columns may have in one kind of file."""
+
+_DEGREES = Unit(np.pi / 180.0)
+OWN: Dialect = {
+    TIME_COLUMN: {"time_s": Unit(), "time_ms": Unit(1e-3), "time_min": Unit(60.0)},
+    "q": {"q": Unit(), "q_deg": _DEGREES},  # joints, rad
+    "v": {"v": Unit(), "v_deg": _DEGREES},  # joints, rad/s
+    "target": {"target": Unit(), "target_deg": _DEGREES},  # joints, rad
+    "stiffness": {"stiffness": Unit()},  # joints, [0, 1]
+    "current": {"current": Unit(), "current_a": Unit(), "current_ma": Unit(1e-3)},
+    "torque": {"torque": Unit(), "effort_nm": Unit()},  # motors, N·m before friction
+    "temperature": {
+        "temperature": Unit(),
+        "temperature_degc": Unit(),
+        "temperature_degf": Unit(5.0 / 9.0, -32.0 * 5.0 / 9.0),
+        "temperature_k": Unit(1.0, -273.15),
+    },
+    "fsr": {"fsr": Unit(), "fsr_kg": Unit(GRAVITY)},  # N
+    "gyro": {"gyro": Unit()},  # x, y, z, rad/s
+    "accelerometer": {"accelerometer": Unit(), "accelerometer_g": Unit(GRAVITY)},
+    "motor_torque": {"motor_torque": Unit()},  # of a simulated run, what heated, N·m
+    "true_temperature": {"true_temperature": Unit()},  # of its heating model, °C
+}
+"""Run folders, their exports, and files that people write for `identify` and `xray`."""
+
+
+def find_signal(column: str, dialect: Dialect) -> tuple[str, str, Unit] | None:
+    """Return a column's signal, member and unit; None for a column of something else.
+
+    The member is a joint, motor, sensor or axis; empty for the time, and in a log of
+    one motor.
+    """
+    prefix, dot, member = column.partition(".")
+    for signal, names in dialect.items():
+        says_unit = prefix != signal or signal == TIME_COLUMN
+        if prefix in names and (member if dot else says_unit):
+            return signal, member, names[prefix]
+    return None
+
+
+def column_names(signal: str, member: str, dialect: Dialect) -> tuple[str, ...]:
+    """Return what the column of a signal may be called."""
+    names = dialect[signal]
+    named = [f"{name}.{member}" if member else name for name in names]
+    return tuple(name for name in named if find_signal(name, dialect))

@@ -1,0 +1,174 @@
+"""What the X-ray needs of a log: the robot's names, leg angles, currents, SI units.
+
+What looks like another unit is refused, not guessed.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from nao_testbed.controllers.interface.robot_interface import READINGS
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY
+from nao_testbed.experiments.heat.logs.dialect import column_names
+from nao_testbed.experiments.heat.logs.log import (
+    COLDEST_DEGC,
+    HOTTEST_DEGC,
+    LARGEST_CURRENT_A,
+    Columns,
+    Log,
+    Repair,
+)
+from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.sim.recording.channels import TIME_COLUMN
+
+READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer")
+"""Signals that the X-ray reads."""
+BEYOND_RANGE_RAD = 0.35
+"""No joint reads an angle so far beyond its stops: 20°."""
+MOST_FSR_WEIGHTS = 4.0
+"""Times the robot's weight: more is no sum of forces under its soles."""
+FEWEST_FSR_WEIGHTS = 0.2
+"""A tenth is what the weight in kg looks like; a lifted robot has less yet."""
+
+
+def check_sensors(log: Log, robot: Robot) -> Log:
+    """Return the rows that have a time, and the columns of `READ` that have a value.
+
+    Raises:
+        BadInput: a column is missing, unknown or in other units than its name says, or
+            times do not rise.
+    """
+    repairs = list(log.repairs)
+    is_known = np.isfinite(log.time_s)
+    if n := int((~is_known).sum()):
+        what = f"{n} rows without a time: left out"
+        repairs.append(Repair(kind="missing", rows=n, what=what))
+    rows = np.flatnonzero(is_known)
+    time_s = log.time_s[rows]
+    (falls,) = np.nonzero(np.diff(time_s) <= 0.0)
+    if falls.size:
+        k = int(falls[0])
+        raise BadInput(
+            f"{log.place(int(rows[k + 1]))}: the time is {time_s[k + 1]:g} s after "
+            f"{time_s[k]:g} s in the row before; give rows in the order of time, each "
+            "time once."
+        )
+    signals: dict[str, Columns] = {TIME_COLUMN: {"": time_s}}
+    for signal in READ:
+        reading = READINGS["current" if signal == "torque" else signal]
+        members, known = reading.members(robot), {}
+        for member, values in log.signals.get(signal, {}).items():
+            if not member:
+                continue  # a column of one motor's log
+            if member not in members:
+                what = f"{log.path}: {signal} of"
+                raise UnknownName(what, member, members, robot.name)
+            if np.isfinite(values[rows]).any():
+                known[member] = values[rows]
+                continue
+            what = f"{member} has a column without a value: left out"
+            repairs.append(Repair(kind="missing", rows=rows.size, what=what))
+        if known:
+            signals[signal] = known
+    checked = replace(log, signals=signals, repairs=tuple(repairs))
+    _require(checked, robot)
+    _refuse_units(checked, robot)
+    return checked
+
+
+def _require(log: Log, robot: Robot) -> None:
+    """Refuse a log without angles or currents of every leg joint.
+
+    Raises:
+        BadInput: one is missing; the message names what is there.
+    """
+    legs = robot.leg_joints
+    motors = dict.fromkeys(robot.joints[robot.joint_index(n)].motor for n in legs)
+    drives = log.signals.get("current") or log.signals.get("torque", {})
+    for what, column, wanted, given in (
+        ("angle", "q", legs, log.signals.get("q", {})),
+        ("current", "current", motors, drives),
+    ):
+        missing = [name for name in wanted if name not in given]
+        if missing:
+            units = ", ".join(column_names(column, "NAME", log.dialect))
+            other = ", torque.NAME" if column == "current" else ""
+            raise BadInput(
+                f"{log.path} has no {what} of {', '.join(missing)}; the heat of the "
+                f"legs needs it. Name the columns {units}{other}."
+            )
+
+
+def _refuse_units(log: Log, robot: Robot) -> None:
+    """Refuse values that cannot be in the unit of their column.
+
+    Raises:
+        BadInput: the message names the column, the value, and what it looks like.
+    """
+    for signal in ("q", "target", "current", "torque", "temperature"):
+        for name, values in log.signals.get(signal, {}).items():
+            low, high, unit, hint = _range_of(signal, name, robot)
+            beyond = (values < low) | (values > high)
+            if beyond.any():
+                k = int(np.argmax(beyond))
+                raise BadInput(
+                    f"{log.path}: {signal}.{name} is {values[k]:g} {unit} at "
+                    f"{log.time_s[k]:g} s; {hint}."
+                )
+    _refuse_loads(log, robot)
+    _refuse_gravity(log)
+
+
+def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, str]:
+    """Return least and largest value of a signal, its unit, and what else it may be."""
+    match signal:
+        case "current":
+            hint = f"no joint draws more; mA belong into current_ma.{name}"
+            return -LARGEST_CURRENT_A, LARGEST_CURRENT_A, "A", hint
+        case "torque":
+            joints = robot.motors[robot.motor_index(name)].joints
+            most = max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
+            hint = "the motor gives no more, on the joint's side"
+            return -2.0 * most, 2.0 * most, "N·m", hint
+        case "temperature":
+            hint = f"a motor has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C; give °C"
+            return COLDEST_DEGC, HOTTEST_DEGC, "°C", hint
+    joint = robot.joints[robot.joint_index(name)]
+    low, high = joint.lower - BEYOND_RANGE_RAD, joint.upper + BEYOND_RANGE_RAD
+    hint = (
+        f"the joint goes from {joint.lower:.2f} to {joint.upper:.2f} rad; degrees "
+        f"belong into {signal}_deg.{name}"
+    )
+    return low, high, "rad", hint
+
+
+def _refuse_loads(log: Log, robot: Robot) -> None:
+    sensors = log.signals.get("fsr")
+    if sensors is None:
+        return
+    total = np.nansum(list(sensors.values()), axis=0)
+    typical, weight = float(np.median(total)), robot.total_mass * GRAVITY
+    in_kg = 0.05 < typical / weight < FEWEST_FSR_WEIGHTS
+    if typical > MOST_FSR_WEIGHTS * weight or in_kg:
+        raise BadInput(
+            f"{log.path}: the force sensors add up to {typical:.3g} N, and the robot "
+            f"weighs {weight:.3g} N; kg belong into fsr_kg.NAME."
+        )
+
+
+def _refuse_gravity(log: Log) -> None:
+    axes = log.signals.get("accelerometer")
+    if axes is None:
+        return
+    if len(axes) < 3:
+        raise BadInput(
+            f"{log.path} has the accelerometer's {', '.join(axes)} alone; give x, y "
+            "and z, or none."
+        )
+    size = float(np.nanmedian(np.linalg.norm(list(axes.values()), axis=0)))
+    if not 0.7 * GRAVITY < size < 1.3 * GRAVITY:
+        raise BadInput(
+            f"{log.path}: the accelerometer feels {size:.3g} m/s² most of the time, "
+            f"and a robot that stands feels {GRAVITY:g}; g belong into "
+            "accelerometer_g.x, .y, .z."
+        )
