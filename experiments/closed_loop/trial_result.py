@@ -1,6 +1,13 @@
-"""What a trial found: one robot under one controller, as plain data."""
+"""What a trial found: one robot under one controller, as plain data.
 
-from dataclasses import dataclass, field
+The record of tables, pages, JSON and sweeps: `as_json` writes it, `json_as` reads it.
+"""
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 SMALLEST_LEAST_W = 0.01
 """Least power below which nothing is told as a multiple of it, in W: a robot in Stand
@@ -10,11 +17,19 @@ LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
 """The joints of a leg that ES2659053 draws; prefixed by L or R."""
 SHUT_DOWN_DEGC = 80.0
 """Temperature of a joint at which the robot is shut down."""
+_FINITE = ConfigDict(allow_inf_nan=False)
+"""Of what is read: a whole number of 400 digits is none either."""
+
+
+def _inf_of_null(value: object) -> object:
+    return math.inf if value is None else value
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointResult:
     """One joint of one robot over a run."""
+
+    __pydantic_config__ = _FINITE
 
     start_degc: float
     end_degc: float
@@ -25,7 +40,9 @@ class JointResult:
     """Heat made in the winding over the run."""
     time_to_80_degc_s: float | None
     """First time at 80 °C; None where it was not reached in the run."""
-    steady_degc: float
+    steady_degc: Annotated[
+        float, Field(allow_inf_nan=True), BeforeValidator(_inf_of_null)
+    ]
     """Where the temperature would end if the last torques stayed for ever; inf (null in
     JSON) where the motor would burn first."""
     forecast_80_degc_s: float | None
@@ -48,6 +65,8 @@ class Pressing:
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
     """One robot under one controller. `failure` says why a run ended early."""
+
+    __pydantic_config__ = _FINITE
 
     controller: str
     joints: dict[str, JointResult]
@@ -85,6 +104,17 @@ class TrialResult:
     """Who met what, as `l_wrist on table`."""
     settled_s: float | None = None
     """From when on the legs' power stayed near its last value; None for never."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields for JSON; a number that is not finite is None."""
+        found: dict[str, Any] = _finite(asdict(self))
+        return found
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:

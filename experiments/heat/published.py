@@ -9,7 +9,6 @@ was fitted to and the command that found it. `HeatResult` is what an experiment 
 found, and whether the published numbers may stand beside it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -189,14 +188,9 @@ class HeatResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
-        arms = {}
-        for name, arm in self.arms.items():
-            row = asdict(arm)
+        arms = {name: arm.as_json() for name, arm in self.arms.items()}
+        for row in arms.values():
             del row["controller"]
-            for joint in row["joints"].values():
-                if not math.isfinite(joint["steady_degc"]):
-                    joint["steady_degc"] = None
-            arms[name] = row
         return {
             "experiment": "heat",
             "minutes": self.minutes,

@@ -6,13 +6,11 @@ with JoblibEngine(2) as engine:
 A worker runs a trial and tells whatever happens (`run_sweep_trial`).
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
@@ -29,7 +27,6 @@ from nao_testbed.experiments.sweep.sweep_table import (
 from nao_testbed.experiments.sweep.sweep_trial import SIZE, SweepTrial, TrialOutcome
 from nao_testbed.experiments.sweep.trial_store import TrialStore, robot_digest
 from nao_testbed.models import BadInput, Robot, TestbedError, load_robot
-from nao_testbed.sim.recording.run_meta import plain
 
 
 def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
@@ -40,7 +37,7 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
         cfg = _KeptRobotTrial(**vars(trial.trial_cfg()))
         result = run_from_settled(cfg) if SIZE in trial.parameters else run_trial(cfg)
         wall_s = time.perf_counter() - begin
-        return TrialOutcome(result=result_fields(result), wall_s=wall_s)
+        return TrialOutcome(result=result, wall_s=wall_s)
     except TestbedError as error:
         return TrialOutcome.lost(str(error))
     except Exception as error:  # noqa: BLE001  # a sweep goes on whatever one trial does
@@ -81,20 +78,6 @@ def _check_robot(trial: SweepTrial) -> None:
         )
 
 
-def result_fields(result: TrialResult) -> dict[str, Any]:
-    """Return a result as JSON can hold it; numbers that are not finite become None."""
-    return {
-        field.name: _finite(plain(getattr(result, field.name)))
-        for field in dataclasses.fields(result)
-    }
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return None if value in ("inf", "-inf", "nan") else value
-
-
 @dataclass(kw_only=True)
 class Tally:
     """How far a sweep has come."""
@@ -118,16 +101,16 @@ class Tally:
         if outcome.result is None:
             self.failed += 1
         else:
-            self._add_result(outcome.result.get("failure"))
+            self._add_result(outcome.result)
 
-    def skip(self, failure: object) -> None:
+    def skip(self, result: TrialResult) -> None:
         """Count a trial of an earlier run."""
         self.skipped += 1
-        self._add_result(failure)
+        self._add_result(result)
 
-    def _add_result(self, failure: object) -> None:
+    def _add_result(self, result: TrialResult) -> None:
         self.done += 1
-        self.fell += failure is not None
+        self.fell += result.failure is not None
 
 
 MOST_FAILED_AT_FIRST = 20
@@ -203,7 +186,7 @@ def _run_stages(
             if record is None or record.result is None:
                 yield trial
             else:
-                tally.skip(record.result.get("failure"))
+                tally.skip(record.result)
                 on_tally(tally)
 
     def on_result(trial: SweepTrial, outcome: TrialOutcome) -> None:

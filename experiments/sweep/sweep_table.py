@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from nao_testbed.controllers.stiffness.flags import StiffnessFlag
+from nao_testbed.experiments.closed_loop.trial_result import JointResult, TrialResult
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.sweep.spec import Keep, mark_kept
 from nao_testbed.experiments.sweep.sweep_trial import PERIOD, SIZE
@@ -74,17 +75,17 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
         "noise_seed": record.seed,
         "error": record.error,
     }
-    result = record.result or {}
-    row.update({name: result.get(name) for name in OUTCOMES})
-    if record.result is not None:
-        caught = result.get("flags", {}).get(StiffnessFlag.CATCHING.name, 0)
+    result = record.result
+    row.update({name: getattr(result, name, None) for name in OUTCOMES})
+    joints = {} if result is None else result.joints
+    if result is not None:
+        caught = result.flags.get(StiffnessFlag.CATCHING.name, 0)
         row["caught_s"] = caught * float(record.parameters.get(PERIOD, CONTROL_PERIOD))
-    joints: Mapping[str, Mapping[str, Any]] = result.get("joints", {})
     if joints:
-        hottest = max(joints, key=lambda name: joints[name]["end_degc"])
+        hottest = max(joints, key=lambda name: joints[name].end_degc)
         row |= {
             "hottest_joint": hottest,
-            "hottest_degc": joints[hottest]["end_degc"],
+            "hottest_degc": joints[hottest].end_degc,
             "until_80_degc_s": _first_at_80_degc(joints.values()),
         }
     if SIZE in record.parameters:
@@ -93,13 +94,13 @@ def row_of(record: TrialRecord) -> dict[str, Any]:
     row["trial_s"] = record.wall_s
     row["commit"] = record.commit
     for field in JOINT_OUTCOMES:
-        row |= {f"{field}.{name}": joint[field] for name, joint in joints.items()}
+        row |= {f"{field}.{name}": getattr(j, field) for name, j in joints.items()}
     return row
 
 
-def _first_at_80_degc(joints: Iterable[Mapping[str, Any]]) -> float:
+def _first_at_80_degc(joints: Iterable[JointResult]) -> float:
     """Return when the first joint was there, in s; inf where none was in the run."""
-    times = (joint.get("time_to_80_degc_s") for joint in joints)
+    times = (joint.time_to_80_degc_s for joint in joints)
     return min((time for time in times if time is not None), default=math.inf)
 
 
@@ -113,15 +114,15 @@ HEAT = (
 """Outcomes that a robot which lies on the ground has none of."""
 
 
-def _after_a_push(result: Mapping[str, Any]) -> dict[str, Any]:
+def _after_a_push(result: TrialResult | None) -> dict[str, Any]:
     """Return when a robot that was pushed fell, and no heat if it did.
 
     Its trial ended early: a fall would look cool.
     """
-    if not result.get("fell"):
+    if result is None or not result.fell:
         return {"fell_s": None}
     no_heat = dict.fromkeys((*HEAT, "hottest_joint", "legs_power_w"))
-    return {"fell_s": result.get("sim_s"), **no_heat}
+    return {"fell_s": result.sim_s, **no_heat}
 
 
 def frame_of(

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import Push, TrialCfg, check_in_time
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.models import BadInput, default_robot_folder
 from nao_testbed.sim.recording.run_meta import plain
@@ -171,8 +172,8 @@ def pushes_towards(again_s: float = 0.0, **push: Any) -> tuple[Push, ...]:
 class TrialOutcome:
     """What came of a trial: a result, be it a fall, or why there is none."""
 
-    result: Mapping[str, Any] | None
-    """The fields of `TrialResult`, as JSON can hold them; None where it raised."""
+    result: TrialResult | None
+    """None where it raised."""
     error: str | None = None
     """Why there is no result; such a trial is run again by the next sweep."""
     wall_s: float | None = None

@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
+from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.sweep.spec import Keep, SweepSpec
 from nao_testbed.experiments.sweep.sweep_trial import (
     SweepTrial,
@@ -120,30 +121,10 @@ class TrialRecord:
     seed: int
     commit: str | None
     """Of the source that ran it."""
-    result: dict[str, Any] | None
+    result: TrialResult | None
     error: str | None
     wall_s: float | None = None
     """Of the worker, over all of the trial."""
-
-
-_FINITE = ConfigDict(allow_inf_nan=False)
-"""A whole number of 400 digits is none either."""
-
-
-class _Joint(BaseModel):
-    """What a table takes of a joint's result."""
-
-    model_config = _FINITE
-
-    end_degc: float
-    rise_k: float
-    joule_loss_j: float
-
-
-class _JointResult(_Joint):
-    """And what it is looked through for."""
-
-    time_to_80_degc_s: float | None = None
 
 
 class _Parameters(BaseModel):
@@ -152,33 +133,25 @@ class _Parameters(BaseModel):
     control_period: float = 1.0
 
 
-class _Result(BaseModel):
-    """What a table takes of `TrialResult`."""
-
-    model_config = _FINITE
-
-    fell: bool | None = None
-    failure: str | None = None
-    legs_joule_loss_j: float | None = None
-    legs_power_w: float | None = None
-    least_power_w: float | None = None
-    least_with_gears_w: float | None = None
-    largest_shift_deg: float | None = None
-    settled_s: float | None = None
-    left_leg_rise_k: float | None = None
-    right_leg_rise_k: float | None = None
-    shut_down_s: float | None = None
-    sim_s: float | None = None
-    physics_s: float | None = None
-    wall_s: float | None = None
-    flags: dict[str, int] = {}
-    joints: dict[str, _JointResult] = {}
-
-
-OUTCOMES = tuple(n for n in _Result.model_fields if n not in ("flags", "joints"))
-"""Columns of the table for a trial."""
-JOINT_OUTCOMES = tuple(_Joint.model_fields)
-"""Columns of the table for a joint, as `end_degc.LAnklePitch`."""
+OUTCOMES = (
+    "fell",
+    "failure",
+    "legs_joule_loss_j",
+    "legs_power_w",
+    "least_power_w",
+    "least_with_gears_w",
+    "largest_shift_deg",
+    "settled_s",
+    "left_leg_rise_k",
+    "right_leg_rise_k",
+    "shut_down_s",
+    "sim_s",
+    "physics_s",
+    "wall_s",
+)
+"""Fields of `TrialResult` that are columns of the table."""
+JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
+"""Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
 
 
 class RecordedPush(BaseModel):
@@ -326,11 +299,12 @@ class TrialStore:
             parameters=dict(trial.parameters),
             seed=trial.seed,
             commit=self.meta.get("commit"),
-            result=None if outcome.result is None else dict(outcome.result),
+            result=outcome.result,
             error=outcome.error,
             wall_s=outcome.wall_s,
         )
-        data = {"format": FORMAT, **vars(record)}
+        result = None if outcome.result is None else outcome.result.as_json()
+        data = {"format": FORMAT, **vars(record), "result": result}
         write_whole(self._path(trial.key), data)
 
     def read(self, trial: SweepTrial) -> TrialRecord | None:
@@ -369,8 +343,6 @@ def read_record(path: Path) -> TrialRecord:
     _check_format(path, text)
     record = json_as(path, text, TrialRecord)
     json_as(path, json.dumps(record.parameters), _Parameters, "parameters")
-    if record.result is not None:
-        json_as(path, json.dumps(record.result), _Result, "result")
     return record
 
 

@@ -38,7 +38,7 @@ from nao_testbed.experiments.heat.figures.tables import (
     shown_joints,
 )
 from nao_testbed.experiments.heat.published import HeatResult
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import Robot
 from nao_testbed.models.files import read_bytes
 from nao_testbed.models.files.tables import json_as
 
@@ -69,26 +69,12 @@ def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
     Raises:
         BadInput: it is something else; the message says which key is wrong.
     """
-    try:
-        arms = {str(name): _arm(str(name), row) for name, row in data["arms"].items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(
-            f"{path} is not the result of a heat experiment: its arms lack "
-            f"joints with a steady_degc."
-        ) from error
+    arms = data.get("arms")
+    if isinstance(arms, dict) and all(isinstance(row, dict) for row in arms.values()):
+        arms = {name: {**row, "controller": name} for name, row in arms.items()}
     result = json_as(path, json.dumps({**data, "arms": arms}), HeatResult)
     json_as(path, json.dumps(result.settings), _Settings, "settings")
     return result
-
-
-def _arm(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    joints = {str(joint): _joint(values) for joint, values in row["joints"].items()}
-    return {**row, "controller": name, "joints": joints}
-
-
-def _joint(values: Mapping[str, Any]) -> dict[str, Any]:
-    steady = values["steady_degc"]  # null: the motor would burn first
-    return {**values, "steady_degc": math.inf if steady is None else steady}
 
 
 ROBOT_PICTURE = "robot.png"

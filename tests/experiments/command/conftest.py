@@ -26,6 +26,7 @@ from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models.system import KILL
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.experiments.sweep.outcomes import outcome
 from tests.processes import send_to_all
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -136,7 +137,7 @@ def serial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sweeps run in this process, without physics."""
 
     def work(trial: SweepTrial) -> TrialOutcome:
-        return TrialOutcome(result={"failure": None, "fell": False})
+        return outcome(trial)
 
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
         SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came

@@ -16,6 +16,7 @@ from nao_testbed.experiments.sweep.sweep_table import read_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.sweep.files import SHORT
+from tests.experiments.sweep.outcomes import outcome
 from tests.processes import send_to_all
 
 PATIENCE_S = 60.0
@@ -35,7 +36,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(trial: SweepTrial) -> TrialOutcome:
         if trial.number == 4:
             return TrialOutcome.lost("it was told to fail")
-        return TrialOutcome(result={"failure": "fell at 0.50 s", "fell": True})
+        return outcome(trial, failure="fell at 0.50 s", fell=True)
 
     work_here(monkeypatch, work)
 
@@ -66,7 +67,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
     def work(trial: SweepTrial) -> TrialOutcome:
         wall_s = takes[trial.controller] + (loads.pop() if loads else 0.0)
-        return TrialOutcome(result={"failure": None, "fell": False}, wall_s=wall_s)
+        return outcome(trial, wall_s=wall_s)
 
     work_here(monkeypatch, work)
     return takes

@@ -24,7 +24,7 @@ from nao_testbed.experiments.sweep.trial_store import SWEEP_FILE, TRIALS
 from nao_testbed.models import BadInput
 from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.sweep.files import spec_of
-from tests.experiments.sweep.outcomes import PAIRS, heat
+from tests.experiments.sweep.outcomes import NEVER, NUMBERS, PAIRS, heat
 
 Copy = Callable[[str], Path]
 
@@ -82,7 +82,7 @@ SCENARIO: list[dict[str, object]] = [
     {"sim_s": {}},
     {"never_acted": 3.0},
 ]
-HOT: dict[str, object] = {"end_degc": 1.0, "rise_k": 1.0, "joule_loss_j": 1.0}
+HOT: dict[str, object] = dict.fromkeys((*NUMBERS, *NEVER, "steady_degc"), 1.0)
 TRIAL: list[tuple[str, object]] = [
     ("number", "x"),
     ("robot", 1.5),

@@ -1,7 +1,9 @@
 """Sweeps of robots whose outcomes are known by heart, for tests of what they tell."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from nao_testbed.experiments.closed_loop.trial_result import JointResult, TrialResult
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 PAIRS = """\
@@ -14,8 +16,39 @@ robots: 5
 LOSS = {"fixed": 1000.0, "smart": 400.0, "minheat": 100.0}
 
 
-def outcome(trial: SweepTrial, **fields: Any) -> TrialOutcome:
-    return TrialOutcome(result={"fell": False, "failure": None, "joints": {}, **fields})
+def result(
+    *, joints: Mapping[str, Mapping[str, Any]] | None = None, **fields: Any
+) -> TrialResult:
+    """Return a result that has what a test names, and nothing else."""
+    rest: dict[str, Any] = {
+        "controller": "",
+        "left_leg_rise_k": None,
+        "right_leg_rise_k": None,
+        "fell": False,
+        "failure": None,
+        "sim_s": 0.0,
+        "wall_s": 0.0,
+        "physics_s": 0.0,
+    }
+    named = {name: _joint(**values) for name, values in (joints or {}).items()}
+    return TrialResult(joints=named, **(rest | fields))
+
+
+NUMBERS = ("start_degc", "end_degc", "rise_k", "mean_abs_effort_nm", "joule_loss_j")
+NEVER = ("time_to_80_degc_s", "forecast_80_degc_s")
+
+
+def _joint(**fields: Any) -> JointResult:
+    rest: dict[str, Any] = dict.fromkeys((*NUMBERS, "steady_degc"), 1.0)
+    return JointResult(**(rest | dict.fromkeys(NEVER) | fields))
+
+
+def outcome(
+    trial: SweepTrial, wall_s: float | None = None, **fields: Any
+) -> TrialOutcome:
+    return TrialOutcome(
+        result=result(controller=trial.controller, **fields), wall_s=wall_s
+    )
 
 
 def heat(trial: SweepTrial) -> TrialOutcome:

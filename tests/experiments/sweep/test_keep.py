@@ -15,6 +15,7 @@ from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import BadInput
 from nao_testbed.models.files.yaml_forms import FileErrors
 from tests.experiments.sweep.files import spec_of
+from tests.experiments.sweep.outcomes import outcome
 
 NEAR = {"left_leg_rise_k": 100.0, "right_leg_rise_k": 40.0, "end_degc.LHip": 80.0}
 TOLERANCES = {"left_leg_rise_k": 20.0, "right_leg_rise_k": 10.0, "end_degc.LHip": 5.0}
@@ -121,9 +122,7 @@ def heat_up(trial: SweepTrial) -> TrialOutcome:
     """Robots 1 and 4 are near; robot 5 falls."""
     rise = 100.0 if trial.robot % 3 == 1 else 50.0
     failure = "fell at 2 s" if trial.robot == 5 else None
-    return TrialOutcome(
-        result={"left_leg_rise_k": rise, "failure": failure, "fell": bool(failure)}
-    )
+    return outcome(trial, left_leg_rise_k=rise, failure=failure, fell=bool(failure))
 
 
 def test_only_kept_robots_run_with_the_other_controllers(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 import dataclasses
 import errno
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nao_testbed.experiments.closed_loop.trial import run_trial
+from nao_testbed.experiments.closed_loop.trial_result import Pressing
 from nao_testbed.experiments.sweep.runner import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,
@@ -28,11 +31,16 @@ from nao_testbed.experiments.sweep.sweep_table import (
     read_sweep,
 )
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
-from nao_testbed.experiments.sweep.trial_store import SWEEP_FILE, TrialStore
+from nao_testbed.experiments.sweep.trial_store import (
+    SWEEP_FILE,
+    TrialStore,
+    read_record,
+)
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import NotWritten
 from nao_testbed.sim.engine.world import default_engine
 from tests.experiments.sweep.files import SHORT, spec_of
+from tests.experiments.sweep.outcomes import outcome, result
 
 FALLS = "misalignment_deg: {left_ankle: [0, 60]}"
 
@@ -61,7 +69,7 @@ class Fake:
             raise KeyboardInterrupt
         if trial.number == self._fails:
             return TrialOutcome.lost("it was told to fail")
-        return TrialOutcome(result={"fell": False, "sim_s": 1.0}, wall_s=0.1)
+        return outcome(trial, sim_s=1.0, wall_s=0.1)
 
 
 # -- real trials --------------------------------------------------------------------
@@ -222,13 +230,32 @@ def test_a_trial_that_comes_twice_is_stored_once(
             assert callable(on_result)
             for trial in trials:
                 for sim_s in (1.0, 2.0):
-                    on_result(trial, TrialOutcome(result={"sim_s": sim_s}))
+                    on_result(trial, outcome(trial, sim_s=sim_s))
 
     tallies: list[Tally] = []
     engine: object = Twice()
     sweep = run_sweep(spec, tmp_path / "out", engine, tallies.append)  # type: ignore[arg-type]  # `run` is all that counts
     assert list(sweep.frame["sim_s"]) == [1.0] * 6
     assert tallies[-1].done == 6
+
+
+def test_a_result_comes_back_from_its_file_as_it_was(
+    spec: SweepSpec, tmp_path: Path
+) -> None:
+    """A number without an end is null there, as in the JSON of `heat`."""
+    found: dict[str, Any] = {
+        "joints": {"LKneePitch": {"steady_degc": math.inf}},
+        "flags": {"CATCHING": 3},
+        "pressing": {"l_wrist on table": Pressing(first_s=1, largest_n=2, last_n=0)},
+        "failure": "fell at 2 s",
+    }
+    run_sweep(spec, tmp_path / "out", work=lambda trial: outcome(trial, **found))
+    path = min((tmp_path / "out" / "trials").glob("*.json"))
+    record = read_record(path)
+    assert '"steady_degc": null' in path.read_text("utf-8")
+    assert record.result == result(
+        controller=str(record.parameters["controller"]), **found
+    )
 
 
 # -- another sweep in the folder ------------------------------------------------------

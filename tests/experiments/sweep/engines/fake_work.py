@@ -16,6 +16,7 @@ from pathlib import Path
 
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, Value
 from nao_testbed.models.system import ENDING, KILL
+from tests.experiments.sweep.outcomes import outcome
 
 SLOW_S = 60.0
 
@@ -58,9 +59,9 @@ def fake_work(trial: SweepTrial) -> TrialOutcome:
         signal.raise_signal(signal.SIGSEGV)
     if word == "fail":
         return TrialOutcome.lost("it was told to fail")
-    threads = float(os.environ.get("OMP_NUM_THREADS", "0"))
-    result = {"number": trial.number, "pid": os.getpid(), "threads": threads}
-    return TrialOutcome(result=result)
+    threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
+    told = {"number": trial.number, "pid": os.getpid(), "threads": threads}
+    return outcome(trial, flags=told)
 
 
 def _spin(_: Path) -> None:

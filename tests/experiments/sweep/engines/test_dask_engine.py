@@ -36,6 +36,7 @@ from tests.experiments.sweep.engines.test_engines import (  # the laws of every 
     wait_until,
 )
 from tests.experiments.sweep.files import SHORT, spec_of
+from tests.experiments.sweep.outcomes import result
 
 __all__ = [
     "test_a_failed_trial_is_an_outcome",
@@ -89,7 +90,7 @@ def trials(count: int, **parameters: str) -> list[SweepTrial]:
 
 def say_pid(trial: SweepTrial) -> TrialOutcome:
     time.sleep(0.05)
-    return TrialOutcome(result={"pid": os.getpid()})
+    return TrialOutcome(result=result(flags={"pid": os.getpid()}))
 
 
 def die_once(trial: SweepTrial) -> TrialOutcome:
@@ -132,7 +133,7 @@ def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> N
         assert engine.workers == 2
         found = run_all(engine, trials(12), say_pid)
     assert sorted(found) == list(range(12))
-    pids = {outcome.result["pid"] for outcome in found.values() if outcome.result}
+    pids = {outcome.result.flags["pid"] for outcome in found.values() if outcome.result}
     assert pids == {worker.pid for worker in cluster.workers}
 
 

@@ -18,8 +18,9 @@ from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine, outcom
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import TestbedError
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
+from tests.experiments.sweep.outcomes import result
 
-DONE = TrialOutcome(result={"number": 0})
+DONE = TrialOutcome(result=result(flags={"number": 0}))
 
 
 @dataclass(eq=False)

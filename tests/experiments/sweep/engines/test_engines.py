@@ -53,7 +53,7 @@ def test_every_trial_is_told_once(engine: Engine) -> None:
     assert sorted(ran.number for ran, _ in told) == list(range(20))
     for ran, outcome in told:
         assert outcome.result is not None
-        assert outcome.result["number"] == ran.number
+        assert outcome.result.flags["number"] == ran.number
 
 
 def test_results_are_told_in_the_thread_that_called(engine: Engine) -> None:
@@ -113,7 +113,7 @@ def test_a_trial_that_would_end_the_process_is_a_failed_one(engine: Engine) -> N
 @pytest.mark.slow(covers=True)
 def test_workers_use_one_thread_each(two_workers: JoblibEngine) -> None:
     told = run(two_workers, (trial(number) for number in range(6)))
-    results = [outcome.result or {} for _, outcome in told]
+    results = [outcome.result.flags if outcome.result else {} for _, outcome in told]
     assert {result["threads"] for result in results} == {1.0}
     pids = {result["pid"] for result in results}
     assert len(pids) == 2
@@ -164,7 +164,7 @@ def test_no_process_outlives_the_engine() -> None:
     with JoblibEngine(1) as engine:
         ((_, outcome),) = run(engine, iter([trial(0)]))
         assert outcome.result is not None
-        pid = outcome.result["pid"]
+        pid = outcome.result.flags["pid"]
         os.kill(pid, 0)
     wait_until(lambda: is_gone(pid))
 

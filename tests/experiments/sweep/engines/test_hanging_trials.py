@@ -115,11 +115,11 @@ def test_a_limit_that_nobody_gave_follows_the_trials_that_have_ended() -> None:
     parameters = {**first.parameters, "minutes": 15.0}
     first = dataclasses.replace(first, parameters=parameters)
     assert limit.of(first) == LEAST_S + 10.0 * 900.0
-    limit.note(TrialOutcome(result={}, wall_s=1.0))
+    limit.note(TrialOutcome(result=None, wall_s=1.0))
     assert limit.of(first) == LEAST_S
-    limit.note(TrialOutcome(result={}, wall_s=LEAST_S))
-    limit.note(TrialOutcome(result={}, wall_s=2.0))
+    limit.note(TrialOutcome(result=None, wall_s=LEAST_S))
+    limit.note(TrialOutcome(result=None, wall_s=2.0))
     assert limit.of(first) == TIMES * LEAST_S
     given = TrialLimit(given_s=5.0)
-    given.note(TrialOutcome(result={}, wall_s=1000.0))
+    given.note(TrialOutcome(result=None, wall_s=1000.0))
     assert given.of(first) == 5.0
