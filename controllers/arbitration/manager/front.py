@@ -200,9 +200,9 @@ def _token(one: Reservation) -> TokenRow:
         token=one.token.id,
         owner=one.owner.name,
         resources=names_of(one.shares) if end is None else tuple(sorted(one.covered)),
-        priority=one.priority,
+        priority=one.terms.priority,
         is_valid=end is None,
-        holder_tie=HolderTie.KEEPS if one.keeps_ties else HolderTie.YIELDS,
+        holder_tie=HolderTie.KEEPS if one.terms.keeps_ties else HolderTie.YIELDS,
         end=end,
     )
 
@@ -231,7 +231,7 @@ def _holding(leaf: Leaf, reservation: Reservation) -> HoldingRow:
         owner=reservation.owner.name,
         token=reservation.token.id,
         is_lent=leaf.is_lent(reservation),
-        priority=reservation.priority,
+        priority=reservation.terms.priority,
         since_tick=reservation.since,
         share_percent=100.0 * reservation.shares[leaf] / FULL,
     )

@@ -19,11 +19,10 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Leaf,
     Reservation,
     Shares,
-    Terms,
     Waiting,
 )
 from nao_testbed.controllers.arbitration.policies import Answer, AnswerKind
-from nao_testbed.controllers.arbitration.requests import Request, Ticket
+from nao_testbed.controllers.arbitration.requests import Request
 from nao_testbed.controllers.arbitration.tokens import (
     Loss,
     LossCause,
@@ -106,9 +105,10 @@ class Granting:
             return False  # who paused for a taker waits until it is done
         if holder.owner is waiting.owner:
             return False  # nobody takes from itself
-        if waiting.priority != holder.priority:
-            return waiting.priority > holder.priority
-        return arrives and waiting.terms.wins_ties and not holder.keeps_ties
+        mine, theirs = waiting.terms, holder.terms
+        if mine.priority != theirs.priority:
+            return mine.priority > theirs.priority
+        return arrives and mine.wins_ties and not theirs.keeps_ties
 
     def is_outranked(self, waiting: Waiting) -> bool:
         """Return True if another owner has what is needed by a higher priority.
@@ -122,7 +122,7 @@ class Granting:
         owner = waiting.owner
 
         def is_no_higher(holder: Reservation) -> bool:
-            return holder.owner is owner or holder.priority <= waiting.priority
+            return holder.owner is owner or holder.terms.priority <= waiting.priority
 
         return any(
             leaf.must_yield(owner, share, is_no_higher) is None
@@ -134,7 +134,7 @@ class Granting:
     def may_recall(self, waiting: Waiting, holder: Reservation) -> bool:
         """Return True if a holder has to give back what it was lent."""
         is_off = self.queue.cfg.preemption is Preemption.OFF
-        return is_off or waiting.priority >= holder.priority
+        return is_off or waiting.priority >= holder.terms.priority
 
     def commit(
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
@@ -275,47 +275,29 @@ class Granting:
         self, holder: Reservation, taken: list[Leaf], answer: Answer
     ) -> Waiting:
         """Return the request with which a paused holder will wait."""
-        whole = holder.loss is Loss.WHOLE
+        terms, rated = holder.terms, ResourceKind.CUMULATIVE
+        whole, timeout_s = terms.loss is Loss.WHOLE, answer.resume_timeout_s
         leaves = sorted(holder.shares if whole else taken, key=lambda leaf: leaf.name)
         shares = {leaf: holder.shares[leaf] for leaf in leaves}
-        rated = ResourceKind.CUMULATIVE
         request = Request(
             owner=holder.owner.name,
             resources=tuple(leaf.name for leaf in leaves if leaf.kind is not rated),
-            rates={
-                leaf.name: share / 100.0
-                for leaf, share in shares.items()
-                if leaf.kind is rated
-            },
-            priority=holder.priority,
-            timeout_s=answer.resume_timeout_s,
-            loss=holder.loss,
-            policy=holder.policy,
+            rates={x.name: n / 100.0 for x, n in shares.items() if x.kind is rated},
+            priority=terms.priority,
+            timeout_s=timeout_s,
+            loss=terms.loss,
+            policy=terms.policy,
         )
-        terms = Terms(
-            priority=holder.priority,
-            loss=holder.loss,
-            policy=holder.policy,
-            wins_ties=False,
-            keeps_ties=holder.keeps_ties,
-            timeout_s=answer.resume_timeout_s,
-        )
-        number, now = self.queue.next_ticket(), self._timers.now
-        resume = Waiting(
-            Ticket(number, request),
+        resume = self.queue.make(
+            request,
             holder.owner,
-            terms,
+            terms._replace(wins_ties=False, timeout_s=timeout_s, retry_s=None),
             shares,
             {},
-            holder.arrival,
             None if whole else holder,
-            holder.token,
-            now,
-            now,
-            holder.priority,
-            (-holder.priority, holder.arrival, number),
+            holder.arrival,
         )
-        resume.first = holder.first
+        resume.resumes, resume.first = holder.token, holder.first
         if whole:
             resume.lent = holder.lent
         resume.implied = holder.implied

@@ -147,7 +147,7 @@ class Negotiation:
             holder.is_being_asked = True
             try:
                 said = self.ask_policy(
-                    holder.policy,
+                    holder.terms.policy,
                     Demand(
                         holder=owner,
                         token=token,

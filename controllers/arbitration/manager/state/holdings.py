@@ -40,6 +40,7 @@ from nao_testbed.models import BadInput
 
 _FORGOTTEN = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
 """Of tokens that were never issued, or of which nothing is known any more."""
+_NEVER = End(Refusal.UNKNOWN)
 
 Yielding = dict[Reservation, list[Leaf]]
 """Who gives way, in order, and which leaves."""
@@ -109,13 +110,14 @@ class Holdings:
         All tokens of one reservation have the first one in common. A token between the
         first and the newest is known for as long as `dead_tokens_kept` says.
         """
-        first: Token | None = token
-        if self.find(token) in _FORGOTTEN:
-            pass  # it may be a first one that was forgotten
-        elif token.sequence in self.ended:
-            first = self.ended[token.sequence].first
+        found = self.find(token)
+        if isinstance(found, Reservation):
+            is_theirs = found.owner is owner
+            return Present(token=token) if is_theirs else Present(end=_NEVER)
+        dead = None if found in _FORGOTTEN else self.ended[token.sequence]
+        first = token if dead is None else dead.first  # it may be the first one itself
         for reservation in owner.reservations:
-            if reservation.first == first or reservation.token == token:
+            if reservation.first == first:
                 return Present(token=reservation.token)
         for waiting in owner.waiting.values():
             if waiting.resumes is not None and first in (
@@ -123,18 +125,10 @@ class Holdings:
                 waiting.resumes,
             ):
                 return Present(ticket=waiting.ticket)
-        return Present(end=self._end_of(token, first))
-
-    def _end_of(self, token: Token, first: Token | None) -> End:
-        """Return how the reservation of a dead token ended: as its newest token did."""
-        found = self.find(token)
-        if not isinstance(found, Refusal):  # another owner's
-            return End(Refusal.UNKNOWN)
-        if found in _FORGOTTEN:
-            return End(found)
-        newest = max(n for n, dead in self.ended.items() if dead.first == first)
-        dead = self.ended[newest]
-        return End(dead.ended or found, dead.why, dead.by)
+        if dead is None:
+            return Present(end=End(found))
+        *_, last = (one for one in self.ended.values() if one.first == first)
+        return Present(end=End(last.ended or found, last.why, last.by))
 
     # -- holding ----------------------------------------------------------------------
 
@@ -260,7 +254,7 @@ class Holdings:
             resume: number of the ticket with which a paused holder waits.
         """
         lost = sorted(wanted, key=_name)
-        whole = reservation.loss is Loss.WHOLE
+        whole = reservation.terms.loss is Loss.WHOLE
         if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
             whole = False  # what it limits otherwise it may still limit
         leaves = sorted(reservation.shares, key=_name) if whole else lost
@@ -305,16 +299,13 @@ class Holdings:
 
     def _begin(self, waiting: Waiting) -> Reservation:
         """Return a new reservation, by a new token, without leaves yet."""
-        token, terms, owner = self.mint.issue(), waiting.terms, waiting.owner
+        token, owner = self.mint.issue(), waiting.owner
         reservation = Reservation(
             token,
             waiting.first or token,
             owner,
             {},
-            terms.priority,
-            terms.loss,
-            terms.policy,
-            terms.keeps_ties,
+            waiting.terms,
             waiting.arrival,
             self._timers.now,
             waiting.lent,

@@ -87,7 +87,7 @@ class ExclusiveLeaf(Leaf):
 
     def may_be_next(self, waiting: Waiting) -> bool:
         """Whether it is free, or authority may take it from who has it."""
-        return not self.stack or waiting.priority > self.stack[-1].priority
+        return not self.stack or waiting.priority > self.stack[-1].terms.priority
 
     def _scope_end(self, owner: OwnerRecord) -> int:
         """Return the height of the stack up to the scope of `owner`."""
@@ -197,7 +197,7 @@ class CumulativeLeaf(Leaf):
     def _direct(self, scope: Reservation | None) -> list[Reservation]:
         """Return those directly in a scope: lowest priority, then latest, first."""
         latest_first = reversed(self._seats[scope].parts)
-        return sorted(latest_first, key=attrgetter("priority"))
+        return sorted(latest_first, key=attrgetter("terms.priority"))
 
     def _members(self, scope: Reservation | None) -> Iterator[Reservation]:
         """Yield all in a scope, each after what is inside of it."""
@@ -223,7 +223,7 @@ class StateGroup:
 
 
 class StateLeaf(Leaf):
-    """One state of a set; those who hold it need the robot to be in it."""
+    """One state of a set; all who hold it need the robot to be in it, none inside."""
 
     __slots__ = ("group", "holders")
     kind: ClassVar[ResourceKind] = ResourceKind.STATE
@@ -243,15 +243,6 @@ class StateLeaf(Leaf):
         """Return all that hold it, in the order of their grants."""
         return tuple(self.holders)
 
-    def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return None: a state is open to all."""
-        del owner
-        return None
-
-    def has_scopes(self) -> bool:
-        """Return False: a state is open to all."""
-        return False
-
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return the holders of the state that is active instead."""
         del owner, share
@@ -264,11 +255,6 @@ class StateLeaf(Leaf):
         """Return nobody if it is active; nobody's leaving makes it so."""
         del owner, share, is_willing
         return () if self.group.active is self else None
-
-    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return nobody: there is no inside."""
-        del reservation
-        return ()
 
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
         """Let one more hold it."""

@@ -16,12 +16,15 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     AvailabilityWatch,
     Leaf,
     OwnerRecord,
+    Reservation,
     Shares,
+    Terms,
     Waiting,
     names_of,
 )
 from nao_testbed.controllers.arbitration.manager.state.timers import Due, Timers
 from nao_testbed.controllers.arbitration.manager.state.trace import Trace
+from nao_testbed.controllers.arbitration.requests import Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import (
     Blocker,
     NoticeKind,
@@ -58,10 +61,42 @@ class Queue:
         """Owners that may wait in a circle since the last look."""
         self._tickets = 0
 
-    def next_ticket(self) -> int:
-        """Return the number of a new ticket."""
-        self._tickets += 1
-        return self._tickets
+    def make(
+        self,
+        request: Request,
+        owner: OwnerRecord,
+        terms: Terms,
+        shares: Shares,
+        optional: dict[str, Shares],
+        add_to: Reservation | None,
+        arrival: int | None = None,
+    ) -> Waiting:
+        """Return a request with a new ticket; it does not wait yet.
+
+        Args:
+            request: what its owner said.
+            owner: who asks.
+            terms: on which it asks.
+            shares: essential leaves.
+            optional: optional name to the leaves that it adds.
+            add_to: the reservation that it would enlarge.
+            arrival: place among equals; None: behind all.
+        """
+        self._tickets = number = self._tickets + 1
+        place, now = number if arrival is None else arrival, self.timers.now
+        return Waiting(
+            Ticket(number, request),
+            owner,
+            terms,
+            shares,
+            optional,
+            place,
+            add_to,
+            now,
+            now,
+            terms.priority,
+            (-terms.priority, place, number),
+        )
 
     def find(self, number: int) -> Waiting | None:
         """Return the request of a ticket's number while it waits."""

@@ -123,10 +123,8 @@ class Reservation:
     """Its token before any pause; else its own."""
     owner: OwnerRecord
     shares: Shares
-    priority: int
-    loss: Loss
-    policy: ConflictPolicy
-    keeps_ties: bool
+    terms: Terms
+    """Of its first request."""
     arrival: int
     since: int
     """Tick of the grant."""
@@ -169,14 +167,14 @@ class Waiting:
     """Place among equals."""
     add_to: Reservation | None
     """The reservation that it would enlarge."""
-    resumes: Token | None
-    """The token that was paused."""
     since: int
     """Tick of its call."""
     firm_at: int
     """Tick from which no equal passes it."""
     priority: int
     key: Key
+    resumes: Token | None = None
+    """The token that was paused."""
     first: Token | None = None
     """Of one that resumes: the token before any pause."""
     deadline: int | None = None
@@ -254,14 +252,6 @@ class Leaf(ABC):
         """Return all that hold it, those inside others before these."""
 
     @abstractmethod
-    def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the ancestor's reservation that `owner` would be inside of."""
-
-    @abstractmethod
-    def has_scopes(self) -> bool:
-        """Whether who holds it may have descendants that wait inside."""
-
-    @abstractmethod
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return who would have to give way for `owner`, in the order of asking."""
 
@@ -272,10 +262,6 @@ class Leaf(ABC):
         """Return who gives way if the willing do; None if that is not enough."""
 
     @abstractmethod
-    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return who holds it inside of a reservation, the innermost first."""
-
-    @abstractmethod
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
         """Give it to a reservation; return the one that it is inside of."""
 
@@ -283,8 +269,22 @@ class Leaf(ABC):
     def unseat(self, reservation: Reservation) -> None:
         """Take it from a reservation that nobody is inside of."""
 
+    def has_scopes(self) -> bool:
+        """Return True if descendants of who holds it may wait inside of that."""
+        return False
+
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return the innermost ancestor's reservation, which `owner` has it from."""
+        del owner
+        return None
+
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return who holds it inside of a reservation, the innermost first."""
+        del reservation
+        return ()
+
     def is_lent(self, reservation: Reservation) -> bool:
-        """Whether a descendant has it in the place of one that holds it."""
+        """Return True if a descendant has it in the place of one that holds it."""
         del reservation
         return False
 

@@ -27,7 +27,6 @@ from nao_testbed.controllers.arbitration.requests import (
     FULL,
     Owner,
     Request,
-    Ticket,
     rate_of,
 )
 from nao_testbed.controllers.arbitration.resource_tree import (
@@ -145,13 +144,12 @@ class Resources:
         terms = wanted.terms
         if add_to is not None:
             _check_new(wanted, add_to)
+            held = add_to.terms
             terms = terms._replace(
-                loss=add_to.loss,
-                policy=add_to.policy,
-                keeps_ties=add_to.keeps_ties,
+                loss=held.loss, policy=held.policy, keeps_ties=held.keeps_ties
             )
             if recalls:
-                terms = terms._replace(priority=add_to.priority)  # whatever it may now
+                terms = terms._replace(priority=held.priority)  # whatever it may now
         shares, optional = wanted.shares, wanted.optional
         if wanted.has_limits and not recalls:
             shares = _in_order({**shares, **motors_besides(shares, owner)})
@@ -159,24 +157,10 @@ class Resources:
                 name: _in_order(_left({**unit, **motors_besides(unit, owner)}, shares))
                 for name, unit in optional.items()
             }
-        number, priority = self._queue.next_ticket(), terms.priority
-        arrival, now = 0 if recalls else number, self._queue.timers.now
-        waiting = Waiting(
-            Ticket(number, request),
-            owner,
-            terms,
-            shares,
-            optional,
-            arrival,
-            add_to,
-            None,
-            now,
-            now,
-            priority,
-            (-priority, arrival, number),
+        waiting = self._queue.make(
+            request, owner, terms, shares, optional, add_to, 0 if recalls else None
         )
-        if recalls:
-            waiting.recalls = True
+        waiting.recalls = recalls
         if wanted.has_limits:
             every = [wanted.shares, *wanted.optional.values()]
             named = {leaf for leaves in every for leaf in leaves}
