@@ -8,6 +8,7 @@
 resource_tree, requests, tokens    what can be reserved, who asks, what proves a grant
 policies        what a holder answers when somebody else asks
 manager         the ledger: it grants, keeps and ends reservations
+leases          a reservation for the length of a `with` block
 gate            lets only valid tokens through to the robot's devices
 faults          take what is hot, broken or absent; say which posture the robot is in
 events          all that happens; `controllers.trace_rules` checks it
@@ -20,13 +21,13 @@ from nao_testbed.controllers.arbitration.behaviours import (
     start_behaviour,
     stop_behaviour,
 )
-from nao_testbed.controllers.arbitration.manager.front import (
-    LedgerFront,
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.snapshot import (
     take_snapshot,
     token_data,
 )
-from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Lock,

@@ -33,14 +33,14 @@ from types import MappingProxyType
 from typing import Protocol
 
 from nao_testbed.controllers.arbitration.events import Expired, Notified
-from nao_testbed.controllers.arbitration.manager.front import (
-    Front,
+from nao_testbed.controllers.arbitration.manager.front import Front
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.owner_calls import DEEPEST_OWNER
+from nao_testbed.controllers.arbitration.manager.snapshot import (
     LedgerSnapshot,
     ResourceRow,
     take_snapshot,
 )
-from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.manager.owner_calls import DEEPEST_OWNER
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     CallbackOnDemand,

@@ -21,7 +21,7 @@ from contextlib import suppress
 import httpx
 from pydantic import BaseModel
 
-from nao_testbed.controllers.arbitration.manager.front import Leasing, Lessor
+from nao_testbed.controllers.arbitration.leases import Leasing, Lessor
 from nao_testbed.controllers.arbitration.requests import End, Present, Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import (
     AskerTie,

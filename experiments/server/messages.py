@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from nao_testbed.controllers.arbitration.events import Notified, Released
-from nao_testbed.controllers.arbitration.manager.front import (
+from nao_testbed.controllers.arbitration.manager.snapshot import (
     HoldingRow,
     LedgerSnapshot,
     OwnerRow,

@@ -33,17 +33,18 @@ from nao_testbed.controllers.arbitration.events import (
     Settled,
     Ticked,
 )
+from nao_testbed.controllers.arbitration.leases import Leasing, Lessor
 from nao_testbed.controllers.arbitration.manager.front import (
     FrontLessor,
-    Leasing,
-    LedgerSnapshot,
-    Lessor,
     check_waits,
     give_up,
-    take_snapshot,
     time_to_live_s,
 )
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import (
+    LedgerSnapshot,
+    take_snapshot,
+)
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import (
     Outcome,

@@ -24,9 +24,9 @@ import numpy as np
 
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.controllers.interface.controller import (

@@ -30,12 +30,8 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
     freeze_absent,
 )
 from nao_testbed.controllers.arbitration.gate import Gate
-from nao_testbed.controllers.arbitration.manager.front import (
-    FrontLessor,
-    Leasing,
-    LedgerFront,
-    Lessor,
-)
+from nao_testbed.controllers.arbitration.leases import Leasing, Lessor
+from nao_testbed.controllers.arbitration.manager.front import FrontLessor, LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

@@ -5,7 +5,7 @@
     calls                        what happens before and after each call, and with time
     owner_calls, gate_calls, body_calls    calls by subject
     ledger                       what callers see: all of these, and requests
-    front                        for callers that wait; a snapshot for those that look
+    snapshot, front              for callers that look, and for those that wait
 
 `ledger_cfg` holds the rules. Each imports only from the lines above its own, or from
 its own.

@@ -13,7 +13,7 @@ from nao_testbed.controllers.arbitration.events import (
     Thawed,
 )
 from nao_testbed.controllers.arbitration.manager.calls import Core
-from nao_testbed.controllers.arbitration.manager.state.holdings import Yielding
+from nao_testbed.controllers.arbitration.manager.state.holdings import innermost_first
 from nao_testbed.controllers.arbitration.manager.state.leaves import (
     StateGroup,
     StateLeaf,
@@ -22,6 +22,7 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Freeze,
     Leaf,
     Reservation,
+    Yielding,
     names_of,
 )
 from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
@@ -77,7 +78,7 @@ class BodyCalls(Core):
             for leaf in leaves if is_total else ():
                 for holder in leaf.seated():
                     seated.setdefault(holder, []).append(leaf)
-            self.holdings.take_all(seated, LossCause.FROZEN, by)
+            self.holdings.take_all(innermost_first(seated), LossCause.FROZEN, by)
             for leaf in leaves:
                 leaf.freezes[by] = Freeze(is_total, effort_cap)
                 self._refresh(leaf)
@@ -243,7 +244,7 @@ class BodyCalls(Core):
             return
         by = following.name if following else group.name
         seated: Yielding = {holder: [left] for holder in left.seated()} if left else {}
-        self.holdings.take_all(seated, LossCause.STATE_LEFT, by)
+        self.holdings.take_all(innermost_first(seated), LossCause.STATE_LEFT, by)
         group.active = following
         for leaf in group.leaves.values():
             self._queue.touch(leaf)

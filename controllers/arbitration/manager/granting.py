@@ -10,7 +10,6 @@ from types import MappingProxyType
 from nao_testbed.controllers.arbitration.manager.state.consent import TorqueLimit
 from nao_testbed.controllers.arbitration.manager.state.holdings import (
     Holdings,
-    Yielding,
     innermost_first,
 )
 from nao_testbed.controllers.arbitration.manager.state.records import (
@@ -20,6 +19,7 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Reservation,
     Shares,
     Waiting,
+    Yielding,
 )
 from nao_testbed.controllers.arbitration.policies import Answer, AnswerKind
 from nao_testbed.controllers.arbitration.requests import Request
@@ -245,31 +245,23 @@ class Granting:
 
     def _free_units(self, waiting: Waiting) -> tuple[Shares, tuple[str, ...]]:
         """Return the free leaves of optional names, and the names that are not free."""
+        owner, add_to = waiting.owner, waiting.add_to
         units: Shares = {}
         missing: list[str] = []
         for name, unit in waiting.optional.items():
             together = {**waiting.shares, **unit}
             if all(
-                self._is_free(leaf, share, waiting)
-                and not (
-                    type(leaf) is TorqueLimit
-                    and leaf.is_opposed(together, waiting.owner)
-                )
+                leaf.is_open()
+                and not leaf.blockers(owner, share)
+                and leaf.first_competitor(waiting, self._timers.now) is None
+                and (add_to is None or leaf not in add_to.shares)
+                and not (type(leaf) is TorqueLimit and leaf.is_opposed(together, owner))
                 for leaf, share in unit.items()
             ):
                 units.update(unit)
             else:
                 missing.append(name)
         return units, tuple(missing)
-
-    def _is_free(self, leaf: Leaf, share: int, waiting: Waiting) -> bool:
-        add_to, tick = waiting.add_to, self._timers.now
-        return (
-            leaf.is_open()
-            and not leaf.blockers(waiting.owner, share)
-            and leaf.first_competitor(waiting, tick) is None
-            and (add_to is None or leaf not in add_to.shares)
-        )
 
     def _resumption(
         self, holder: Reservation, taken: list[Leaf], answer: Answer

@@ -11,7 +11,6 @@ from functools import partial
 from nao_testbed.controllers.arbitration.events import Answered
 from nao_testbed.controllers.arbitration.manager.granting import Granting
 from nao_testbed.controllers.arbitration.manager.state.holdings import (
-    Yielding,
     innermost_first,
 )
 from nao_testbed.controllers.arbitration.manager.state.leaves import StateLeaf
@@ -19,6 +18,7 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Leaf,
     Reservation,
     Waiting,
+    Yielding,
     names_of,
 )
 from nao_testbed.controllers.arbitration.manager.state.timers import Due
@@ -38,7 +38,9 @@ class Negotiation:
     """Asks holders, and grants a request once their answers clear its way."""
 
     def __init__(self, granting: Granting) -> None:
-        self.ask_policy: Callable[[ConflictPolicy, Demand], object] = _ask_policy
+        self.ask_policy: Callable[[ConflictPolicy, Demand], object] = (
+            lambda policy, demand: policy.answer(demand)
+        )
         """Returns a policy's answer, and waits for nobody."""
         self._granting = granting
         self._queue = granting.queue
@@ -194,7 +196,7 @@ class Negotiation:
         tick: int,
     ) -> None:
         """Tell those who promised until when, and look again then."""
-        waiting.promises, waiting.promised = answers, promised
+        waiting.promise = promised, answers
         for holder, leaves in promised.items():
             self._trace.notify(
                 holder,
@@ -208,12 +210,11 @@ class Negotiation:
         self._timers.at(tick, Due.PROMISE, call, waiting=waiting)
 
     def _call_in(self, waiting: Waiting) -> None:
-        answers, waiting.promises = waiting.promises, None
-        if waiting.is_waiting and answers is not None:
-            promised, waiting.promised = waiting.promised, None
+        promise, waiting.promise = waiting.promise, None
+        if waiting.is_waiting and promise is not None:
+            promised, answers = promise
             self._granting.try_now(waiting, answers)
-            waiting.promised = promised
-            self._queue.end_promise(waiting)
+            self._queue.end_promise(waiting, promised)
 
     def _again(self, waiting: Waiting) -> None:
         if not waiting.is_waiting:
@@ -225,15 +226,13 @@ class Negotiation:
                 self.repeat(waiting)
 
 
-def _ask_policy(policy: ConflictPolicy, demand: Demand) -> object:
-    return policy.answer(demand)
-
-
 def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
     """Return holder to its leaves that are in the way, in the order of asking."""
     found: dict[Reservation, list[Leaf]] = {}
     for leaf, share in waiting.shares.items():
-        here = _held_instead(leaf)
+        here = leaf  # of states the active one is held instead
+        if isinstance(leaf, StateLeaf) and leaf.group.active is not None:
+            here = leaf.group.active
         for holder in leaf.blockers(waiting.owner, share):
             asked = found.setdefault(holder, [])
             if here not in asked:  # two inactive states stand for the active one
@@ -241,16 +240,9 @@ def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
     return found
 
 
-def _held_instead(leaf: Leaf) -> Leaf:
-    """Return the leaf that those in the way of a leaf have: of states, the active."""
-    if isinstance(leaf, StateLeaf) and leaf.group.active is not None:
-        return leaf.group.active
-    return leaf
-
-
 def _may_be_asked_for(waiting: Waiting) -> bool:
     """Return True if a request still waits, and no promise to it is pending."""
-    return waiting.is_waiting and waiting.promises is None
+    return waiting.is_waiting and waiting.promise is None
 
 
 def _gives_way_now(answer: Answer | None) -> bool:

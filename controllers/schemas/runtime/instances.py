@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from math import isclose
 from typing import Any
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.schemas.declaration import Cell, State, cells_of
 from nao_testbed.controllers.schemas.registry import Registry, SchemaClass
 from nao_testbed.controllers.schemas.runtime.instance import Instance, make_reservation

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.interface.robot_interface import Picture
 from nao_testbed.experiments.closed_loop.leg_forces import StandingLoss
 from nao_testbed.experiments.closed_loop.recording import RunRecording

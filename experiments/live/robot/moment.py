@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.front import OwnerRow, ResourceRow
+from nao_testbed.controllers.arbitration.manager.snapshot import OwnerRow, ResourceRow
 from nao_testbed.controllers.interface.panel import Panel
 from nao_testbed.controllers.interface.robot_interface import Observation, Picture
 from nao_testbed.controllers.transmitter.buses.group import GroupNow

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import (
     NotGranted,
     Owner,

@@ -3,8 +3,8 @@
 from collections import OrderedDict
 
 from nao_testbed.controllers.arbitration.events import Event, Granted, Rejected
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.tokens import TokenId
 from nao_testbed.experiments.live.robot.moment import RefusedCommand
 

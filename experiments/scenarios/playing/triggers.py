@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.schemas.declaration import State
 from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.vocabulary.conditions import (

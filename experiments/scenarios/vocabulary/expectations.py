@@ -25,7 +25,10 @@ from nao_testbed.controllers.arbitration.events import (
     Notified,
     Rejected,
 )
-from nao_testbed.controllers.arbitration.manager.front import ResourceRow, take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import (
+    ResourceRow,
+    take_snapshot,
+)
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, TokenId
 from nao_testbed.controllers.transmitter.events import (

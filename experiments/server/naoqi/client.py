@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.experiments.server.naoqi.memory.device_keys import add_device_keys
 from nao_testbed.experiments.server.naoqi.memory.store import Memory

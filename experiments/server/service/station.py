@@ -14,7 +14,7 @@ from nao_testbed.controllers.arbitration.behaviours import (
     start_behaviour,
     stop_behaviour,
 )
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.experiments.server.messages import (

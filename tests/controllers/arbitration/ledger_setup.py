@@ -7,9 +7,12 @@ from itertools import count
 from typing import Any, ClassVar
 
 from nao_testbed.controllers.arbitration.events import Event, Notified
-from nao_testbed.controllers.arbitration.manager.front import ResourceRow, take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.snapshot import (
+    ResourceRow,
+    take_snapshot,
+)
 from nao_testbed.controllers.arbitration.policies import Answer, Demand
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import token_data
+from nao_testbed.controllers.arbitration.manager.snapshot import token_data
 from nao_testbed.controllers.arbitration.tokens import (
     HolderTie,
     Refusal,

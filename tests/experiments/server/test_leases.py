@@ -10,14 +10,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import (
-    LeaseLost,
-    Leasing,
-    LedgerFront,
-    take_snapshot,
-)
+from nao_testbed.controllers.arbitration.leases import LeaseLost, Leasing
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand
 from nao_testbed.controllers.arbitration.requests import NotGranted, Owner
 from nao_testbed.controllers.arbitration.tokens import LossCause, Preemption, Refusal

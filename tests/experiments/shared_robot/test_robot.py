@@ -7,7 +7,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Event, Executed
 from nao_testbed.controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.tokens import Refusal
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.shared_robot.robot_with_ledger import (

@@ -2,11 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from nao_testbed.controllers.arbitration.events import (
     Expired,
     Granted,
-    Notified,
     Released,
     Revoked,
 )
@@ -20,7 +20,7 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Reservation,
     Shares,
     Waiting,
-    end_watches,
+    Yielding,
     names_of,
 )
 from nao_testbed.controllers.arbitration.requests import End, Present, StaleToken
@@ -41,9 +41,7 @@ from nao_testbed.models import BadInput
 _FORGOTTEN = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
 """Of tokens that were never issued, or of which nothing is known any more."""
 _NEVER = End(Refusal.UNKNOWN)
-
-Yielding = dict[Reservation, list[Leaf]]
-"""Who gives way, in order, and which leaves."""
+_name = attrgetter("name")
 
 
 class Holdings:
@@ -151,8 +149,9 @@ class Holdings:
                 inside[leaf.name] = below.token.id
                 if leaf.limited:
                     queue.touch_limits(leaf)
-            if leaf.watches:
-                end_watches(waiting.owner, leaf)
+            for watch in list(leaf.watches) if leaf.watches else ():
+                if watch.owner is waiting.owner:
+                    watch.forget()  # it has that again
             if leaf.waiters or leaf.watches:
                 queue.touch(leaf)
                 queue.suspects[waiting.owner] = None
@@ -226,12 +225,14 @@ class Holdings:
         )
         self._end(reservation, Refusal.EXPIRED, leaves)
 
-    def take_all(self, yielding: Yielding, why: LossCause, by: str) -> None:
-        """Take leaves from several holders, those inside of others first."""
-        for holder, leaves in innermost_first(yielding).items():
+    def take_all(
+        self, yielding: Yielding, why: LossCause, by: str, request: int | None = None
+    ) -> None:
+        """Take leaves from several holders, in their order."""
+        for holder, leaves in yielding.items():
             left = [leaf for leaf in leaves if leaf in holder.shares]
             if left:  # it may have gone with another one
-                self.take_away(holder, left, why, by)
+                self.take_away(holder, left, why, by, request=request)
 
     def take_away(
         self,
@@ -278,18 +279,14 @@ class Holdings:
                     is_whole=not reservation.shares,
                 )
             )
-            self._trace.emit(
-                Notified(
-                    tick=self._timers.now,
-                    owner=reservation.owner.name,
-                    kind=NoticeKind.LOST,
-                    token=reservation.token.id,
-                    leaves=names_of(lost),
-                    freed=freed,
-                    by=by,
-                    why=why,
-                    request=resume,
-                )
+            self._trace.notify(
+                reservation,
+                NoticeKind.LOST,
+                lost,
+                freed=freed,
+                by=by,
+                why=why,
+                request=resume,
             )
         if not reservation.shares:
             reservation.why, reservation.by = why, by
@@ -332,12 +329,8 @@ class Holdings:
         for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
             for inner in leaf.inside(reservation):
                 inside.setdefault(inner, []).append(leaf)
-        by = reservation.owner.name
-        for inner, theirs in inside.items():
-            left = [leaf for leaf in theirs if leaf in inner.shares]
-            if left:  # it may have gone with another one
-                cause = LossCause.PARENT_RELEASED
-                self.take_away(inner, left, cause, by, request=request)
+        why, by = LossCause.PARENT_RELEASED, reservation.owner.name
+        self.take_all(inside, why, by, request)
 
     def _unseat(self, reservation: Reservation, leaves: Sequence[Leaf]) -> None:
         queue = self.queue
@@ -367,10 +360,6 @@ class Holdings:
             self.ended.popitem(last=False)
         if reservation.enlarged_by:
             queue.cancel(reservation.enlarged_by.values(), Why.TOKEN_DEAD)
-
-
-def _name(leaf: Leaf) -> str:
-    return leaf.name
 
 
 def innermost_first(yielding: Yielding) -> Yielding:

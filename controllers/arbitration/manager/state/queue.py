@@ -20,6 +20,7 @@ from nao_testbed.controllers.arbitration.manager.state.records import (
     Shares,
     Terms,
     Waiting,
+    Yielding,
     names_of,
 )
 from nao_testbed.controllers.arbitration.manager.state.timers import Due, Timers
@@ -230,12 +231,13 @@ class Queue:
                     outcome=outcome,
                 )
             )
-        self.end_promise(waiting)
+        promise, waiting.promise = waiting.promise, None
+        if promise is not None:
+            self.end_promise(waiting, promise[0])
 
-    def end_promise(self, waiting: Waiting) -> None:
+    def end_promise(self, waiting: Waiting, promised: Yielding) -> None:
         """Notify holders that promised to yield, and still hold, that they may keep."""
-        promised, waiting.promised = waiting.promised, None
-        for holder, leaves in promised.items() if promised else ():
+        for holder, leaves in promised.items():
             kept = [leaf for leaf in leaves if leaf in holder.shares]
             if kept:
                 self.trace.notify(

@@ -2,8 +2,7 @@
 
 They change; nothing outside this package sees them but through snapshots, events and
 outcomes. A leaf knows who is seated on it and who waits for it. Its three kinds
-(`leaves`) differ in who stands in whose way. Who lost leaves is told when all are free
-again (`AvailabilityWatch`).
+(`leaves`) differ in who stands in whose way.
 """
 
 from abc import ABC, abstractmethod
@@ -29,6 +28,8 @@ from nao_testbed.models.resources import ResourceKind
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
 NO_LEAVES: frozenset["Leaf"] = frozenset()
+Yielding = dict["Reservation", list["Leaf"]]
+"""Who gives way, in order, and which leaves."""
 Key = tuple[int, int, int]
 """Place among the waiting: priority high first, then arrival, then number."""
 
@@ -108,7 +109,7 @@ class OwnerRecord:
         return self.defaults.name
 
     def has_any(self) -> bool:
-        """Whether it or a descendant of it holds something, or waits for it."""
+        """Return True if it or a descendant holds something, or waits for it."""
         return bool(self.reservations or self.waiting) or any(
             child.has_any() for child in self.children
         )
@@ -147,7 +148,7 @@ class Reservation:
     """Waiting requests that would add to it, by ticket number."""
 
     def is_open_to(self, owner: OwnerRecord) -> bool:
-        """Whether an owner has what it needs inside of it: a descendant's."""
+        """Return True if an owner is a descendant of its own: it may be inside."""
         return self.owner is not owner and self.owner in owner.line
 
 
@@ -188,10 +189,8 @@ class Waiting:
     """Motors that it wants only because it limits their torque."""
     has_waited: bool = False
     """Whether its call has returned: then its owner learns by a notice."""
-    promises: dict[Reservation, Answer] | None = None
-    """Answers that come due together at a later tick."""
-    promised: dict[Reservation, list["Leaf"]] | None = None
-    """Who was told to give way by then, and which leaves."""
+    promise: "tuple[Yielding, dict[Reservation, Answer]] | None" = None
+    """Who was told to give way at a later tick, which leaves; and all answers."""
 
 
 _KEY = attrgetter("key")
@@ -289,7 +288,7 @@ class Leaf(ABC):
         return False
 
     def is_open(self) -> bool:
-        """Whether it may be granted to anybody."""
+        """Return True if it may be granted at all."""
         return not self.is_frozen
 
     def effort_cap(self) -> float:
@@ -325,19 +324,18 @@ class Leaf(ABC):
         waiters = self.waiters
         if not self.competes or not waiters or waiters[0].key >= waiting.key:
             return None
-        has_scopes = self.has_scopes()
         first = waiters[0]
-        if not has_scopes:
+        if not self.has_scopes():
             if first.firm_at <= tick or first.priority > waiting.priority:
                 return first
             if not self.is_mixed:
                 return None  # those behind it are firm later
-        scope = self.scope(waiting.owner) if has_scopes else None
+        scope = self.scope(waiting.owner)
         for other in waiters:
             if other.key >= waiting.key:
                 return None
             is_firm = other.firm_at <= tick or other.priority > waiting.priority
-            if is_firm and (not has_scopes or self.scope(other.owner) is scope):
+            if is_firm and self.scope(other.owner) is scope:
                 return other
         return None
 
@@ -353,7 +351,7 @@ class Leaf(ABC):
         return None
 
     def may_be_next(self, waiting: Waiting) -> bool:
-        """Whether it, or one behind it, may be granted unasked: False is certain."""
+        """Return False if neither it nor one behind it can be granted unasked."""
         del waiting
         return True
 
@@ -364,11 +362,7 @@ class Leaf(ABC):
         """
         has_scopes = self.competes and self.has_scopes()
         closed: set[Reservation | None] = set()
-        waiters = self.waiters
-        place = 0
-        while place < len(waiters):
-            waiting = waiters[place]
-            place += 1
+        for waiting in self.waiters:  # which may change meanwhile
             scope = self.scope(waiting.owner) if has_scopes else None
             if scope in closed:
                 continue
@@ -406,14 +400,8 @@ class AvailabilityWatch:
             leaf.watches.pop(self, None)
 
     def can_have_all(self) -> bool:
-        """Whether the owner could take back everything, before any who waits."""
+        """Return True if the owner could take back everything, before any waiter."""
         return all(
             leaf.is_open() and not leaf.waiters and not leaf.blockers(self.owner, share)
             for leaf, share in self.lost.items()
         )
-
-
-def end_watches(owner: OwnerRecord, leaf: Leaf) -> None:
-    """Forget what an owner lost together with a leaf: it has that again."""
-    for watch in [watch for watch in leaf.watches if watch.owner is owner]:
-        watch.forget()

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from typing import Any
 
 from nao_testbed.controllers.arbitration.events import Event, Notified
 from nao_testbed.controllers.arbitration.manager.state.records import (
@@ -63,13 +64,16 @@ class Trace(AbstractContextManager[None]):
         holder: Reservation,
         kind: NoticeKind,
         leaves: Iterable[Leaf],
-        *,
-        by: str = "",
-        request: int | None = None,
-        until_tick: int | None = None,
-        error: str = "",
+        **more: Any,
     ) -> None:
-        """Note a notice to the owner of a reservation about some leaves."""
+        """Note a notice to the owner of a reservation about some leaves.
+
+        Args:
+            holder: its reservation.
+            kind: of the notice.
+            leaves: which it is about.
+            more: other fields of `Notified`.
+        """
         if self.listeners:
             self._untold.append(
                 Notified(
@@ -78,10 +82,7 @@ class Trace(AbstractContextManager[None]):
                     kind=kind,
                     token=holder.token.id,
                     leaves=names_of(leaves),
-                    by=by,
-                    request=request,
-                    until_tick=until_tick,
-                    error=error,
+                    **more,
                 )
             )
 

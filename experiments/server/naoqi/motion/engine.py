@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot, users_of
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot, users_of
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,

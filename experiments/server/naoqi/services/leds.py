@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nao_testbed.controllers.arbitration.manager.front import users_of
+from nao_testbed.controllers.arbitration.manager.snapshot import users_of
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,

@@ -13,8 +13,9 @@ from nao_testbed.controllers.arbitration.behaviours import (
     stop_behaviour,
 )
 from nao_testbed.controllers.arbitration.events import Event, Requested
-from nao_testbed.controllers.arbitration.manager.front import LedgerFront, take_snapshot
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

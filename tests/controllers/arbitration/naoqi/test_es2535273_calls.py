@@ -8,8 +8,9 @@ from typing import cast
 
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import LedgerFront, take_snapshot
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
 from nao_testbed.controllers.arbitration.policies import (
     Answer,

@@ -1,7 +1,7 @@
 """What the gate refused is told: whose, of what, why, how often; the newest few."""
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Refusal, Token
 from nao_testbed.experiments.live.robot.live_robot import PANEL_SLOTS

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Parameters
 from nao_testbed.experiments.server.naoqi.client import Client
 from nao_testbed.models import BadInput

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.naoqi import ES2535273Calls
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand
 from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Request

@@ -4,8 +4,8 @@ import re
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from nao_testbed.controllers.arbitration.manager.front import users_of
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
+from nao_testbed.controllers.arbitration.manager.snapshot import users_of
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.schemas.library.common import speaker_of
 from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder

@@ -21,9 +21,9 @@ from nao_testbed.controllers.arbitration.events import (
     Revoked,
     Settled,
 )
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import (
     Owner,
     Request,

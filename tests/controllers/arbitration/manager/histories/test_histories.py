@@ -27,7 +27,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Request, StaleToken
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.testing import trace_hash

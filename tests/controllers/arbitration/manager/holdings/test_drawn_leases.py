@@ -8,13 +8,11 @@ from random import Random
 
 import pytest
 
-from nao_testbed.controllers.arbitration.manager.front import (
-    Lease,
-    LedgerFront,
-    take_snapshot,
-)
+from nao_testbed.controllers.arbitration.leases import Lease
+from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree

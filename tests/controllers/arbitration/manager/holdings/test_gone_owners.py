@@ -3,7 +3,7 @@
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Crashed, Expired
-from nao_testbed.controllers.arbitration.manager.front import take_snapshot
+from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from nao_testbed.controllers.arbitration.requests import StaleToken
 from nao_testbed.controllers.arbitration.tokens import Refusal, Why

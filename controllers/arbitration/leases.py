@@ -1,0 +1,243 @@
+"""Leases: a reservation for the length of a `with` block.
+
+A lease waits, shows signs of life, has the valid token over pauses, and says why it was
+lost. Fronts, robots and the client of a server have the same `lease` method
+(`Leasing`).
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from nao_testbed.controllers.arbitration.policies import ConflictPolicy
+from nao_testbed.controllers.arbitration.requests import (
+    NO_RATES,
+    End,
+    NotGranted,
+    Present,
+    Request,
+    Ticket,
+)
+from nao_testbed.controllers.arbitration.tokens import Outcome, Token
+from nao_testbed.models import BadInput, TestbedError
+
+
+class Lessor(Protocol):
+    """What a lease needs of a ledger, in this process or at a server."""
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting; an owner that is not known is registered."""
+
+    def outcome(self, ticket: Ticket) -> Outcome | None:
+        """Return the outcome of a request; None while it waits."""
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Wait until a request has ended, showing signs of life of its owner."""
+
+    def present(self, owner: str, token: Token, newest: Token) -> Present:
+        """Return what stands for a token now; a sign of life of its owner.
+
+        Args:
+            owner: whose it is.
+            token: that was granted first: it is known for as long as any since is.
+            newest: the answer of the last look.
+        """
+
+    def end(self, ticket: Ticket, token: Token | None) -> None:
+        """Give back what a request was granted, and wait for it no more.
+
+        Args:
+            ticket: of the request.
+            token: that was granted first; None: it waits, or nobody looked.
+        """
+
+
+class LeaseLost(TestbedError):
+    """A lease has no valid token now; `end` says why, None while it waits."""
+
+    def __init__(self, request: Request, end: End | None) -> None:
+        self.request = request
+        self.end = end
+        names = ", ".join((*request.resources, *request.rates, *request.optional))
+        why = "it waits for them" if end is None else str(end)
+        super().__init__(
+            f"{request.owner!r} does not hold {names}: {why}. Command nothing until "
+            "`token` of the lease is not None; if `lost` is set, begin a new one."
+        )
+
+
+class Lease(AbstractContextManager["Lease"]):
+    """Resources of one owner for the length of a block.
+
+        with robot.lease("Head", owner="look around", wait_s=2.0) as lease:
+            gate.submit(lease.token, "HeadYaw", 0.3)
+
+    Entering waits for the grant, leaving gives back. Ask for `token` before each
+    command: after a pause it is another one, and None says not to command. Each look is
+    a sign of life of an owner that has a time to live; a `Client` sends them by itself.
+
+    A behaviour that is called once a slot cannot wait: it calls `begin` once, looks at
+    `token` in each slot, and calls `close` at its end. A closed lease can be entered or
+    begun again.
+    """
+
+    def __init__(self, lessor: Lessor, request: Request) -> None:
+        """Hold nothing yet.
+
+        Args:
+            lessor: of the ledger.
+            request: what is wanted; its time limit is that of the wait.
+        """
+        self.request = request
+        self.outcome: Outcome | None = None
+        """How the request ended: what was obtained, what is missing."""
+        self._lessor = lessor
+        self._ticket: Ticket | None = None
+        """With which it waits, for the grant or to resume."""
+        self._token: Token | None = None
+        """That was granted first, before any pause."""
+        self._newest: Token | None = None
+        self._end: End | None = None
+        self._asked: Ticket | None = None
+        """Of its request, from `begin` to `close`."""
+
+    def __enter__(self) -> "Lease":
+        """Ask, and wait for the grant.
+
+        Raises:
+            NotGranted: the time is over, or waiting would have no end.
+            BadInput: the lease has begun; or time stands still here, inside a slot.
+        """
+        self.begin()
+        try:
+            if not self.wait() and self.outcome is not None and not self._token:
+                raise NotGranted(self.request, self.outcome)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Ask without waiting.
+
+        Raises:
+            BadInput: the lease has begun, or the request makes no sense.
+        """
+        if self._asked is not None:
+            raise BadInput(
+                f"this lease of {self.request.owner!r} has begun; close it first, or "
+                "make another one."
+            )
+        self._asked = self._ticket = self._lessor.ask(self.request)
+        self._token = self._end = self.outcome = None
+
+    def close(self) -> None:
+        """Give back what is held, and wait for nothing; closed, nothing happens."""
+        asked, token = self._asked, self._token
+        self._asked = self._ticket = self._token = None
+        if asked is not None:
+            self._lessor.end(asked, token)
+
+    @property
+    def token(self) -> Token | None:
+        """The valid token; None while it waits or is paused, and once it is lost."""
+        if self._token is None and self._ticket is not None:
+            self.outcome = self._lessor.outcome(self._ticket)
+            if self.outcome is None:
+                return None
+            self._ticket = None
+            self._token = self._newest = self.outcome.token
+        token, newest = self._token, self._newest
+        if token is None or newest is None or self._end is not None:
+            return None
+        now = self._lessor.present(self.request.owner, token, newest)
+        self._ticket, self._end = now.ticket, now.end
+        self._newest = now.token or newest
+        return now.token
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its owner may command now."""
+        return self.token is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for the grant, or is paused."""
+        return self.token is None and self._ticket is not None
+
+    @property
+    def lost(self) -> End | None:
+        """How it ended before `close`; None if it has not."""
+        return self._end if self.token is None else None
+
+    def check(self) -> Token:
+        """Return the valid token.
+
+        Raises:
+            LeaseLost: there is none now.
+        """
+        token = self.token
+        if token is None:
+            raise LeaseLost(self.request, self._end)
+        return token
+
+    def wait(self) -> bool:
+        """Wait while it waits or is paused; return whether it is held then.
+
+        The first wait ends with `wait_s`, a pause with the limit of its policy.
+        """
+        while self.is_waiting and self._ticket is not None:
+            self._lessor.wait(self._ticket)
+        return self.is_held
+
+
+class Leasing:
+    """Gives leases; inherited by whatever callers have of a ledger."""
+
+    def lease(
+        self,
+        *names: str,
+        owner: str | None = None,
+        wait_s: float = 0.0,
+        optional: tuple[str, ...] = (),
+        rates: Mapping[str, float] = NO_RATES,
+        priority: int | None = None,
+        policy: ConflictPolicy | str | None = None,
+    ) -> Lease:
+        """Return a lease of resources, for a `with` block.
+
+        Args:
+            names: leaves and composites, all or nothing.
+            owner: who commands them; a name that is not known is registered with the
+                defaults of `Owner`. A `Client` is an owner itself: None.
+            wait_s: longest wait for the grant in s; 0 tries once. It is time of the
+                ledger: of a simulated robot simulated time, of threads and a server
+                that of a clock.
+            optional: taken if they are free at the grant.
+            rates: cumulative resource to rate in percent.
+            priority: from 0 to 9; None: the owner's.
+            policy: answers when others ask, or its word: lock, stop, pause; None: the
+                owner's.
+
+        Raises:
+            BadInput: the request makes no sense, or nobody is named as the owner.
+            UnknownName: there is no such policy.
+        """
+        owner, lessor = self._lessor(owner)
+        request = Request(
+            owner=owner,
+            resources=names,
+            optional=optional,
+            rates=rates,
+            priority=priority,
+            timeout_s=wait_s,
+            policy=policy,  # type: ignore[arg-type]  # its word is taken as well
+        )
+        return Lease(lessor, request)
+
+    def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
+        """Return the owner of a lease, and what grants it."""
+        raise NotImplementedError

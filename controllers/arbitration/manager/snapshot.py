@@ -1,0 +1,229 @@
+"""Snapshot of a ledger: what is held and waited for at one tick, as plain data.
+
+It is taken between two calls of the ledger, so it never shows half of a change; tokens
+appear by their public part.
+"""
+
+from dataclasses import dataclass
+
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.manager.state.leaves import (
+    CumulativeLeaf,
+    StateLeaf,
+)
+from nao_testbed.controllers.arbitration.manager.state.records import (
+    Leaf,
+    OwnerRecord,
+    Reservation,
+    Waiting,
+    names_of,
+)
+from nao_testbed.controllers.arbitration.requests import FULL, End
+from nao_testbed.controllers.arbitration.tokens import HolderTie, TokenId
+from nao_testbed.models.resources import ResourceKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HoldingRow:
+    """One owner's hold on one leaf."""
+
+    owner: str
+    token: TokenId
+    is_lent: bool
+    """Whether a descendant has it meanwhile, in its place."""
+    priority: int
+    since_tick: int
+    share_percent: float
+    """100 of an exclusive leaf, 0 of a state."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitRow:
+    """One request that waits for one leaf."""
+
+    owner: str
+    request: int
+    priority: int
+    since_tick: int
+    until_tick: int | None
+    """When it times out; None while paused without limit."""
+    is_paused: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VirtualHold:
+    """What a virtual owner does to a leaf."""
+
+    by: str
+    is_total: bool
+    effort_cap: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceRow:
+    """One resource of the list."""
+
+    name: str
+    parent: str | None
+    depth: int
+    kind: ResourceKind | None
+    """None: a composite."""
+    holders: tuple[HoldingRow, ...] = ()
+    """Descendants come before whom they have it from."""
+    waiters: tuple[WaitRow, ...] = ()
+    """In the order of the queue."""
+    virtual: tuple[VirtualHold, ...] = ()
+    is_active: bool | None = None
+    """Of a state: whether the robot is in it."""
+    used_percent: float | None = None
+    """Of a cumulative resource."""
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Who has it, real or virtual: may use it, or has it frozen whole.
+
+        Whose descendant has it does not use it, and an effort cap takes it from nobody.
+        """
+        virtual = (hold.by for hold in self.virtual if hold.is_total)
+        return (*virtual, *(h.owner for h in self.holders if not h.is_lent))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnerRow:
+    """One owner that is known."""
+
+    name: str
+    parent: str | None
+    policy: str
+    priority: int
+    is_gone: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LedgerSnapshot:
+    """All of it, at one tick."""
+
+    epoch: int
+    tick: int
+    resources: tuple[ResourceRow, ...]
+    """From the top of the tree down."""
+    owners: tuple[OwnerRow, ...]
+    """In the order of being added."""
+
+
+def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
+    """Return what is held and waited for now."""
+    tree, leaves = ledger.tree, ledger.resources.leaves
+    rows: list[ResourceRow] = []
+    depths: dict[str | None, int] = {None: -1}
+    for node in tree.root.walk():
+        parent = tree.parent(node.name)
+        depths[node.name] = depths[parent] + 1
+        place = ResourceRow(
+            name=node.name, parent=parent, depth=depths[node.name], kind=None
+        )
+        leaf = leaves.get(node.name)
+        rows.append(place if leaf is None else _row(place, leaf))
+    return LedgerSnapshot(
+        epoch=ledger.epoch,
+        tick=ledger.tick,
+        resources=tuple(rows),
+        owners=tuple(map(_owner, ledger.holdings.owners.values())),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenRow:
+    """What the ledger keeps of one token [US11660748B1, token data 160]."""
+
+    token: TokenId
+    owner: str
+    resources: tuple[str, ...]
+    """Leaves that it covers, sorted; of an ended one those that it covered last."""
+    priority: int
+    is_valid: bool
+    holder_tie: HolderTie
+    """What it allows an asker of equal priority."""
+    end: End | None
+    """How it ended; None while it is valid."""
+
+
+def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
+    """Return the data of all tokens, in the order of their issue.
+
+    Ended ones are among them as long as `LedgerCfg.dead_tokens_kept` says.
+    """
+    held = ledger.holdings
+    every = sorted((held.ended | held.reservations).items())
+    return tuple(_token(reservation) for _, reservation in every)
+
+
+def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:
+    """Return who has a leaf now, as `ResourceRow.users`, without the other rows."""
+    place = ResourceRow(name=leaf, parent=None, depth=0, kind=None)
+    return _row(place, ledger.resources.leaves[leaf]).users
+
+
+def _token(one: Reservation) -> TokenRow:
+    end = None if one.ended is None else End(one.ended, one.why, one.by)
+    return TokenRow(
+        token=one.token.id,
+        owner=one.owner.name,
+        resources=names_of(one.shares) if end is None else tuple(sorted(one.covered)),
+        priority=one.terms.priority,
+        is_valid=end is None,
+        holder_tie=HolderTie.KEEPS if one.terms.keeps_ties else HolderTie.YIELDS,
+        end=end,
+    )
+
+
+def _row(place: ResourceRow, leaf: Leaf) -> ResourceRow:
+    return ResourceRow(
+        name=place.name,
+        parent=place.parent,
+        depth=place.depth,
+        kind=leaf.kind,
+        holders=tuple(_holding(leaf, r) for r in leaf.seated()),
+        waiters=tuple(_wait(waiting) for waiting in leaf.waiters),
+        virtual=tuple(
+            VirtualHold(by=by, is_total=freeze.is_total, effort_cap=freeze.effort_cap)
+            for by, freeze in leaf.freezes.items()
+        ),
+        is_active=leaf.group.active is leaf if isinstance(leaf, StateLeaf) else None,
+        used_percent=(
+            100.0 * leaf.used / FULL if isinstance(leaf, CumulativeLeaf) else None
+        ),
+    )
+
+
+def _holding(leaf: Leaf, reservation: Reservation) -> HoldingRow:
+    return HoldingRow(
+        owner=reservation.owner.name,
+        token=reservation.token.id,
+        is_lent=leaf.is_lent(reservation),
+        priority=reservation.terms.priority,
+        since_tick=reservation.since,
+        share_percent=100.0 * reservation.shares[leaf] / FULL,
+    )
+
+
+def _wait(waiting: Waiting) -> WaitRow:
+    return WaitRow(
+        owner=waiting.owner.name,
+        request=waiting.ticket.number,
+        priority=waiting.priority,
+        since_tick=waiting.since,
+        until_tick=waiting.deadline,
+        is_paused=waiting.resumes is not None,
+    )
+
+
+def _owner(record: OwnerRecord) -> OwnerRow:
+    defaults = record.defaults
+    return OwnerRow(
+        name=record.name,
+        parent=defaults.parent,
+        policy=defaults.policy.name,
+        priority=defaults.priority,
+        is_gone=record.is_gone,
+    )
