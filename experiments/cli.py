@@ -185,10 +185,10 @@ def run(commands: Callable[[], Any]) -> None:
 
 
 def _end(error: TestbedError) -> NoReturn:
-    """Say what ended the command, with its exit status."""
+    """Print the error that ended the command; exit with 2 for bad input, else 1."""
     is_input = isinstance(error, BadInput)
     end_despite_threads(2 if is_input else 1)
-    print(f"{'error' if is_input else 'failed'}: {error}", file=sys.stderr)
+    print(f"error: {error}", file=sys.stderr)
     sys.exit(2 if is_input else 1)
 
 
@@ -222,7 +222,7 @@ def robot_command(
     folder = robot or default_robot_folder()
     if write_urdf:
         if robot is None:
-            raise BadInput("--write-urdf writes into a folder; give it by --robot DIR.")
+            raise BadInput("--write-urdf writes into a folder; give it by --robot.")
         print(f"Written from its tables: {write_anew(folder)}", file=sys.stderr)
     if copy is not None:
         copy_robot(folder, copy)

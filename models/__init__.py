@@ -2,6 +2,7 @@
 
 from nao_testbed.models.errors import (
     BadInput,
+    ExtraMissing,
     RobotDataError,
     TestbedError,
     UnknownName,
@@ -33,6 +34,7 @@ __all__ = [
     "ContactPoint",
     "Device",
     "DeviceKind",
+    "ExtraMissing",
     "ForceSensor",
     "Imu",
     "Joint",

@@ -44,6 +44,25 @@ class BadInput(TestbedError):
     """A value given by the user cannot be used; the command exits with 2."""
 
 
+class ExtraMissing(BadInput):
+    """A feature needs a package of an optional extra that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str, or_else: str = "") -> None:
+        """Name the feature, the missing package and the extra that installs it.
+
+        Args:
+            what: feature, as the subject of the sentence.
+            package: missing package.
+            extra: of `pyproject.toml`.
+            or_else: alternative to the installation, as in "or give --no-replay".
+        """
+        super().__init__(
+            f"{what} needs {package}, which is not installed; run "
+            f"`pip install '.[{extra}]'` in the checkout"
+            + (f", {or_else}." if or_else else ".")
+        )
+
+
 class UnknownName(BadInput):
     """A name is not among the known ones."""
 

@@ -43,7 +43,7 @@ from nao_testbed.controllers.heat_minimization.friction_cones import (
     solve_on_rays,
 )
 from nao_testbed.controllers.heat_minimization.standing_problem import StandingProblem
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, ExtraMissing, Robot
 from nao_testbed.models.values import FloatArray
 
 BALANCE_WEIGHT = 1000.0
@@ -170,9 +170,11 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
     try:  # takes 2 s; star imports hide its names from type checkers
         cp: Any = import_module("cvxpy")
     except ModuleNotFoundError as error:
-        raise BadInput(
-            "the cone programme of the least loss needs cvxpy; install it: pip install "
-            "'nao-testbed[reference]'. `solve_least_loss` solves the same without it."
+        raise ExtraMissing(
+            "the cone programme of the least loss",
+            "cvxpy",
+            "reference",
+            "or call `solve_least_loss`, which solves the same problem",
         ) from error
     n, S = problem.n_points, problem.sharing
     f = cp.Variable((n, 3))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nao_testbed.controllers.speech.sounds import SAMPLE_RATE_HZ
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput, ExtraMissing, UnknownName
 from nao_testbed.models.values import FloatArray
 
 SPEAKERS = ("Denis", "Diogo", "Henrique", "Hugo", "Storm", "michel", "shelby")
@@ -88,15 +88,17 @@ def _load() -> tuple[ctypes.CDLL, int]:
     try:
         import espeakng_loader  # noqa: PLC0415 - an extra, needed by few
     except ImportError as error:
-        raise BadInput(
-            "this voice needs eSpeak NG, which this installation lacks; install "
-            "nao-testbed[speech], or choose the voice 'syllables'."
+        raise ExtraMissing(
+            "this voice", "eSpeak NG", "speech", "or choose the voice 'syllables'"
         ) from error
     library = ctypes.CDLL(espeakng_loader.get_library_path())
     data = espeakng_loader.get_data_path().encode()
     rate_hz = library.espeak_Initialize(_SYNCHRONOUS, 0, data, _DONT_EXIT)
     if rate_hz <= 0:
-        raise BadInput("eSpeak NG finds no data; install nao-testbed[speech] anew.")
+        raise BadInput(
+            "eSpeak NG finds no data; run `pip install --force-reinstall '.[speech]'` "
+            "in the checkout."
+        )
     return library, rate_hz
 
 

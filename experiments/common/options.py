@@ -22,6 +22,7 @@ from nao_testbed.experiments.common.robot_setting import Asked, marked
 from nao_testbed.experiments.common.streams import print_data
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable, write_secret, write_text
+from nao_testbed.models.load import find_robot_folder
 from nao_testbed.models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -120,9 +121,14 @@ JsonOption = Annotated[
 
 RobotOption = Annotated[
     Path | None,
-    typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
+    typer.Option(
+        "--robot",
+        metavar="ROBOT",
+        parser=find_robot_folder,
+        help="Folder of a robot, or the name of one that ships; default: nao.",
+    ),
 ]
-"""As `models.load_robot` takes it; None is `models.default_robot_folder()`."""
+"""Folder of a robot; None is `models.default_robot_folder()`."""
 
 
 def controllers_option(default: str) -> Any:

@@ -10,7 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from nao_testbed.models.values import AirCelsius, FrictionScale, GearPlay, SlopeDegrees
+from nao_testbed.models.values import (
+    AirCelsius,
+    FrictionScale,
+    GearPlay,
+    GroundFriction,
+    SlopeDegrees,
+)
 
 LONGEST_MINUTES = 24.0 * 60.0
 """Of one run: a day."""
@@ -30,6 +36,7 @@ VideoSpeed = Annotated[float, Field(ge=0.1, le=1000.0, title="--video-speed")]
 RANGES: Mapping[str, Any] = {
     "--minutes": Minutes,
     "--slope": SlopeDegrees,
+    "--friction": GroundFriction,
     "--gear-friction": FrictionScale,
     "--gear-play": GearPlay,
     "--ambient": AirCelsius,

@@ -158,7 +158,11 @@ class RobotSetting:
         Told("the slope in degrees", "simulation.world.slope_deg"),
     ] = 0.0
     """The ground rises by this angle towards +x, in degrees."""
-    friction: GroundFriction = 0.7
+    friction: Annotated[
+        GroundFriction,
+        Asked("friction", "Coulomb friction of the soles on the ground."),
+        Told("the ground friction", "simulation.world.friction"),
+    ] = 0.7
     """Coulomb coefficient of soles on the ground."""
     gravity: Gravity = 9.81
     """In m/s²."""

@@ -62,8 +62,8 @@ def run_heat_command(
     _show(console, result, arms, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
-        kind = "failed" if name in result.failed else name
-        print(f"{kind}: {why}", file=sys.stderr)
+        whose = "" if name in result.failed else f"{name}: "  # an error names it itself
+        print(f"error: {whose}{why}", file=sys.stderr)
     return 1 if failures(result) else 0
 
 

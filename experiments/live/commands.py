@@ -16,7 +16,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import heed_stop_signals
-from nao_testbed.models import BadInput, UnknownName
+from nao_testbed.models import BadInput, ExtraMissing, UnknownName
 
 if TYPE_CHECKING:
     from nao_testbed.controllers.arbitration.tokens import Preemption
@@ -37,10 +37,7 @@ def check_page_extra(command: str) -> None:
     """
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise BadInput(
-            f"`{command}` needs {', '.join(missing)}, which this installation lacks; "
-            "install nao-testbed[live]."
-        )
+        raise ExtraMissing(f"`{command}`", ", ".join(missing), "live")
 
 
 @setting_options

@@ -280,5 +280,5 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     write_json(json_file, text)
     failures = [a for a in result.answers.values() if a.failure is not None]
     for one in failures:
-        print(f"{one.controller}: {one.failure}", file=sys.stderr)
+        print(f"error: {one.controller}: {one.failure}", file=sys.stderr)
     return 1 if failures else 0

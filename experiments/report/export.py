@@ -15,7 +15,7 @@ import numpy as np
 
 from nao_testbed.experiments.common.output_files import check_replaceable
 from nao_testbed.experiments.report.exported_run import WORLD, ExportedRun
-from nao_testbed.models import BadInput
+from nao_testbed.models import ExtraMissing
 
 if TYPE_CHECKING:
     from nao_testbed.sim.recording.run_folder import Event
@@ -354,8 +354,5 @@ def _about(run: ExportedRun) -> dict[str, str]:
     }
 
 
-def _not_there(package: str, extra: str) -> BadInput:
-    return BadInput(
-        f"{package} is not installed; install the extra by `pip install "
-        f"'nao-testbed[{extra}]'`, or choose --to csv."
-    )
+def _not_there(package: str, extra: str) -> ExtraMissing:
+    return ExtraMissing("this format", package, extra, "or choose --to csv")

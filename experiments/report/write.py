@@ -47,7 +47,7 @@ from nao_testbed.experiments.sweep.sweep_table import (
     is_sweep_folder,
     read_folder,
 )
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import BadInput, ExtraMissing, Robot
 from nao_testbed.models.errors import TestbedError
 from nao_testbed.models.files import check_writable
 from nao_testbed.sim.recording.run_meta import META_FILE, recorded_robot
@@ -193,10 +193,7 @@ def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
     try:
         import jinja2  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise BadInput(
-            "the report needs jinja2, which this installation lacks; install "
-            "nao-testbed[report]."
-        ) from error
+        raise ExtraMissing("the report", "jinja2", "report") from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,

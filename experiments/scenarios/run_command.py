@@ -216,13 +216,13 @@ def _show(
     try:
         paths = draw_timeline(scenario, run, folder)
     except Exception as error:  # noqa: BLE001  # verdicts do not depend on a picture
-        print(f"the figure could not be drawn: {error}", file=sys.stderr)
+        print(f"error: the figure was not drawn: {error}", file=sys.stderr)
     # Paths are printed whole, however long, and whatever brackets they have.
     figures = ["Figures:", *(f"  {path}" for path in paths)] if paths else []
     lines = [*figures, f"Run folder: {folder}"]
     console.print("\n".join(lines), soft_wrap=True, markup=False)
     if run.result.failure is not None:
-        print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
+        print(f"error: {scenario.name}: {run.result.failure}", file=sys.stderr)
 
 
 def _with_progress(

@@ -22,7 +22,7 @@ from nao_testbed.experiments.common.options import (
     json_text,
     write_json,
 )
-from nao_testbed.models import BadInput
+from nao_testbed.models import ExtraMissing
 
 if TYPE_CHECKING:
     from nao_testbed.experiments.server.link import ServerLink
@@ -343,10 +343,7 @@ def _tell(json_file: str | None, command: str, **what: object) -> None:
 def _check_installed() -> None:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise BadInput(
-            f"`nao-testbed resources` needs {', '.join(missing)}, which this "
-            "installation lacks; install nao-testbed[server]."
-        )
+        raise ExtraMissing("`nao-testbed resources`", ", ".join(missing), "server")
 
 
 def _secret(path: Path | None) -> str | None:

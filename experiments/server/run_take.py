@@ -149,7 +149,7 @@ def run_take(cfg: TakeCfg) -> int:
                 print(outcome.token.as_text(), flush=True)
             _say(f"{client.name} holds {', '.join(outcome.obtained)}")
             if outcome.missing:
-                print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
+                print(f"error: not free: {', '.join(outcome.missing)}", file=sys.stderr)
             return holder.hold(client, outcome, cfg.hold_s)
     except KeyboardInterrupt:
         return 0 if holder.has_begun else 1
@@ -186,7 +186,7 @@ class _Holder:
         if self._released:
             _say("released")
             return 0
-        print(f"lost: {self._why_lost(client)}", file=sys.stderr)
+        print(f"error: lost: {self._why_lost(client)}", file=sys.stderr)
         return 1
 
     def _why_lost(self, client: Client) -> str:

@@ -356,7 +356,7 @@ def _tell_errors(sweep: Sweep) -> int:
     for trial, error in (
         failed[["trial", "error"]].head(MOST_ERRORS).itertuples(index=False)
     ):
-        print(f"{trial} failed: {error}", file=sys.stderr)
+        print(f"error: {trial}: {error}", file=sys.stderr)
     if len(failed) > MOST_ERRORS:
         more = len(failed) - MOST_ERRORS
         print(f"and {more} more: column `error` of the table.", file=sys.stderr)

@@ -46,23 +46,43 @@ def default_robot_folder() -> Path:
     return Path(__file__).resolve().parents[1] / "nao"
 
 
+def robot_names() -> tuple[str, ...]:
+    """Return the names of the robots that come with the package, sorted."""
+    files = default_robot_folder().parent.glob(f"*/{ROBOT_FILE}")
+    return tuple(sorted(file.parent.name for file in files))
+
+
+def find_robot_folder(robot: Path | str | None) -> Path:
+    """Return the folder of a robot that is given by folder or name; None: the NAO.
+
+    Raises:
+        BadInput: it is neither.
+    """
+    if robot is None:
+        return default_robot_folder()
+    folder = Path(robot)
+    if folder.is_dir():
+        return folder
+    if str(robot) in robot_names():
+        return default_robot_folder().parent / str(robot)
+    raise BadInput(
+        f"Robot {str(robot)!r} is neither a directory nor a robot of the testbed "
+        f"({', '.join(robot_names())}); give a folder that holds robot.yaml and its "
+        "tables."
+    )
+
+
 def load_robot(folder: Path | str | None = None) -> Robot:
-    """Return the robot of a folder, checked; None means the NAO.
+    """Return the robot of a folder or name, checked; None means the NAO.
 
     Its library is read and checked when somebody first looks into it, and may raise
     `FileErrors` then.
 
     Raises:
-        BadInput: there is no such folder.
+        BadInput: there is no such folder or name.
         RobotDataError: a file of it is wrong; the message says where and why.
     """
-    folder = default_robot_folder() if folder is None else Path(folder)
-    if not folder.is_dir():
-        raise BadInput(
-            f"Robot folder {str(folder)!r} is not a directory; give a folder that "
-            "holds robot.yaml and its tables."
-        )
-    return _read_robot(folder)
+    return _read_robot(find_robot_folder(folder))
 
 
 def _read_robot(folder: Path) -> Robot:

@@ -38,7 +38,7 @@ try:
 except ImportError as error:
     raise EngineMissing(
         "engine 'mujoco' needs the library MuJoCo, which is not installed; "
-        "run: pip install 'nao-testbed[mujoco]'."
+        "run `pip install '.[mujoco]'` in the checkout."
     ) from error
 
 

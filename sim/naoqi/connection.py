@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from nao_testbed.models import BadInput, TestbedError
+from nao_testbed.models import BadInput, ExtraMissing, TestbedError
 
 SCHEME = "naoqi"
 PORT = 9559
@@ -142,9 +142,8 @@ def check_qi(what: str) -> None:
         BadInput: `qi` is not installed.
     """
     if importlib.util.find_spec("qi") is None:
-        raise BadInput(
-            f"{what} needs qi, which is not installed; install nao-testbed[naoqi] "
-            "(the NAOqi endpoint needs Python 3.11 or 3.12 on Linux, x86-64)."
+        raise ExtraMissing(
+            what, "qi", "naoqi", "with Python 3.11 or 3.12 on Linux (x86-64)"
         )
 
 

@@ -121,7 +121,7 @@ class DeviceKeys:
                 f"the robot there lacks {len(missing)} of {len(self._candidates)} "
                 f"values that {self._robot.name} has, such as {missing[0]}; it is "
                 "another robot, or its memory is not filled yet. Give its model by "
-                "--model DIR."
+                "--robot ROBOT."
             )
         self._chosen = chosen
         self.is_recording = _is_number(found.get(RECORDING_OVER))

@@ -51,7 +51,7 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "nao-testbed live*": SERVER,
         "nao-testbed naoqi serve*": SERVER,
         "python examples/naoqi/wave.py *": SERVER,
-        "nao-testbed naoqi run --robot naoqi://*": SERVER,
+        "nao-testbed naoqi run --address naoqi://*": SERVER,
         "nao-testbed resources *": SERVER,
         "nao-testbed report * --video": MINUTES,
         "nao-testbed report runs/four_controllers --gif": FOLDER,

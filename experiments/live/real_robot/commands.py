@@ -7,36 +7,35 @@ from typing import Annotated
 
 import typer
 
-from nao_testbed.experiments.common.options import JsonOption
+from nao_testbed.experiments.common.options import JsonOption, RobotOption
 from nao_testbed.experiments.common.signals import heed_stop_signals
 
 
 def run_command(
-    robot: Annotated[
+    address: Annotated[
         str,
         typer.Option(
-            metavar="ROBOT",
-            help="naoqi://HOST:PORT, or `simulator`; the same controller on both.",
+            metavar="ADDRESS",
+            help="Address of the robot, naoqi://HOST:PORT, or `simulator`.",
         ),
     ],
     controller: Annotated[
         str, typer.Option(metavar="NAME", help="As of `heat`.")
     ] = "smart",
-    minutes: Annotated[float, typer.Option(help="By the robot's clock.")] = 15.0,
+    minutes: Annotated[
+        float, typer.Option(help="Duration by the robot's clock.")
+    ] = 15.0,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only look: say what would be done."),
+        typer.Option("--dry-run", help="Read the robot; print what the run would do."),
     ] = False,
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the robot's model; default: NAO."),
-    ] = None,
+    robot: RobotOption = None,
     hottest: Annotated[
-        float, typer.Option(help="The run ends where a motor has so many °C.")
+        float, typer.Option(help="Motor temperature in °C at which the run ends.")
     ] = 80.0,
     late: Annotated[
         float,
-        typer.Option(help="It ends where an answer takes longer, in s."),
+        typer.Option(help="Response time in s at which the run ends."),
     ] = 0.1,
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
@@ -50,10 +49,10 @@ def run_command(
     )
 
     cfg = RunCfg(
-        robot=robot,
+        address=address,
         controller=controller,
         minutes=minutes,
-        model=model,
+        robot=robot,
         hottest_degc=hottest,
         late_s=late,
         command=tuple(sys.argv),
@@ -61,6 +60,6 @@ def run_command(
     heed_stop_signals()
     status = run_robot_command(cfg, out, json_file, dry_run=dry_run)
     sys.stdout.flush()
-    if robot.startswith("naoqi:"):
+    if address.startswith("naoqi:"):
         os._exit(status)  # qi 3.1.5 sometimes aborts at the end of its process
     raise typer.Exit(status)

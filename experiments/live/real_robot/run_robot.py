@@ -62,12 +62,12 @@ LIMP = 0.05
 class RunCfg:
     """Options of the command."""
 
-    robot: str
-    """Address, or `simulator`."""
+    address: str
+    """Address of the robot, or `simulator`."""
     controller: str = "smart"
     minutes: float = 15.0
     """Duration by the robot's clock, in min."""
-    model: Path | None = None
+    robot: Path | None = None
     """Folder of the robot's data; None: the built-in NAO."""
     hottest_degc: float = SupervisorCfg.hottest_degc
     late_s: float = SupervisorCfg.late_s
@@ -84,19 +84,19 @@ class RunCfg:
                 f"minutes is {self.minutes}; give a number above 0, at most "
                 f"{LONGEST_MINUTES:g}."
             )
-        if self.robot != "simulator" and not is_naoqi(self.robot):
+        if self.address != "simulator" and not is_naoqi(self.address):
             raise BadInput(
-                f"--robot is {self.robot!r}; give naoqi://HOST:PORT, such as "
+                f"--address is {self.address!r}; give naoqi://HOST:PORT, such as "
                 "naoqi://127.0.0.1:9559, or simulator."
             )
 
     @property
     def source(self) -> NaoqiSource | SimulatorSource:
         """Source of the robot."""
-        folder = self.model or default_robot_folder()
-        if is_naoqi(self.robot):
+        folder = self.robot or default_robot_folder()
+        if is_naoqi(self.address):
             return NaoqiSource(
-                url=self.robot, robot_folder=folder, answer_s=self.late_s
+                url=self.address, robot_folder=folder, answer_s=self.late_s
             )
         return SimulatorSource(robot_folder=folder)
 
@@ -328,7 +328,7 @@ class Run:
     def _tell(self, reason: str, wall_s: float, json_file: str | None) -> None:
         data = {
             "experiment": "robot",
-            "robot": self._cfg.robot,
+            "robot": self._cfg.address,
             "controller": self._cfg.controller,
             "minutes": self._cfg.minutes,
             "reason": reason,
@@ -337,7 +337,7 @@ class Run:
             "folder": str(self._recording.folder),
             **self._measures.as_json(),
         }
-        table = Table(title=f"{self._cfg.controller} on {self._cfg.robot}")
+        table = Table(title=f"{self._cfg.controller} on {self._cfg.address}")
         table.add_column("")
         table.add_column("", justify="right")
         for key, value in data.items():
@@ -363,7 +363,7 @@ def _tell_what_would_be_done(
         (float(np.abs(seen.target - p.angles)[legs].max()), name)
         for name, p in model.postures.items()
     )
-    table = Table(title=f"{cfg.robot}: looked at, nothing commanded")
+    table = Table(title=f"{cfg.address}: read only, nothing commanded")
     for name in ("joint", "angle rad", "set-point rad", "stiffness", "would be", "°C"):
         table.add_column(name, justify="left" if name == "joint" else "right")
     for j, name in enumerate(model.joint_names):
@@ -400,7 +400,7 @@ def _tell_what_would_be_done(
         json_file,
         json_text(
             {
-                "robot": cfg.robot,
+                "robot": cfg.address,
                 "nearest_posture": posture,
                 "said": said,
                 "joints": {

@@ -28,7 +28,7 @@ from nao_testbed.experiments.report.replay.motion import (
     slope_deg,
 )
 from nao_testbed.experiments.report.run_source import RecordedTrial
-from nao_testbed.models import BadInput, Robot
+from nao_testbed.models import ExtraMissing, Robot
 from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
@@ -153,9 +153,8 @@ def check_viser() -> None:
     try:
         import viser  # noqa: F401, PLC0415  # heavy, and an extra
     except ImportError as error:
-        raise BadInput(
-            "the 3-D replay needs viser, which this installation lacks; install "
-            "nao-testbed[report], or give --no-replay."
+        raise ExtraMissing(
+            "the 3-D replay", "viser", "report", "or give --no-replay"
         ) from error
 
 

@@ -8,7 +8,7 @@ from nao_testbed.experiments.common.drawing.page import Section
 from nao_testbed.experiments.common.output_files import check_replaceable
 from nao_testbed.experiments.report.run_source import RunSource
 from nao_testbed.experiments.report.video.film import Film, FilmCfg
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, ExtraMissing
 from nao_testbed.models.files import check_writable
 from nao_testbed.sim.recording.run_meta import recorded_robot
 
@@ -22,10 +22,7 @@ def check_video() -> None:
     try:
         import av  # noqa: F401, PLC0415  # an extra
     except ImportError as error:
-        raise BadInput(
-            "the video needs PyAV, which this installation lacks; install "
-            "nao-testbed[video]."
-        ) from error
+        raise ExtraMissing("the video", "PyAV", "video", "or give --gif") from error
 
 
 def video_files(page: Path, sources: Sequence[RunSource], suffix: str) -> list[Path]:

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nao_testbed.models import BadInput
+from nao_testbed.models import BadInput, ExtraMissing
 from nao_testbed.sim.recording.run_meta import describe_run
 
 if TYPE_CHECKING:
@@ -91,10 +91,7 @@ def connect(address: str) -> "Client":
     try:
         from distributed import Client  # noqa: PLC0415  # optional and heavy
     except ImportError as error:
-        raise BadInput(
-            "--scheduler needs dask.distributed; install it: pip install "
-            "'nao-testbed[cluster]'."
-        ) from error
+        raise ExtraMissing("--scheduler", "dask.distributed", "cluster") from error
     _check_port(address)
     kind = _who_listens(address)
     if kind != "Scheduler":
@@ -251,9 +248,7 @@ def slurm_cluster(cfg: SlurmCfg) -> "SLURMCluster":
     try:
         from dask_jobqueue.slurm import SLURMCluster  # noqa: PLC0415  # optional and heavy
     except ImportError as error:
-        raise BadInput(
-            "SLURM needs dask-jobqueue; install it: pip install 'nao-testbed[cluster]'."
-        ) from error
+        raise ExtraMissing("SLURM", "dask-jobqueue", "cluster") from error
     return SLURMCluster(
         cores=1,
         processes=1,

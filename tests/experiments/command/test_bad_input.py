@@ -288,7 +288,7 @@ def test_what_the_naoqi_endpoint_needs_is_said(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     ran = nao_testbed("naoqi serve")
     assert ran.status == 2
-    assert "install nao-testbed[naoqi]" in ran.err
+    assert "pip install '.[naoqi]'" in ran.err
     assert "the NAOqi endpoint needs Python 3.11 or 3.12 on Linux" in ran.err
 
 

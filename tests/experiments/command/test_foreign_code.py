@@ -69,7 +69,7 @@ def test_a_controller_that_raises_is_told_with_its_line(
     ran = nao_testbed(f"{WALKER} --controllers theirs:{door}")
     assert ran.status == 1
     (line,) = ran.err.splitlines()
-    assert line.startswith(f"failed: controller 'theirs' {said}")
+    assert line.startswith(f"error: controller 'theirs' {said}")
     assert f"{Path(__file__).name}:" in line
     assert door == "reset" or "# their line`" in line
     (path,) = here.glob("runs/heat/*/traceback.txt")
@@ -112,7 +112,7 @@ def test_of_two_robots_the_other_one_keeps_its_table(
     assert table.split()[0] == "failure"
     assert said in " ".join(table.split())
     (line,) = ran.err.splitlines()
-    assert line.startswith(f"failed: {said}")
+    assert line.startswith(f"error: {said}")
     data = json.loads((here / "run.json").read_text("utf-8"))
     assert (list(data["arms"]), list(data["failed"])) == (["fixed"], ["theirs:step"])
     (path,) = here.glob("runs/heat/*/traceback.txt")

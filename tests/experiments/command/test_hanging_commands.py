@@ -137,7 +137,7 @@ def test_a_live_robot_that_crashes_is_named(
     process = launch(line)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert "failed: the process of controller 'crashes' was ended by SIGSEGV" in err
+    assert "error: the process of controller 'crashes' was ended by SIGSEGV" in err
 
 
 def test_a_sweep_ends_and_goes_on(here: Path, theirs: None, launch: Launch) -> None:
@@ -178,5 +178,5 @@ def test_a_dry_run_names_who_ends_its_process(
     process = launch("sweep short.yaml --dry-run")
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert err.startswith("failed: ")
+    assert err.startswith("error: ")
     assert "the process of its controller 'leaves' ended 3 times" in err

@@ -93,7 +93,7 @@ def test_whoever_ends_itself_is_named_and_the_other_keeps_its_table(
     process = launch(LINE + name + other)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert f"failed: {said}" in err
+    assert f"error: {said}" in err
     assert "Traceback" not in err
     assert ("Joints, Stand, 0.01 min" in " ".join(out.split())) == bool(other)
 

@@ -168,7 +168,7 @@ def test_results_are_shown_though_their_json_cannot_be_written(
     ran = nao_testbed(f"{line} --json /dev/full")
     assert ran.status == 1
     last = ran.err.splitlines()[-1]
-    assert last.startswith("failed: /dev/full cannot be written: No space left on")
+    assert last.startswith("error: /dev/full cannot be written: No space left on")
     assert len(ran.out.splitlines()) > 3
 
 
@@ -220,7 +220,7 @@ def test_a_full_disc_behind_stdout_is_told(
         with contextlib.suppress(OSError):
             full.close()
     assert ran.status == 1
-    assert ran.err.startswith("failed: No space left on device.")
+    assert ran.err.startswith("error: No space left on device.")
 
 
 @pytest.mark.parametrize("name", ["meta.json", "events.jsonl", "part-00000.parquet"])

@@ -100,7 +100,7 @@ def test_a_dry_run_whose_trials_have_no_result_says_why(
     work_here(monkeypatch, lambda _: TrialOutcome.lost("no"))
     ran = nao_testbed("sweep short.yaml --dry-run")
     assert ran.status == 1
-    assert ran.err.startswith("failed: ")
+    assert ran.err.startswith("error: ")
 
 
 def test_a_sweep_writes_its_summary_as_json(
@@ -159,7 +159,7 @@ def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
     assert ran.status == 1
     assert "5 of 6 trials done, 5 fell or stopped early, 1 failed." in ran.out
     assert "Table: runs/sweeps/short/table.parquet" in ran.out
-    assert "failed: it was told to fail" in ran.err
+    assert ": it was told to fail" in ran.err
     assert "runs these trials again" in ran.err
     assert len(read_sweep(Path("runs/sweeps/short")).frame) == 6
 

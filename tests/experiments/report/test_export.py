@@ -261,7 +261,7 @@ def test_topics_are_told_with_their_messages(
     [
         (("--to", "mcp"), "Did you mean 'mcap'?"),
         (("--to", "csv", "--out", "no/where.csv"), "--out no/where.csv cannot be"),
-        (("--robot", "nowhere"), "'nowhere' is not a directory"),
+        (("--robot", "nowhere"), "'nowhere' is neither a directory"),
     ],
 )
 def test_bad_input_is_told(

@@ -110,7 +110,7 @@ def test_a_loss_ends_the_holding_with_its_cause(
     front.on_change.append(freeze)
     ran = here("take", "Head", "--url", server.url)
     assert ran.status == 1
-    assert ran.err == "lost: HeadYaw, HeadPitch (frozen, by hotEngine)\n"
+    assert ran.err == "error: lost: HeadYaw, HeadPitch (frozen, by hotEngine)\n"
 
 
 def _holders(front: SharedLedger) -> list[str]:
@@ -407,7 +407,7 @@ def test_bad_input_is_one_message_and_status_2(
 def test_no_server_is_one_message_and_status_1(here: Here, line: str) -> None:
     ran = here(*line.split(), "--url", "http://127.0.0.1:1")
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err.startswith("failed: no reservation server answers at")
+    assert ran.err.startswith("error: no reservation server answers at")
 
 
 def test_another_kind_of_server_is_noticed(
@@ -452,7 +452,7 @@ def test_the_missing_extra_is_named(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = here("list")
     assert ran.status == 2
-    assert "install nao-testbed[server]" in ran.err
+    assert "pip install '.[server]'" in ran.err
 
 
 def test_the_secret_comes_from_a_file_or_the_environment(

@@ -81,7 +81,7 @@ def test_without_the_page_s_extra_it_says_what_to_install(
     )
     said = refused("--live")
     assert "`nao-testbed naoqi serve --live` needs viser" in said
-    assert "install nao-testbed[live]" in said
+    assert "pip install '.[live]'" in said
 
 
 @pytest.mark.slow(covers=False)

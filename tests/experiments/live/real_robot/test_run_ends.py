@@ -91,7 +91,7 @@ def both(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Both]:
     run = start(
         *(
             "run",
-            "--robot",
+            "--address",
             address.replace("tcp:", "naoqi:"),
             "--controller",
             "minheat",
@@ -207,7 +207,7 @@ def test_a_hot_robot_is_led_back(both: Both) -> None:
 )
 @pytest.mark.slow
 def test_a_wrong_address_is_one_message_and_2(address: str, said: str) -> None:
-    run = start("run", "--robot", address)
+    run = start("run", "--address", address)
     out, err = run.communicate(timeout=60)
     assert run.returncode == 2
     assert out == ""

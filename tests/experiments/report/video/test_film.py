@@ -374,7 +374,7 @@ def test_the_command_refuses_what_has_no_film(
         patch.setitem(sys.modules, "av", None)
         status, _, err = report(str(run), "--video")
     assert status == 2
-    assert "install nao-testbed[video]" in err
+    assert "pip install '.[video]'" in err
     status, _, err = report(str(run), "--video", "--gif")
     assert status == 2
     assert "--video and --gif exclude each other" in err

@@ -389,7 +389,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: ' a'\nabout: b\nduration_s: 1\n", "without blanks at its ends"),
         ('name: "a\\e[31m"\nabout: b\nduration_s: 1\n', "name is 'a\\x1b[31m'"),
         ('name: a\nabout: "b\\0"\nduration_s: 1\n', "about is 'b\\x00'"),
-        ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is not a directory"),
+        ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is neither a directory"),
     ],
 )
 def test_what_is_no_scenario_is_told_so(

@@ -110,7 +110,7 @@ def test_a_controller_runs_on_a_recording_until_its_end(
 ) -> None:
     """It says so and ends with 0, and so does who comes afterwards, with 2."""
     served = serve(tmp_path, "--log", str(standing), "--speed", "0.1")
-    words = ("run", "--robot", served.url.replace("tcp:", "naoqi:"), "--late", "5")
+    words = ("run", "--address", served.url.replace("tcp:", "naoqi:"), "--late", "5")
     ended_file = tmp_path / "run.json"
     out = ("--out", str(tmp_path / "robot"), "--json", str(ended_file))
     status, said = command(*words, "--controller", controller, *out)
