@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nao_testbed.experiments.common.options import (
+    PRESET_COMPLETION,
     JsonOption,
     RobotOption,
     controllers_option,
     names_in,
     setting_options,
 )
+from nao_testbed.experiments.common.options.completion import (
+    controllers as complete_controllers,
+)
+from nao_testbed.experiments.common.options.completion import postures
 from nao_testbed.experiments.common.signals import heed_stop_signals
 
 if TYPE_CHECKING:
@@ -26,31 +31,35 @@ if TYPE_CHECKING:
 def heat_command(
     minutes: Annotated[
         float | None,
-        typer.Option(help="Simulated time; default: the preset's, or 15."),
+        typer.Option(help="Simulated time in min; default: that of the preset, or 15."),
     ] = None,
     controllers: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: fixed, smart, nudge, minheat, constant:VALUE, "
-            "current:AMPERE; one robot each. Behind smart and minheat an offset may "
-            "stand, as in smart:Crouch=0.1+warm (see docs/guides/controllers.md, which "
-            "also has variants for comparison)."
+            help="Controllers, comma-separated, a robot for each: fixed, smart, nudge, "
+            "minheat, constant:VALUE, current:AMPERE. smart and minheat accept an "
+            "offset, as in smart:Crouch=0.1+warm (docs/guides/controllers.md).",
+            autocompletion=complete_controllers,
         ),
     ] = "fixed,smart",
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Named setting; 'document' reproduces the published experiment."
+            help="Base settings, overridden by the options; 'document' reproduces the "
+            "published experiment.",
+            autocompletion=PRESET_COMPLETION,
         ),
     ] = None,
     robot: RobotOption = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Step the physics all the time.")
+        bool,
+        typer.Option("--full", help="Step the physics in the whole run."),
     ] = False,
     exact: Annotated[
         bool,
         typer.Option(
-            "--exact", help="Record every digit of what the controllers see (replay)."
+            "--exact",
+            help="Record observations at full precision, for an exact replay.",
         ),
     ] = False,
     out: Annotated[
@@ -65,7 +74,7 @@ def heat_command(
     ] = False,
     **setting: Any,
 ) -> None:
-    """Let identical robots stand, one for each controller, and compare their heat."""
+    """Simulate identical standing robots, one a controller, and compare their heat."""
     from nao_testbed.experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.heat.run_heat import run_heat_command  # noqa: PLC0415  # heavy
 
@@ -231,7 +240,12 @@ def _assumptions(feet: str, floor_deg: float, mass_mm: float) -> "Assumptions":
 
 def posture_search_command(
     posture: Annotated[
-        str, typer.Argument(metavar="POSTURE", help="The wanted one, on its feet.")
+        str,
+        typer.Argument(
+            metavar="POSTURE",
+            help="Posture to start from, standing on its feet.",
+            autocompletion=postures,
+        ),
     ],
     within: Annotated[
         float, typer.Option(metavar="DEG", help="Largest change of an angle.")

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nao_testbed.experiments.common.options import (
+    PRESET_COMPLETION,
     RobotOption,
     controllers_option,
     names_in,
     setting_options,
 )
+from nao_testbed.experiments.common.options.completion import file_of
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.common.signals import heed_stop_signals
 from nao_testbed.models import BadInput, ExtraMissing, UnknownName
@@ -46,7 +48,9 @@ def live_command(
         str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="Play one, a file or a name of `scenario list`; else robots stand.",
+            help="Scenario to play: a file, or a name of `scenario list`. Without it "
+            "the robots stand.",
+            autocompletion=file_of("scenarios/builtin"),
         ),
     ] = None,
     controllers: Annotated[
@@ -55,8 +59,9 @@ def live_command(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Named setting that lies below the rest, or empty; default: document, "
-            "where the robot has its joints."
+            help="Base settings, overridden by the options; empty: none. Default: "
+            "document, if the robot has its joints.",
+            autocompletion=PRESET_COMPLETION,
         ),
     ] = None,
     robot: RobotOption = None,

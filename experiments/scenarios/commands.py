@@ -19,6 +19,7 @@ from nao_testbed.experiments.common.options import (
     controllers_option,
     names_in,
 )
+from nao_testbed.experiments.common.options.completion import file_of
 from nao_testbed.experiments.common.signals import heed_stop_signals
 from nao_testbed.models import BadInput
 
@@ -30,7 +31,11 @@ scenario_app = Commands(
 
 FilesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="YAML files, or names of `list`."),
+    typer.Argument(
+        metavar="FILE...",
+        help="YAML files, or names of `scenario list`.",
+        autocompletion=file_of("scenarios/builtin"),
+    ),
 ]
 
 

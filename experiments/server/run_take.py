@@ -149,7 +149,7 @@ def run_take(cfg: TakeCfg) -> int:
                 print(outcome.token.as_text(), flush=True)
             _say(f"{client.name} holds {', '.join(outcome.obtained)}")
             if outcome.missing:
-                print(f"error: not free: {', '.join(outcome.missing)}", file=sys.stderr)
+                print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
             return holder.hold(client, outcome, cfg.hold_s)
     except KeyboardInterrupt:
         return 0 if holder.has_begun else 1

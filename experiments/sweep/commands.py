@@ -15,6 +15,7 @@ from nao_testbed.experiments.common.options import (
     controllers_option,
     names_in,
 )
+from nao_testbed.experiments.common.options.completion import file_of
 from nao_testbed.experiments.common.signals import heed_stop_signals
 from nao_testbed.models import BadInput
 
@@ -24,7 +25,9 @@ def sweep_command(
         str,
         typer.Argument(
             metavar="SPEC",
-            help="A YAML file, or one that ships; with --show a sweep's folder.",
+            help="YAML file or name of a built-in sweep; with --show the folder of a "
+            "sweep.",
+            autocompletion=file_of("sweep/spec_file/builtin"),
         ),
     ],
     controllers: Annotated[str | None, controllers_option("the file's")] = None,

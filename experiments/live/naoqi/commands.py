@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nao_testbed.experiments.common.options import (
+    PRESET_COMPLETION,
     STDOUT,
     Commands,
     JsonOption,
@@ -18,6 +19,7 @@ from nao_testbed.experiments.common.options import (
     setting_options,
     write_json,
 )
+from nao_testbed.experiments.common.options.completion import controllers
 from nao_testbed.experiments.common.signals import heed_stop_signals
 from nao_testbed.experiments.live.commands import PORT, check_page_extra
 from nao_testbed.models import BadInput
@@ -50,11 +52,16 @@ def serve(
         str,
         typer.Option(
             metavar="NAME",
-            help="Stiffness controller, as of `heat`; programs set what it may use.",
+            help="Stiffness controller, as in `heat`; programs set its upper limit.",
+            autocompletion=controllers,
         ),
     ] = "smart",
     preset: Annotated[
-        str, typer.Option(help="Named setting that lies below the rest; or empty.")
+        str,
+        typer.Option(
+            help="Base settings, overridden by the options; empty: none.",
+            autocompletion=PRESET_COMPLETION,
+        ),
     ] = "",
     robot: RobotOption = None,
     speed: Annotated[

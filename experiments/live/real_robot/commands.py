@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nao_testbed.experiments.common.options import JsonOption, RobotOption
+from nao_testbed.experiments.common.options.completion import controllers
 from nao_testbed.experiments.common.signals import heed_stop_signals
 
 
@@ -20,7 +21,10 @@ def run_command(
         ),
     ],
     controller: Annotated[
-        str, typer.Option(metavar="NAME", help="As of `heat`.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Controller, as in `heat`.", autocompletion=controllers
+        ),
     ] = "smart",
     minutes: Annotated[
         float, typer.Option(help="Duration by the robot's clock.")

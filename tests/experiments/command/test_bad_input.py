@@ -289,7 +289,7 @@ def test_what_the_naoqi_endpoint_needs_is_said(
     ran = nao_testbed("naoqi serve")
     assert ran.status == 2
     assert "pip install '.[naoqi]'" in ran.err
-    assert "the NAOqi endpoint needs Python 3.11 or 3.12 on Linux" in ran.err
+    assert "with Python 3.11 or 3.12 on Linux" in ran.err
 
 
 def test_every_number_option_is_a_plain_one() -> None:

@@ -11,8 +11,8 @@ from tests.experiments.command.helpers import Run, all_commands
 
 ARGUMENTS = {
     "live": "",
-    "run": "--robot simulator",
-    "naoqi run": "--robot simulator",
+    "run": "--address simulator",
+    "naoqi run": "--address simulator",
     "report": "run",
     "replay": "run",
     "sweep": "fifty_robots --dry-run",

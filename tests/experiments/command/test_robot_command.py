@@ -66,7 +66,7 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("robot --write-urdf", "give it by --robot DIR."),
+        ("robot --write-urdf", "give it by --robot."),
         ("robot --copy .", ". exists; give a folder that does not."),
     ],
 )
@@ -88,7 +88,7 @@ LINES = {
     "heat": "heat --minutes 0.005 --controllers fixed",
     "study hand-guiding": "study hand-guiding --controllers fixed",
     "live": "live --no-browser",
-    "run": "run --robot simulator --minutes 0.0005",
+    "run": "run --address simulator --minutes 0.0005",
 }
 """Each is right for the NAO as it stands; no engine is needed to tell that it is."""
 
@@ -107,8 +107,7 @@ def test_another_robot_needs_no_option_that_the_nao_does_not(
     monkeypatch.setattr(
         "nao_testbed.experiments.live.run_live.run_live_command", lambda *_, **__: 0
     )
-    option = "model" if command == "run" else "robot"
-    ran = nao_testbed(f"{LINES[command]} --{option} other")
+    ran = nao_testbed(f"{LINES[command]} --robot other")
     assert ran.status == 0, ran.err
 
 

@@ -289,6 +289,6 @@ def test_a_missing_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / "none"
-    with pytest.raises(BadInput, match=rf"nao-testbed\[{extra}\]"):
+    with pytest.raises(BadInput, match=rf"pip install '\.\[{extra}\]'"):
         WRITERS[to](exported, path, lambda _: None)
     assert not path.exists()

@@ -194,7 +194,7 @@ def test_a_missing_library_is_named(
     monkeypatch.setitem(sys.modules, extra, None)
     folder = copy_of("run") / "smart"
     cfg = ReportCfg(runs=(folder,), with_replay=extra == "viser")
-    with pytest.raises(BadInput, match=r"install nao-testbed\[report\]"):
+    with pytest.raises(BadInput, match=r"pip install '\.\[report\]'"):
         write_report(cfg)
     assert not (folder / "report.html").exists()
 

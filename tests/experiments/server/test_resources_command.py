@@ -431,7 +431,7 @@ def test_a_terminal_obeys_no_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever a server says: ours refuses such names, another's may not."""
-    for module in ("requests", "manager.ledger"):
+    for module in ("requests", "manager.owner_calls"):
         monkeypatch.setattr(
             f"nao_testbed.controllers.arbitration.{module}.check_name",
             lambda name, what: name,

@@ -10,19 +10,25 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nao_testbed.controllers.interface.checked import check_value
+from nao_testbed.experiments.common.options.completion import (
+    OPTIONS,
+    controllers,
+    file_of,
+    one_of,
+)
 from nao_testbed.experiments.common.output_files import replacing_only_ours
 from nao_testbed.experiments.common.ranges import range_of
 from nao_testbed.experiments.common.robot_setting import Asked, marked
 from nao_testbed.experiments.common.streams import print_data
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable, write_secret, write_text
-from nao_testbed.models.load import find_robot_folder
+from nao_testbed.models.load import find_robot_folder, robot_names
 from nao_testbed.models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -119,16 +125,27 @@ JsonOption = Annotated[
 ]
 """As `experiments.common.options.write_json` takes it."""
 
+
+def robot_path(text: str) -> Path:
+    """Return the folder of a robot that ships, or the text as a path, not checked."""
+    is_name = not Path(text).exists() and text in robot_names()
+    return find_robot_folder(text) if is_name else Path(text)
+
+
 RobotOption = Annotated[
     Path | None,
     typer.Option(
         "--robot",
         metavar="ROBOT",
-        parser=find_robot_folder,
+        parser=robot_path,
         help="Folder of a robot, or the name of one that ships; default: nao.",
     ),
 ]
 """Folder of a robot; None is `models.default_robot_folder()`."""
+
+
+PRESET_COMPLETION = file_of("heat/presets")
+"""Completion of `--preset`."""
 
 
 def controllers_option(default: str) -> Any:
@@ -138,7 +155,9 @@ def controllers_option(default: str) -> Any:
         default: which ones are taken without it, in words.
     """
     said = f"Comma-separated, as of `heat`; default: {default}."
-    return typer.Option("--controllers", metavar="NAMES", help=said)
+    return typer.Option(
+        "--controllers", metavar="NAMES", help=said, autocompletion=controllers
+    )
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
@@ -192,7 +211,11 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
         by_joint = one.default is dataclasses.MISSING
         # The setting says what is wrong with another word.
         word = str if get_origin(kind) is Literal else kind
-        option = typer.Option(help=asked.help, metavar=asked.metavar)
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        complete = one_of(*choices) if choices else OPTIONS.get(asked.option)
+        option = typer.Option(
+            help=asked.help, metavar=asked.metavar, autocompletion=complete
+        )
         yield (
             one.name,
             asked,

@@ -1,0 +1,40 @@
+"""Completion as a shell asks for it: the program prints a candidate a line."""
+
+import sys
+
+import pytest
+
+from nao_testbed.experiments.cli import main
+from tests.robots_once import TWO_LEG
+
+
+@pytest.mark.parametrize(
+    ("line", "candidates"),
+    [
+        ("heat --posture Stand", ["StandInit", "StandZero", "Stand"]),
+        (f"heat --robot {TWO_LEG} --posture ", ["Stand", "Straight"]),
+        ("heat --controllers fixed,sm", ["fixed,smart"]),
+        ("heat --misalign LAn", ["LAnklePitch=", "LAnkleRoll="]),
+        ("heat --preset d", ["document"]),
+        ("heat --heating ", ["one-node", "two-node", "bare-motor"]),
+        ("naoqi serve --engine m", ["mujoco"]),
+        ("sweep fifty", ["fifty_robots", "fifty_robots_pushed"]),
+        ("scenario run hot", ["hot_dance"]),
+        ("live hot", ["hot_dance"]),
+        ("posture-search PoseI", ["PoseInit"]),
+    ],
+)
+def test_a_shell_gets_the_values(
+    line: str,
+    candidates: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = f"nao-testbed {line}"
+    monkeypatch.setattr(sys, "argv", ["nao-testbed"])
+    monkeypatch.setenv("_NAO_TESTBED_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.split() == candidates
