@@ -82,16 +82,11 @@ class BodyCalls(Core):
             for leaf in leaves:
                 leaf.freezes[by] = Freeze(is_total, effort_cap)
                 self._refresh(leaf)
+            now, named, cap = self._timers.now, names_of(leaves), effort_cap
             self._trace.emit(
-                Frozen(
-                    tick=self._timers.now,
-                    leaves=names_of(leaves),
-                    by=by,
-                    effort_cap=effort_cap,
-                    is_total=is_total,
-                )
+                Frozen(tick=now, leaves=named, by=by, effort_cap=cap, is_total=is_total)
             )
-            if effort_cap is not None:
+            if cap is not None:
                 self._tell_capped(leaves, by, NoticeKind.LIMITED)
 
     def add_virtual_owner(self, name: str, tick: int) -> None:
@@ -170,24 +165,23 @@ class BodyCalls(Core):
             for _ in range(MOST_TURNS):
                 states, following = find(group, wanted)
                 left = states.active
-                if left is None or left is following:
-                    break
                 asked = states, following, left
 
                 def is_wanted(asked: object = asked) -> bool:
                     states, following = find(group, wanted)
                     return (states, following, states.active) == asked
 
-                gives_way = self._negotiation.ask_holders(left, by, is_wanted)
-                if gives_way:
-                    break
+                if (
+                    left is None
+                    or left is following
+                    or self._negotiation.ask_holders(left, by, is_wanted)
+                ):
+                    self._set_state(states, following)
+                    return True
                 if is_wanted():
                     self._refuse(left, following)
-                    return False
-            else:
-                return False
-            self._set_state(states, following)
-            return True
+                    break
+            return False
 
     # -- the list of resources --------------------------------------------------------
 
@@ -242,28 +236,19 @@ class BodyCalls(Core):
         left = group.active
         if left is following:
             return
-        by = following.name if following else group.name
+        name, now = following.name if following else None, self._timers.now
         seated: Yielding = {holder: [left] for holder in left.seated()} if left else {}
-        self.holdings.take_all(innermost_first(seated), LossCause.STATE_LEFT, by)
+        by, why = name or group.name, LossCause.STATE_LEFT
+        self.holdings.take_all(innermost_first(seated), why, by)
         group.active = following
         for leaf in group.leaves.values():
             self._queue.touch(leaf)
-        self._trace.emit(
-            StateChanged(
-                tick=self._timers.now,
-                group=group.name,
-                active=following.name if following else None,
-            )
-        )
+        self._trace.emit(StateChanged(tick=now, group=group.name, active=name))
 
     def _refuse(self, kept: StateLeaf, wanted: StateLeaf | None) -> None:
-        if self._trace.listeners:
-            holders = {held.owner.name for held in kept.seated()}
-            self._trace.emit(
-                StateRefused(
-                    tick=self._timers.now,
-                    group=kept.group.name,
-                    wanted=wanted.name if wanted else None,
-                    holders=tuple(sorted(holders)),
-                )
-            )
+        now, group = self._timers.now, kept.group.name
+        name = wanted.name if wanted else None
+        holders = tuple(sorted({held.owner.name for held in kept.seated()}))
+        self._trace.emit(
+            StateRefused(tick=now, group=group, wanted=name, holders=holders)
+        )

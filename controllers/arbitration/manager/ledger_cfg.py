@@ -87,7 +87,7 @@ class LedgerCfg:
         return self.period(self.retry_s)
 
     def period(self, seconds: float) -> int:
-        """Return a retry period in ticks, at least one."""
+        """Return a period in ticks, at least one."""
         return max(1, self.ticks(seconds))
 
     @property

@@ -171,17 +171,16 @@ class Negotiation:
                 holder.is_being_asked = False
         if is_due and not _gives_way_now(answer):
             answer = Answer(kind=AnswerKind.YIELD)
-        if self._trace.listeners:
-            self._trace.emit(
-                Answered(
-                    tick=now,
-                    owner=owner,
-                    token=token,
-                    request=request,
-                    answer=answer.kind,
-                    error=error,
-                )
+        self._trace.emit(
+            Answered(
+                tick=now,
+                owner=owner,
+                token=token,
+                request=request,
+                answer=answer.kind,
+                error=error,
             )
+        )
         if error:
             notify(NoticeKind.RAISED, leaves, error=error)
         if end is not None:

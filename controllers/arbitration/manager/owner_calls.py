@@ -13,20 +13,17 @@ from nao_testbed.controllers.arbitration.events import (
     Renewed,
 )
 from nao_testbed.controllers.arbitration.manager.calls import Core
-from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.manager.state.records import OwnerRecord
 from nao_testbed.controllers.arbitration.manager.state.timers import Due
 from nao_testbed.controllers.arbitration.manager.state.trace import Listener
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import (
-    ResourceTree,
     check_name,
     check_names,
 )
 from nao_testbed.controllers.arbitration.tokens import (
     NoticeKind,
     TokenId,
-    TokenMint,
     Why,
 )
 from nao_testbed.models import BadInput
@@ -43,19 +40,12 @@ class OwnerCalls(Core):
     Owners live as long as they are heard of; when one is gone, all it had ends.
     """
 
-    def __init__(
-        self,
-        tree: ResourceTree,
-        cfg: LedgerCfg,
-        mint: TokenMint,
-        listeners: Iterable[Listener],
-    ) -> None:
-        super().__init__(tree, cfg, mint, listeners)
-        self._owners_added = 0
-        """Count of owners that came to be known; the last one's place."""
-        self._starts = 0
-        """Count of starts of behaviours; the last one's number."""
-        self._hear_for_hooks: Listener = self._call_hooks
+    _owners_added = 0
+    """Count of owners that came to be known; the last one's place."""
+    _starts = 0
+    """Count of starts of behaviours; the last one's number."""
+    _hears_for_hooks: Listener | None = None
+    """The listener that calls the functions that owners gave."""
 
     def add_owner(self, owner: Owner, tick: int) -> None:
         """Register an owner, or replace its defaults.
@@ -67,24 +57,22 @@ class OwnerCalls(Core):
         if not isinstance(owner, Owner):
             raise BadInput(f"an owner is {short(owner)}; give an Owner.")
         has_hook = owner.on_stop is not None or owner.on_lost is not None
-        hear = self._hear_for_hooks
-        if has_hook and not any(hear is one for one in self._trace.listeners):
-            self.hear_at_once(hear)
+        hears = self._hears_for_hooks
+        if has_hook and not any(one is hears for one in self._trace.listeners):
+            self._hears_for_hooks = hears = self._call_hooks
+            self.hear_at_once(hears)
         with self._calls.at(tick):
             record = self._register(owner)
             record.defaults = owner
-            if self._trace.listeners:
-                live_s = owner.time_to_live_s
-                self._trace.emit(
-                    OwnerAdded(
-                        tick=self._timers.now,
-                        owner=owner.name,
-                        parent=owner.parent,
-                        time_to_live_ticks=None
-                        if live_s is None
-                        else self._live_ticks(live_s),
-                    )
+            live_s, period = owner.time_to_live_s, self._queue.cfg.period
+            self._trace.emit(
+                OwnerAdded(
+                    tick=self._timers.now,
+                    owner=owner.name,
+                    parent=owner.parent,
+                    time_to_live_ticks=None if live_s is None else period(live_s),
                 )
+            )
             self._see(record)
 
     def knows(self, owner: str) -> bool:
@@ -251,9 +239,9 @@ class OwnerCalls(Core):
         parent = None if owner.parent is None else self.holdings.owner(owner.parent)
         record = owners.get(name)
         if record is None:
-            if parent is not None and parent.depth >= DEEPEST_OWNER:
+            if parent is not None and len(parent.line) > DEEPEST_OWNER:
                 raise BadInput(
-                    f"owner {name!r} would be {parent.depth + 1} owners deep; "
+                    f"owner {name!r} would be {len(parent.line)} owners deep; "
                     f"at most {DEEPEST_OWNER} are."
                 )
             self._owners_added += 1
@@ -281,12 +269,9 @@ class OwnerCalls(Core):
         if live_s is None:
             record.dies = None
             return
-        record.dies = self._timers.now + self._live_ticks(live_s)
+        record.dies = self._timers.now + self._queue.cfg.period(live_s)
         if record.looked_at is None or record.looked_at > record.dies:
             self._watch(record, record.dies)
-
-    def _live_ticks(self, live_s: float) -> int:
-        return max(1, self._queue.cfg.ticks(live_s))
 
     def _watch(self, record: OwnerRecord, tick: int) -> None:
         record.looked_at = tick
@@ -332,11 +317,8 @@ class OwnerCalls(Core):
             for leaf in waiting.shares:
                 if leaf.limits:
                     self._queue.touch(leaf)
-        self._trace.emit(
-            Entrusted(
-                tick=self._timers.now, owner=record.name, is_entrusted=is_entrusted
-            )
-        )
+        now, name = self._timers.now, record.name
+        self._trace.emit(Entrusted(tick=now, owner=name, is_entrusted=is_entrusted))
 
     def _call_hooks(self, event: Event) -> None:
         """Call the function that an owner gave for its losses, or for its stop."""

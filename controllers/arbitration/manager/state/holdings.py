@@ -195,13 +195,11 @@ class Holdings:
         self._unseat(reservation, leaves)
         is_whole = not reservation.shares and not lends
         if self._trace.listeners:
+            now, names = self._timers.now, names_of(leaves)
+            token, owner = reservation.token.id, reservation.owner.name
             self._trace.emit(
                 Released(
-                    tick=self._timers.now,
-                    token=reservation.token.id,
-                    owner=reservation.owner.name,
-                    leaves=names_of(leaves),
-                    is_whole=is_whole,
+                    tick=now, token=token, owner=owner, leaves=names, is_whole=is_whole
                 )
             )
         if is_whole:
@@ -215,14 +213,9 @@ class Holdings:
                 if inner.ended is None:
                     self.expire(inner)  # a descendant's, gone as well
         self._unseat(reservation, leaves)
-        self._trace.emit(
-            Expired(
-                tick=self._timers.now,
-                token=reservation.token.id,
-                owner=reservation.owner.name,
-                leaves=names_of(leaves),
-            )
-        )
+        now, names = self._timers.now, names_of(leaves)
+        token, owner = reservation.token.id, reservation.owner.name
+        self._trace.emit(Expired(tick=now, token=token, owner=owner, leaves=names))
         self._end(reservation, Refusal.EXPIRED, leaves)
 
     def take_all(

@@ -132,7 +132,7 @@ class CumulativeLeaf(Leaf):
     def scope(self, owner: OwnerRecord) -> Reservation | None:
         """Return the nearest ancestor's reservation."""
         theirs = [r for r in self._seats if r is not None and r.is_open_to(owner)]
-        return max(theirs, key=lambda r: r.owner.depth, default=None)
+        return max(theirs, key=lambda r: len(r.owner.line), default=None)
 
     def has_scopes(self) -> bool:
         """Whether who has a share may have descendants that wait inside."""

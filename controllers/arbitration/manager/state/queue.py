@@ -72,16 +72,9 @@ class Queue:
         add_to: Reservation | None,
         arrival: int | None = None,
     ) -> Waiting:
-        """Return a request with a new ticket; it does not wait yet.
+        """Return a request with a new ticket, behind all equals; it does not wait yet.
 
-        Args:
-            request: what its owner said.
-            owner: who asks.
-            terms: on which it asks.
-            shares: essential leaves.
-            optional: optional name to the leaves that it adds.
-            add_to: the reservation that it would enlarge.
-            arrival: place among equals; None: behind all.
+        The arguments are fields of `Waiting`; an `arrival` puts it at another place.
         """
         self._tickets = number = self._tickets + 1
         place, now = number if arrival is None else arrival, self.timers.now
@@ -188,27 +181,21 @@ class Queue:
         wanted = waiting.shares or _hoped_for(waiting)
         if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
             why = Why.FROZEN
-        blockers = self._blockers(waiting)
+        blockers, now = self._blockers(waiting), self.timers.now
         self.dequeue(waiting)
         if waiting.recalls and waiting.add_to is not None:
             waiting.add_to.lent |= waiting.shares.keys()
         waiting.ticket.outcome = Outcome(
             kind=kind,
-            tick=self.timers.now,
+            tick=now,
             missing=() if waiting.shares else tuple(waiting.optional),
             why=why,
             blockers=blockers,
         )
-        if self.trace.listeners:
-            self.trace.emit(
-                Failed(
-                    tick=self.timers.now,
-                    request=waiting.ticket.number,
-                    owner=waiting.owner.name,
-                    kind=kind,
-                    why=why,
-                )
-            )
+        number, owner = waiting.ticket.number, waiting.owner.name
+        self.trace.emit(
+            Failed(tick=now, request=number, owner=owner, kind=kind, why=why)
+        )
         self.tell_outcome(waiting)
 
     def cancel(self, requests: Iterable[Waiting], why: Why) -> None:

@@ -1,8 +1,7 @@
 """Owners, reservations and waiting requests, and the leaves at which they meet.
 
 They change; nothing outside this package sees them but through snapshots, events and
-outcomes. A leaf knows who is seated on it and who waits for it. Its three kinds
-(`leaves`) differ in who stands in whose way.
+outcomes. A leaf knows who is seated on it and who waits for it; its kinds: `leaves`.
 """
 
 from abc import ABC, abstractmethod
@@ -74,7 +73,6 @@ class OwnerRecord:
     parent: "OwnerRecord | None"
     place: int
     """In the order in which owners came to be known."""
-    depth: int = field(init=False)
     line: frozenset["OwnerRecord"] = field(init=False)
     """Itself and its ancestors."""
     children: dict["OwnerRecord", None] = field(default_factory=dict)
@@ -99,9 +97,7 @@ class OwnerRecord:
     """Whether that one still asks for what it needs at its start."""
 
     def __post_init__(self) -> None:
-        above = self.parent
-        self.depth = above.depth + 1 if above else 0
-        self.line = frozenset({self}) | (above.line if above else frozenset())
+        self.line = frozenset({self}) | (self.parent.line if self.parent else set())
 
     @property
     def name(self) -> str:
@@ -154,16 +150,15 @@ class Reservation:
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A request, from its call to its outcome."""
+    """A request, from its call to its outcome, which its owner sees on the ticket."""
 
     ticket: Ticket
-    """What its owner sees of it."""
     owner: OwnerRecord
     terms: Terms
     shares: Shares
     """Essential leaves."""
     optional: dict[str, Shares]
-    """Optional name to the leaves that it adds."""
+    """As in `ResolvedRequest`."""
     arrival: int
     """Place among equals."""
     add_to: Reservation | None
@@ -345,10 +340,8 @@ class Leaf(ABC):
             return None
         before = bisect_left(self.waiters, waiting.key, key=_KEY)
         scope = self.scope(waiting.owner)
-        for k in range(before - 1, -1, -1):
-            if self.scope(self.waiters[k].owner) is scope:
-                return self.waiters[k]
-        return None
+        earlier = map(self.waiters.__getitem__, reversed(range(before)))
+        return next((one for one in earlier if self.scope(one.owner) is scope), None)
 
     def may_be_next(self, waiting: Waiting) -> bool:
         """Return False if neither it nor one behind it can be granted unasked."""
