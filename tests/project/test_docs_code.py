@@ -80,3 +80,36 @@ def test_what_the_architecture_names_is_there() -> None:
     paths = re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text)
     assert len(paths) > 20
     assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+USER_PAGES = sorted(
+    page
+    for folder in ("", "start/", "guides/", "guides/logs/", "concepts/")
+    for page in (ROOT / "docs").glob(f"{folder}*.md")
+)
+MOST_WORDS = 1500
+"""Of a page for users; protocols and histories are in `docs/measured/`."""
+
+
+def test_a_page_for_users_is_short() -> None:
+    assert len(USER_PAGES) > 30
+    words = {page.name: len(page.read_text("utf-8").split()) for page in USER_PAGES}
+    assert not {name: n for name, n in words.items() if n > MOST_WORDS}
+
+
+def test_a_measured_page_has_a_record_of_dates_and_commits() -> None:
+    """All but the list of tests, which is generated."""
+    wrong = []
+    for page in (ROOT / "docs" / "measured").glob("*.md"):
+        record = page.read_text("utf-8").partition("\n## Record\n")[2]
+        rows = re.findall(r"^\| .+ \| \d+ \w+ \| [0-9a-f]{8} \|$", record, re.MULTILINE)
+        if not rows and page.name != "requirements.md":
+            wrong.append(page.name)
+    assert not wrong
+
+
+def test_the_folders_of_the_docs_are_small() -> None:
+    folders = [ROOT / "docs", *(p for p in (ROOT / "docs").rglob("*") if p.is_dir())]
+    for folder in folders:
+        entries = [p.name for p in folder.iterdir() if p.name != "__pycache__"]
+        assert len(entries) <= 12, folder
