@@ -10,8 +10,8 @@ by somebody else passes only by the holder's consent. An owner has that consent 
 - it is entrusted, as the stiffness controller is: `Ledger.entrust`.
 
 It stands in the holder's record and ends with the hold. A motor that nobody holds is
-free to limit. To shift its set-point takes the same consent, but kinship counts not and
-who is not entrusted shifts no free motor.
+free to limit. Shifting its set-point takes the same consent, except that kinship does
+not count and that only an entrusted owner shifts a motor that nobody holds.
 """
 
 from collections.abc import Iterable

@@ -103,8 +103,6 @@ class Queue:
 
     def announce(self, waiting: Waiting) -> None:
         """Emit that a request has come."""
-        if not self.trace.listeners:
-            return
         terms = waiting.terms
         timeout_s = terms.timeout_s
         self.trace.emit(

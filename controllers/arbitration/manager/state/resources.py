@@ -325,17 +325,16 @@ class Resources:
 
     def _emit_added(self, name: str) -> None:
         queue, node = self._queue, self.tree.node(name)
-        if queue.trace.listeners:
-            queue.trace.emit(
-                ResourceAdded(
-                    tick=queue.timers.now,
-                    name=name,
-                    parent=self.tree.parent(name),
-                    kind=None if node.children else node.kind,
-                    device=node.device.kind if node.device else None,
-                    limits=self.tree.limits.get(name, ()),
-                )
+        queue.trace.emit(
+            ResourceAdded(
+                tick=queue.timers.now,
+                name=name,
+                parent=self.tree.parent(name),
+                kind=None if node.children else node.kind,
+                device=node.device.kind if node.device else None,
+                limits=self.tree.limits.get(name, ()),
             )
+        )
 
     def _no_leaf(self, name: str) -> BadInput:
         check_name(name, "a resource")

@@ -56,12 +56,12 @@ def draw_a_step(draw: Random, front: LedgerFront, leases: list[Lease]) -> None:
 
 def check_a_lease(lease: Lease, ledger: Ledger) -> None:
     token = lease.token
-    record = ledger.holdings.owners[lease.request.owner]
-    assert token is None or token in {held.token for held in record.reservations}
     if token is None:
         is_refused = lease.outcome is not None and not lease.outcome.is_granted
         assert lease.is_waiting or lease.lost is not None or is_refused
     else:
+        holders = [x for row in take_snapshot(ledger).resources for x in row.holders]
+        assert (lease.request.owner, token.id) in {(x.owner, x.token) for x in holders}
         assert not lease.is_waiting
         assert lease.lost is None
 
