@@ -13,7 +13,7 @@ from benchmarks.figures import Figure, figure, ratio
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot
-from nao_testbed.experiments.live.robot.standing import Standing
+from nao_testbed.experiments.live.robot.standing import RestingRobot
 from nao_testbed.models.system import Connection
 from nao_testbed.sim.robot import SimulationCfg
 
@@ -49,9 +49,9 @@ def measure_live(
     with ExitStack() as stack:
         sink = Connection(os.open(os.devnull, os.O_WRONLY), readable=False)
         stack.callback(sink.close)
-        plain = Standing(cfg)
+        plain = RestingRobot(cfg)
         stack.callback(plain.close, "done")
-        live = LiveRobot(Standing(cfg))
+        live = LiveRobot(RestingRobot(cfg))
         stack.callback(live.close, "done")
         for _ in range(SETTLE_SLOTS):
             plain.slot()
@@ -73,7 +73,7 @@ def measure_live(
     ]
 
 
-def _alone(robot: Standing) -> float:
+def _alone(robot: RestingRobot) -> float:
     """Return the processor time of a block of slots in s."""
     begin = process_time()
     for _ in range(BLOCK_SLOTS):

@@ -34,7 +34,7 @@ class Stimulus:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
+class RowCondition:
     """Condition of a row: all named parts must match."""
 
     event: str | None = None
@@ -66,10 +66,10 @@ class Arc:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class NodeRow:
     """Condition with transitions and their probabilities."""
 
-    condition: Condition
+    condition: RowCondition
     arcs: tuple[Arc, ...]
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class Row:
 class Automaton:
     """Nodes with their tables, and the present node."""
 
-    def __init__(self, nodes: Mapping[str, tuple[Row, ...]], start: str) -> None:
+    def __init__(self, nodes: Mapping[str, tuple[NodeRow, ...]], start: str) -> None:
         """Create the automaton in its start node.
 
         Args:
@@ -127,11 +127,11 @@ class Automaton:
                 return number
         return None
 
-    def row(self, node: str, number: int) -> Row:
+    def row(self, node: str, number: int) -> NodeRow:
         """Return the present contents of a row."""
         return self._tables[self._known(node)][number]
 
-    def replace(self, node: str, number: int, row: Row) -> None:
+    def replace(self, node: str, number: int, row: NodeRow) -> None:
         """Replace a row, for example by a learnt one."""
         self._tables[self._known(node)][number] = row
 
@@ -154,7 +154,7 @@ class Lesson(StrEnum):
     """CN1396856's hitting."""
 
 
-def reinforce(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:
+def reinforce(row: NodeRow, arc: int, lesson: Lesson, rate: float = 0.1) -> NodeRow:
     """Return a row after a lesson about one of its arcs.
 
     Args:

@@ -20,8 +20,8 @@ from nao_testbed.controllers.action_selection.automaton import (
     Arc,
     Automaton,
     BehaviourModel,
-    Condition,
-    Row,
+    NodeRow,
+    RowCondition,
 )
 from nao_testbed.models import BadInput, UnknownName
 
@@ -68,19 +68,19 @@ def _model(name: str, data: Any) -> BehaviourModel:
     )
 
 
-def _row(where: str, data: Any) -> Row:
+def _row(where: str, data: Any) -> NodeRow:
     _check_keys(where, data, _OF_A_ROW)
     to = data.get("to")
     if not isinstance(to, Mapping):
         raise BadInput(f"{where} leads nowhere; give `to`: node to [percent, action].")
-    condition = Condition(
+    condition = RowCondition(
         event=_name(f"event of {where}", data.get("event")),
         quantity=_name(f"quantity of {where}", data.get("quantity")),
         low=_number(f"low of {where}", data.get("low", 0.0)),
         high=_number(f"high of {where}", data.get("high", 100.0)),
     )
     arcs = tuple(_arc(f"{where} to {node!r}", node, arc) for node, arc in to.items())
-    return Row(condition=condition, arcs=arcs)
+    return NodeRow(condition=condition, arcs=arcs)
 
 
 def _arc(where: str, node: str, data: Any) -> Arc:

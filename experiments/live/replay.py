@@ -33,7 +33,7 @@ from nao_testbed.experiments.live.robot.operation import Wish
 from nao_testbed.experiments.live.run_live import LivePlan, run_live_command
 from nao_testbed.experiments.live.video import VideoMaker, recorded_arms
 from nao_testbed.experiments.report.replay.motion import (
-    Motion,
+    RobotTrack,
     dress,
     pose_robot,
     slope_deg,
@@ -127,13 +127,13 @@ class Player:
 class _Part:
     """One recorded robot, sampled on the time grid."""
 
-    motion: Motion
+    motion: RobotTrack
     seen: dict[str, NDArray[np.float64]]
     lights: NDArray[np.float64]
     events: list[tuple[float, str]]
 
 
-class Recording:
+class ReplayedRun:
     """Robots of a run, sampled on a time grid that includes all events."""
 
     def __init__(self, arms: Sequence[RecordedTrial]) -> None:
@@ -176,7 +176,7 @@ class Recording:
         self.notes = base_notes(arms)
 
     @property
-    def motions(self) -> list[Motion]:
+    def motions(self) -> list[RobotTrack]:
         """Return the motions of the robots."""
         return [part.motion for part in self._parts]
 
@@ -230,7 +230,7 @@ class Recording:
         return moments
 
 
-def read_recording(folder: Path) -> Recording:
+def read_recording(folder: Path) -> ReplayedRun:
     """Read a heat run, a scenario's, a live one, or one robot of them.
 
     Raises:
@@ -241,7 +241,7 @@ def read_recording(folder: Path) -> Recording:
     arms = [arm for arm in arms if len(arm.frame)]
     if not arms:
         raise BadInput(f"{folder} has no rows to show; give the folder of another run.")
-    return Recording(arms)
+    return ReplayedRun(arms)
 
 
 def _shared(arm: RecordedTrial) -> list[tuple[float, str]]:

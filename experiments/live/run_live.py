@@ -28,7 +28,7 @@ from nao_testbed.experiments.live.robot.link import (
     IDLE_S,
     STOP_S,
     PageEnd,
-    RobotEnded,
+    ProcessEnded,
     run_live_robot,
 )
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
@@ -90,7 +90,7 @@ def end_robots(robots: Sequence[RobotProcess], controllers: Sequence[str]) -> No
 
 
 def _named(
-    ended: RobotEnded, robots: Sequence[RobotProcess], controllers: Sequence[str]
+    ended: ProcessEnded, robots: Sequence[RobotProcess], controllers: Sequence[str]
 ) -> TestbedError:
     """Return an error with the name and exit of the ended process."""
     for robot, controller in zip(robots, controllers, strict=False):
@@ -278,7 +278,7 @@ def run_live_command(
             if opens:
                 webbrowser.open(page.url)
             page.watch(scene, seconds)
-        except RobotEnded as ended:
+        except ProcessEnded as ended:
             raise _named(ended, robots, plan.controllers) from ended
         except KeyboardInterrupt as stop:
             status = exit_status(stop)

@@ -63,7 +63,7 @@ class ReplayCfg:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Recording:
+class OpenRecording:
     """A recording that is open, and the controllers to be run on it."""
 
     run: Run
@@ -71,7 +71,7 @@ class Recording:
     controllers: tuple[str, ...]
 
 
-def open_recording(cfg: ReplayCfg) -> Recording:
+def open_recording(cfg: ReplayCfg) -> OpenRecording:
     """Check what is asked and read the recording.
 
     Raises:
@@ -92,7 +92,7 @@ def open_recording(cfg: ReplayCfg) -> Recording:
         raise BadInput(
             f"{run.folder} holds one observation; a replay needs {_SHORTEST} at least."
         )
-    return Recording(
+    return OpenRecording(
         run=run,
         observations=observations,
         controllers=controllers,
@@ -100,7 +100,7 @@ def open_recording(cfg: ReplayCfg) -> Recording:
 
 
 def replay_controllers(
-    recording: Recording,
+    recording: OpenRecording,
     on_progress: ReplayProgress = lambda _name, _share: None,
     out: Path | None = None,
 ) -> tuple[ReplayResult, list[Answers]]:
@@ -140,7 +140,7 @@ def replay_controllers(
     return _result(recording, answers), answers
 
 
-def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
+def _result(recording: OpenRecording, answers: Sequence[Answers]) -> ReplayResult:
     seen, run = recording.observations, recording.run
     first, *_ = answers
     if len(first.stiffness) < len(seen):
@@ -203,7 +203,7 @@ def create_replay_folder(out: Path) -> Path:
 
 def write_answers(
     folder: Path,
-    recording: Recording,
+    recording: OpenRecording,
     result: ReplayResult,
     answers: Sequence[Answers],
 ) -> None:

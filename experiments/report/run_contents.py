@@ -32,7 +32,7 @@ from nao_testbed.experiments.common.drawing.page import (
     Column,
     DataTable,
     Row,
-    Sound,
+    SoundPlayer,
     number,
     text_columns,
 )
@@ -302,7 +302,7 @@ def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
     return texts
 
 
-def sound_of(arm: RecordedTrial, problems: list[str]) -> Sound | None:
+def sound_of(arm: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
     """Return the sound of a run; None where there is none.
 
     Args:
@@ -337,7 +337,7 @@ def sound_of(arm: RecordedTrial, problems: list[str]) -> Sound | None:
     if len(heard) > MOST_NAMED:
         named.append(f"and {len(heard) - MOST_NAMED} more")
     text = base64.b64encode(data).decode("ascii")
-    return Sound(uri=f"data:audio/wav;base64,{text}", named=tuple(named))
+    return SoundPlayer(uri=f"data:audio/wav;base64,{text}", named=tuple(named))
 
 
 def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:

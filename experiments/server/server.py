@@ -39,8 +39,8 @@ from nao_testbed.experiments.server.messages import check_secret
 from nao_testbed.experiments.server.service import Service
 from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
-    Guard,
     PunctualConnection,
+    RequestFilter,
 )
 from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
@@ -195,7 +195,7 @@ class ReservationServer:
         self._socket = listener or listen(cfg)
         self._routes = Routes(desk)
         hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}
-        guard = Guard(
+        guard = RequestFilter(
             self._routes.app,
             epoch=desk.epoch,
             secret=cfg.secret,

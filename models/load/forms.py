@@ -38,13 +38,13 @@ from nao_testbed.models.values import (
 )
 
 
-class Row(BaseModel):
+class CsvRow(BaseModel):
     """Any row: unknown columns are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SourcedRow(Row):
+class SourcedRow(CsvRow):
     """A row that says where its numbers come from."""
 
     source: str
@@ -79,7 +79,7 @@ class LinkRow(SourcedRow):
     iyz: Real
 
 
-class ShapeRow(Row):
+class ShapeRow(CsvRow):
     """`shapes.csv`: a primitive that a link shows, collides with, or both."""
 
     link: Name
@@ -101,7 +101,7 @@ class ShapeRow(Row):
     """Whether the right side gets its mirror image."""
 
 
-class MaterialRow(Row):
+class MaterialRow(CsvRow):
     """`materials.csv`: a colour."""
 
     name: Name

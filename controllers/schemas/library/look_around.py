@@ -39,7 +39,7 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
 
-class Grid:
+class CellGrid:
     """Cells of equal size over a rectangle; a place is (x, y) in its units."""
 
     def __init__(
@@ -224,7 +224,7 @@ class Attention(PerceptiveSchema[AttentionParameters]):
         self._pitch = robot.joint_index("HeadPitch")
         self._ranges = (now.yaw_deg, now.up_deg, now.down_deg)
         wide, high = 2.0 * now.yaw_deg, now.up_deg + now.down_deg
-        self._map = Grid(
+        self._map = CellGrid(
             (-radians(now.yaw_deg), radians(now.yaw_deg)),
             (-radians(now.up_deg), radians(now.down_deg)),
             (max(1, round(wide / CELL_DEG)), max(1, round(high / CELL_DEG))),

@@ -120,7 +120,7 @@ ROOT_JOINT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Motion:
+class RobotMotion:
     """Motion of joints and base, the base as an inertial unit measures it; base frame.
 
     The equations of motion are the same for every observer in uniform motion, so the
@@ -311,7 +311,7 @@ class Dynamics:
             self._J, self._iv, self._carries, self._position, points, up, forces
         )
 
-    def inverse_dynamics(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
+    def inverse_dynamics(self, motion: RobotMotion) -> tuple[FloatArray, FloatArray]:
         """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model.
 
         Gravity needs no separate term: an accelerometer measures Ṫ - G at its position.

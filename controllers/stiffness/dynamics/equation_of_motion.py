@@ -43,7 +43,7 @@ import numpy as np
 
 from nao_testbed.controllers.interface.checked import Checked
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics, Motion
+from nao_testbed.controllers.stiffness.dynamics import GRAVITY, Dynamics, RobotMotion
 from nao_testbed.controllers.stiffness.kernels import cross
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray, Positive
@@ -85,7 +85,7 @@ class MotionEstimator:
         """Clear the motion."""
         self._time: float | None = None
 
-    def step(self, observation: Observation, up: FloatArray) -> Motion:
+    def step(self, observation: Observation, up: FloatArray) -> RobotMotion:
         """Return the motion at `observation`; no acceleration at the first one.
 
         Args:
@@ -113,7 +113,7 @@ class MotionEstimator:
             self._motion_force = self._motion_force + k * (moving - self._motion_force)
         self._time = time
         at_imu = GRAVITY * up + self._motion_force
-        return Motion(
+        return RobotMotion(
             v=self._v,
             a=self._a,
             proper_acceleration=at_imu
@@ -146,7 +146,7 @@ def left_side_at_rest(dynamics: Dynamics, up: FloatArray) -> LeftSide:
 
 def left_side_in_motion(
     dynamics: Dynamics,
-    motion: Motion,
+    motion: RobotMotion,
     armature: FloatArray,
     candidates: FloatArray,
     up: FloatArray,

@@ -305,7 +305,7 @@ class Replay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sound:
+class SoundPlayer:
     """What was heard in a run, for a player."""
 
     uri: str
@@ -337,7 +337,7 @@ class Section:
     results: Sequence[DataTable] = ()
     figures: Sequence[PageFigure] = ()
     replay: Replay | None = None
-    sound: Sound | None = None
+    sound: SoundPlayer | None = None
     events: Sequence[DataTable] = ()
     trials: Sequence[DataTable] = ()
     """Of a sweep, one by one."""

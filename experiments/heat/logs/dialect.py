@@ -14,41 +14,41 @@ from nao_testbed.controllers.stiffness.dynamics import GRAVITY
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 
 
-class Unit(NamedTuple):
+class Scale(NamedTuple):
     """Unit of a column: value in the signal's unit = factor · column + offset."""
 
     factor: float = 1.0
     offset: float = 0.0
 
 
-Dialect = Mapping[str, Mapping[str, Unit]]
+Dialect = Mapping[str, Mapping[str, Scale]]
 """Signal to the first parts that its columns may have in one kind of file."""
 
-_DEGREES = Unit(np.pi / 180.0)
+_DEGREES = Scale(np.pi / 180.0)
 OWN: Dialect = {
-    TIME_COLUMN: {"time_s": Unit(), "time_ms": Unit(1e-3), "time_min": Unit(60.0)},
-    "q": {"q": Unit(), "q_deg": _DEGREES},  # joints, rad
-    "v": {"v": Unit(), "v_deg": _DEGREES},  # joints, rad/s
-    "target": {"target": Unit(), "target_deg": _DEGREES},  # joints, rad
-    "stiffness": {"stiffness": Unit()},  # joints, [0, 1]
-    "current": {"current": Unit(), "current_a": Unit(), "current_ma": Unit(1e-3)},
-    "torque": {"torque": Unit(), "effort_nm": Unit()},  # motors, N·m before friction
+    TIME_COLUMN: {"time_s": Scale(), "time_ms": Scale(1e-3), "time_min": Scale(60.0)},
+    "q": {"q": Scale(), "q_deg": _DEGREES},  # joints, rad
+    "v": {"v": Scale(), "v_deg": _DEGREES},  # joints, rad/s
+    "target": {"target": Scale(), "target_deg": _DEGREES},  # joints, rad
+    "stiffness": {"stiffness": Scale()},  # joints, [0, 1]
+    "current": {"current": Scale(), "current_a": Scale(), "current_ma": Scale(1e-3)},
+    "torque": {"torque": Scale(), "effort_nm": Scale()},  # motors, N·m before friction
     "temperature": {
-        "temperature": Unit(),
-        "temperature_degc": Unit(),
-        "temperature_degf": Unit(5.0 / 9.0, -32.0 * 5.0 / 9.0),
-        "temperature_k": Unit(1.0, -273.15),
+        "temperature": Scale(),
+        "temperature_degc": Scale(),
+        "temperature_degf": Scale(5.0 / 9.0, -32.0 * 5.0 / 9.0),
+        "temperature_k": Scale(1.0, -273.15),
     },
-    "fsr": {"fsr": Unit(), "fsr_kg": Unit(GRAVITY)},  # N
-    "gyro": {"gyro": Unit()},  # x, y, z, rad/s
-    "accelerometer": {"accelerometer": Unit(), "accelerometer_g": Unit(GRAVITY)},
-    "motor_torque": {"motor_torque": Unit()},  # of a simulated run, what heated, N·m
-    "true_temperature": {"true_temperature": Unit()},  # of its heating model, °C
+    "fsr": {"fsr": Scale(), "fsr_kg": Scale(GRAVITY)},  # N
+    "gyro": {"gyro": Scale()},  # x, y, z, rad/s
+    "accelerometer": {"accelerometer": Scale(), "accelerometer_g": Scale(GRAVITY)},
+    "motor_torque": {"motor_torque": Scale()},  # of a simulated run, what heated, N·m
+    "true_temperature": {"true_temperature": Scale()},  # of its heating model, °C
 }
 """Run folders, their exports, and files that people write for `identify` and `xray`."""
 
 
-def find_signal(column: str, dialect: Dialect) -> tuple[str, str, Unit] | None:
+def find_signal(column: str, dialect: Dialect) -> tuple[str, str, Scale] | None:
     """Return a column's signal, member and unit; None for a column of something else.
 
     The member is a joint, motor, sensor or axis; empty for the time, and in a log of

@@ -15,7 +15,7 @@ from nao_testbed.experiments.heat.logs.csv_file import read_column, read_rows
 from nao_testbed.experiments.heat.logs.dialect import (
     OWN,
     Dialect,
-    Unit,
+    Scale,
     column_names,
     find_signal,
 )
@@ -162,7 +162,7 @@ def _build(path: Path, names: list[str], columns: Columns, dialect: Dialect) -> 
     if n := sum(int(np.isinf(values).sum()) for values in columns.values()):
         repairs[f"{n} infinite numbers: taken as missing"] = ("missing", n)
     for name, values in columns.items():
-        signal, member, unit = find_signal(name, dialect) or ("", "", Unit())
+        signal, member, unit = find_signal(name, dialect) or ("", "", Scale())
         log.column(member, signal)
         known = np.where(np.isfinite(values), values, np.nan)
         signals.setdefault(signal, {})[member] = unit.factor * known + unit.offset

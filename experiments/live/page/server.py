@@ -36,8 +36,8 @@ from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.server.server import ServerCfg, listen
 from nao_testbed.experiments.server.service.connections import (
     LOOPBACK_NAMES,
-    Guard,
     PunctualConnection,
+    RequestFilter,
     error_response,
     is_same_origin,
 )
@@ -230,7 +230,7 @@ class PageServer:
                 *api.routes,
             ]
         )
-        guard = Guard(
+        guard = RequestFilter(
             app, epoch=1, secret=key, max_body=LARGEST_WISH, hosts=LOOPBACK_NAMES
         )
         self._server = uvicorn.Server(

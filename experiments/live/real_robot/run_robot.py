@@ -40,9 +40,9 @@ from nao_testbed.experiments.common.signals import (
 from nao_testbed.experiments.live.real_robot.naoqi_source import NaoqiSource
 from nao_testbed.experiments.live.real_robot.recording import SensorRecording
 from nao_testbed.experiments.live.real_robot.supervisor import (
-    RunStopped,
     Supervisor,
     SupervisorCfg,
+    SupervisorStop,
 )
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
 from nao_testbed.models.values import FloatArray
@@ -192,7 +192,7 @@ def run_robot_command(
             return 0
         check_can_stand(robot.robot, seen)
         rehearse(make_controller(cfg.controller), robot.robot, seen)
-        run = Run(cfg, robot, watch, create_run_folder(out.parent, out.name))
+        run = RealRobotRun(cfg, robot, watch, create_run_folder(out.parent, out.name))
         return run.to_its_end(json_file)
     finally:
         robot.close()
@@ -220,7 +220,7 @@ def rehearse(controller: Controller, robot: Robot, seen: Observation) -> None:
         controller.step(dataclasses.replace(seen, time_s=time_s))
 
 
-class Run:
+class RealRobotRun:
     """Run of one controller on one robot, from taking it to giving it back."""
 
     def __init__(
@@ -262,7 +262,7 @@ class Run:
             error.keep(self._recording.folder)
             reason, status = f"failed: {error}", 1
         except (
-            RunStopped,
+            SupervisorStop,
             SensorError,
             ConnectionLate,
             ConnectionLost,

@@ -24,7 +24,7 @@ from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.values import FloatArray
 
 
-class RunStopped(TestbedError):
+class SupervisorStop(TestbedError):
     """Run ended by the supervisor."""
 
 
@@ -87,7 +87,7 @@ class Supervisor:
             RunStopped: the run must end; the message gives the reason.
         """
         if age_s > self.cfg.late_s:
-            raise RunStopped(
+            raise SupervisorStop(
                 f"late: the newest sensor values are {age_s:.2f} s old; at most "
                 f"{self.cfg.late_s:g} s is accepted"
             )
@@ -100,7 +100,7 @@ class Supervisor:
         degc = observation.temperature
         m = int(np.argmax(degc))
         if degc[m] >= self.cfg.hottest_degc:
-            raise RunStopped(
+            raise SupervisorStop(
                 f"hot: {self._robot.motor_names[m]} has {degc[m]:.0f} °C; it ends at "
                 f"{self.cfg.hottest_degc:g} °C"
             )
@@ -111,7 +111,7 @@ class Supervisor:
         )
         if self._filter.is_trusted and up[2] < self._upright:
             lean = np.rad2deg(np.arccos(np.clip(up[2], -1.0, 1.0)))
-            raise RunStopped(
+            raise SupervisorStop(
                 f"fallen: the body leans by {lean:.0f}°; at most "
                 f"{self.cfg.lean_deg:g}° is accepted"
             )
@@ -122,7 +122,7 @@ class Supervisor:
         for joint in np.flatnonzero(off).tolist():
             since = self._disobeyed_since.setdefault(joint, now)
             if now - since > self.cfg.disobeyed_s:
-                raise RunStopped(
+                raise SupervisorStop(
                     f"disobeyed: the set-point of {self._robot.joint_names[joint]} is "
                     f"{observation.target[joint]:.3f} rad, though {written[joint]:.3f} "
                     "rad was written: somebody else commands this robot"

@@ -38,7 +38,7 @@ MOST_WAITING = 50
 """Maximum number of actions waiting for a robot; more are refused."""
 
 
-class RobotEnded(TestbedError):
+class ProcessEnded(TestbedError):
     """Unexpected end of a robot's process."""
 
 
@@ -124,7 +124,7 @@ class PageEnd:
                 return None
             moment: Moment = self._connection.recv()
         except (EOFError, OSError) as error:
-            raise RobotEnded("a robot's process has ended; see above.") from error
+            raise ProcessEnded("a robot's process has ended; see above.") from error
         with self._lock:
             self._n_taken = moment.n_taken
             self._put(None)

@@ -42,7 +42,7 @@ from nao_testbed.experiments.live.robot.panels import Panels
 from nao_testbed.experiments.live.robot.refusals import Refusals
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from nao_testbed.experiments.live.robot.schema_wishes import change_schema, views_of
-from nao_testbed.experiments.live.robot.standing import Standing
+from nao_testbed.experiments.live.robot.standing import RestingRobot
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError
@@ -63,7 +63,7 @@ Change = (
 )
 
 
-class Play(Protocol):
+class Activity(Protocol):
     """Robot that runs by itself: at rest, in a scenario, or for client programs."""
 
     setup: Setup
@@ -92,7 +92,7 @@ class Play(Protocol):
 class LiveRobot:
     """One robot and its operator; `act`, `slot`, `moment`, `close`."""
 
-    def __init__(self, play: Play) -> None:
+    def __init__(self, play: Activity) -> None:
         self._play = play
         self.setup, self.recording = play.setup, play.recording
         self.body, self.stiffness = self.setup.body, self.setup.stiffness
@@ -297,11 +297,11 @@ class LiveRobot:
         self.recording.event(kind, self.body.time_s, said=text, **data)
 
 
-def play_of(cfg: TrialCfg | ScenarioCfg) -> Play:
+def play_of(cfg: TrialCfg | ScenarioCfg) -> Activity:
     """Create the robot of a configuration.
 
     Raises:
         FileErrors: all errors in the file of a scenario.
         BadInput: a value of the configuration is invalid.
     """
-    return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else Standing(cfg)
+    return ScenarioPlay(cfg) if isinstance(cfg, ScenarioCfg) else RestingRobot(cfg)

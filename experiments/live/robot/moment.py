@@ -13,7 +13,7 @@ from nao_testbed.models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ResourceGroup:
     """Resource that an operator takes as a whole."""
 
     name: str
@@ -140,7 +140,7 @@ class Moment:
     picture: Picture | None = None
     """Requested picture, in one moment only."""
     has_fallen: bool
-    groups: tuple["Group", ...]
+    groups: tuple["ResourceGroup", ...]
     """Resources that the operator may take, with their holders."""
     schemas: tuple[SchemaView, ...]
     panels: tuple[PanelView, ...]

@@ -27,7 +27,7 @@ from nao_testbed.controllers.schemas.library.common import (
     resources_of_all,
 )
 from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
-from nao_testbed.experiments.live.robot.moment import Group
+from nao_testbed.experiments.live.robot.moment import ResourceGroup
 from nao_testbed.experiments.live.robot.operation import (
     OPERATOR_PRIORITY,
     GiveBack,
@@ -101,7 +101,7 @@ class Operator:
         self._orders: list[PlacedOrder] = []
         self.news: list[str] = []
         """Results of earlier requests; the reader clears the list."""
-        self._shown: tuple[int, tuple[Group, ...]] = (-1, ())
+        self._shown: tuple[int, tuple[ResourceGroup, ...]] = (-1, ())
 
     # -- reservations ------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Operator:
             return f"{wish.resource} is not yours"
         return f"{wish.resource} given back"
 
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ResourceGroup, ...]:
         """Return the available groups with their holders, updated on each change."""
         changes, rows = self._shown
         if changes != self._ledger.changes or self._waits:
@@ -353,7 +353,7 @@ class Operator:
         }
         return [said[owner] for owner in sorted(said)]
 
-    def _look(self) -> Iterable[Group]:
+    def _look(self) -> Iterable[ResourceGroup]:
         users = {row.name: row.users for row in take_snapshot(self._ledger).resources}
         waits = {
             wait.request: wait.until_tick
@@ -365,7 +365,7 @@ class Operator:
             ticket = self._waits.get(name)
             until = None if ticket is None else waits.get(ticket.number)
             holders = dict.fromkeys(who for leaf in leaves for who in users[leaf])
-            yield Group(
+            yield ResourceGroup(
                 name=name,
                 holders=tuple(holders),
                 is_mine=self._token(leaves) is not None,

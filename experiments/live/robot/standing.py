@@ -34,7 +34,7 @@ SPEED = np.deg2rad(60.0)
 """Maximum speed of a returned joint, in rad/s."""
 
 
-class Standing:
+class RestingRobot:
     """Robot at rest in its posture under a controller; recorded."""
 
     def __init__(self, cfg: TrialCfg) -> None:

@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.heat.figures.shapes import Shape
 from nao_testbed.experiments.report.replay.body import (
-    Body,
+    DrawnRobot,
     Poses,
     clothe,
     lamp_colours,
@@ -185,7 +185,7 @@ class Lamp:
 
 
 def lamps_of(
-    arm: RecordedTrial, body: Body, rows: NDArray[np.intp]
+    arm: RecordedTrial, body: DrawnRobot, rows: NDArray[np.intp]
 ) -> tuple[Lamp, ...]:
     """Return the lamps of a recorded robot.
 
@@ -216,12 +216,12 @@ MOST_HEIGHTS = 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Motion:
+class RobotTrack:
     """One robot over a run."""
 
     name: str
     """Its controller."""
-    body: Body
+    body: DrawnRobot
     q: FloatArray
     """(n, n_joints) true angles in rad."""
     rotation: FloatArray
@@ -238,7 +238,7 @@ class Motion:
     obstacles: tuple[Obstacle, ...]
 
 
-def dress(arm: RecordedTrial, robot: Robot) -> Body:
+def dress(arm: RecordedTrial, robot: Robot) -> DrawnRobot:
     """Return the shapes of a recorded robot, measured as it stood at the start.
 
     Raises:
@@ -248,7 +248,7 @@ def dress(arm: RecordedTrial, robot: Robot) -> Body:
     return clothe(robot, q)
 
 
-def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
+def pose_robot(arm: RecordedTrial, body: DrawnRobot, grid_s: FloatArray) -> RobotTrack:
     """Return the motion of a recorded robot.
 
     Args:
@@ -275,7 +275,7 @@ def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
         up = np.einsum("nij,nj->ni", poses[robot.imu.link][0], up_in_imu)
         rotation = base_rotations(up)
         position = base_positions(rotation, poses, body.shapes, slope_deg(arm))
-    return Motion(
+    return RobotTrack(
         name=arm.name,
         body=body,
         q=q,
@@ -289,7 +289,7 @@ def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
     )
 
 
-def _height(body: Body, rotation: FloatArray, poses: Poses) -> float:
+def _height(body: DrawnRobot, rotation: FloatArray, poses: Poses) -> float:
     """Return the largest of some moments: a robot may stand up."""
     n = len(rotation)
     some = np.unique(np.linspace(0, n - 1, MOST_HEIGHTS).astype(int))

@@ -18,10 +18,10 @@ import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.common.drawing.page import Replay, duration, number
-from nao_testbed.experiments.report.replay.body import Body
+from nao_testbed.experiments.report.replay.body import DrawnRobot
 from nao_testbed.experiments.report.replay.figure import Figure, sloped
 from nao_testbed.experiments.report.replay.motion import (
-    Motion,
+    RobotTrack,
     dress,
     misalignment,
     pose_robot,
@@ -49,7 +49,7 @@ AMBIENT = 1.2
 
 
 def build_scene(
-    motions: Sequence[Motion], grid_s: FloatArray, scale: float, slope_deg: float
+    motions: Sequence[RobotTrack], grid_s: FloatArray, scale: float, slope_deg: float
 ) -> str:
     """Return the page of the replay.
 
@@ -84,7 +84,7 @@ def build_scene(
         return html
 
 
-def _show(figure: Figure, motion: Motion, i: int) -> None:
+def _show(figure: Figure, motion: RobotTrack, i: int) -> None:
     """Let a figure be as its robot was at a moment of the grid."""
     text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
     moment = (motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i])
@@ -203,7 +203,7 @@ def build_replay(
     end_s = max(float(arm.frame.index[-1]) for arm in arms)
     step_s = max(SHORTEST_STEP_S, end_s / MOST_STEPS)
     grid_s = np.arange(0.0, end_s + 0.5 * step_s, step_s)
-    bodies: dict[Path, Body] = {}
+    bodies: dict[Path, DrawnRobot] = {}
     motions = []
     for arm in arms:
         robot = robots[arm.name]
@@ -228,7 +228,7 @@ def build_replay(
 def _notes(
     arms: Sequence[RecordedTrial],
     robots: Mapping[str, Robot],
-    motions: Sequence[Motion],
+    motions: Sequence[RobotTrack],
     step_s: float,
     *,
     in_minutes: bool,

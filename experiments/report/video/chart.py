@@ -15,7 +15,7 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from nao_testbed.experiments.report.replay.motion import Motion
+from nao_testbed.experiments.report.replay.motion import RobotTrack
 from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Chart:
     """Panels one above the other; `picture` is them at a moment."""
 
     def __init__(
-        self, motions: Sequence[Motion], grid_s: FloatArray, width: int, height: int
+        self, motions: Sequence[RobotTrack], grid_s: FloatArray, width: int, height: int
     ) -> None:
         """Draw the whole run.
 
@@ -93,7 +93,7 @@ class Chart:
             faded[first:last, left:right] = part + TO_COME * (255.0 - part)
         self._faded = Image.fromarray(faded.astype(np.uint8), "RGB")
 
-    def _draw(self, axes: "Axes", motion: Motion, degc_a_pixel: float) -> None:
+    def _draw(self, axes: "Axes", motion: RobotTrack, degc_a_pixel: float) -> None:
         names = motion.body.robot.joint_names
         hottest = np.argsort(-motion.degc.max(axis=0), kind="stable")
         for j in hottest[NAMED:]:

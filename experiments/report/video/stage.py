@@ -31,7 +31,7 @@ from nao_testbed.experiments.heat.figures.robot_view import (
     ground_lines,
     lamp,
 )
-from nao_testbed.experiments.report.replay.motion import Motion
+from nao_testbed.experiments.report.replay.motion import RobotTrack
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg
@@ -59,7 +59,7 @@ class Stage:
     """One robot; `picture` is it at a moment."""
 
     def __init__(
-        self, motion: Motion, drawn: DrawnRobot, camera: Camera, slope_deg: float
+        self, motion: RobotTrack, drawn: DrawnRobot, camera: Camera, slope_deg: float
     ) -> None:
         """Lay the ground and what stands on it.
 
@@ -201,7 +201,7 @@ class _Grey:
 
 
 def stages_of(
-    motions: Sequence[Motion], width: int, height: int, slope_deg: float
+    motions: Sequence[RobotTrack], width: int, height: int, slope_deg: float
 ) -> list[Stage]:
     """Return stages that show robots at one scale, each in all of its run.
 
@@ -236,7 +236,7 @@ def stages_of(
     ]
 
 
-def _pose_of(motion: Motion, i: int) -> Pose:
+def _pose_of(motion: RobotTrack, i: int) -> Pose:
     return Pose(
         q=motion.q[i],
         base_position=motion.position[i],

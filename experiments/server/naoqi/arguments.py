@@ -129,7 +129,7 @@ def _parser_of(hint: object) -> Callable[[object], object]:
     return _BY_TYPE[hint]
 
 
-class Parameters:
+class Signature:
     """What one method takes."""
 
     def __init__(self, method: Callable[..., object]) -> None:

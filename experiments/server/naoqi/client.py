@@ -67,7 +67,7 @@ class Counted:
             return self._changed.wait_for(lambda: self.n >= n, timeout_s)
 
 
-class Client:
+class NaoqiClient:
     """One program; what it holds ends with `leave`."""
 
     def __init__(self, parts: Parts, number: int, address: str) -> None:

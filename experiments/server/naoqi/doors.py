@@ -18,10 +18,10 @@ from enum import Enum
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.exported import exported
 from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 from nao_testbed.models.system import keep_alive
 
@@ -48,7 +48,7 @@ class Doors:
     """Listens on a port; each connection is a client."""
 
     def __init__(
-        self, parts: Parts, services: Sequence[type[Service]], host: str, port: int
+        self, parts: Parts, services: Sequence[type[ALService]], host: str, port: int
     ) -> None:
         """Begin to listen.
 
@@ -118,7 +118,7 @@ class Doors:
         registered: list[int] = []
         is_clean = False
         try:
-            client = Client(self._parts, number, address)
+            client = NaoqiClient(self._parts, number, address)
         except RobotEnded:
             connection.close()
             return
@@ -144,9 +144,11 @@ class Doors:
             )
             back.start()
             end = _pass_messages_on(connection, inner, calls.note_sent)
-            if end is End.NO_MESSAGE:
+            if end is Ending.NO_MESSAGE:
                 _LOG.warning("%s sent what is no message; it is cut off", client.name)
-            is_clean = end is End.ENDED and not calls.are_open and not self._is_closed
+            is_clean = (
+                end is Ending.ENDED and not calls.are_open and not self._is_closed
+            )
             back.join()
         except RobotEnded:
             pass
@@ -166,7 +168,7 @@ class Doors:
             client.find_service = None
 
 
-class End(Enum):
+class Ending(Enum):
     """How a connection came to its end."""
 
     ENDED = "closed after a whole message"
@@ -199,7 +201,7 @@ class _Calls:
 
 def _pass_messages_on(
     source: socket.socket, sink: socket.socket, passed: Callable[[int], None]
-) -> End:
+) -> Ending:
     """Pass whole messages on until the source has ended; then end both.
 
     Bytes that are no message would end the process: `qi` does not survive them.
@@ -218,24 +220,24 @@ def _pass_messages_on(
             magic, _, size, version, kind, _, _, _, _ = HEADER.unpack(header)
             is_message = magic == MAGIC and size <= MOST_BYTES
             if not is_message or version != VERSION or kind not in KINDS:
-                return End.NO_MESSAGE
+                return Ending.NO_MESSAGE
             if kind == CALL:
                 passed(kind)
             sink.sendall(header)
             while size:
                 data = source.recv(min(size, CHUNK))
                 if not data:
-                    return End.BROKEN
+                    return Ending.BROKEN
                 sink.sendall(data)
                 size -= len(data)
             if kind != CALL:
                 passed(kind)
     except OSError:
-        return End.BROKEN
+        return Ending.BROKEN
     finally:
         _shut(source)
         _shut(sink)
-    return End.ENDED
+    return Ending.ENDED
 
 
 def _exactly(source: socket.socket, n: int) -> bytes:

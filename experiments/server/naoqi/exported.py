@@ -7,20 +7,20 @@ from typing import Any
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.service import Service, methods_of
+from nao_testbed.experiments.server.naoqi.service import ALService, methods_of
 from nao_testbed.models import TestbedError
 
 _LOG = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """What a client reads: the service, the method, and the reason."""
 
 
 _KINDS: dict[str, Callable[[], Any]] = {}
 
 
-def exported(service: Service) -> object:
+def exported(service: ALService) -> object:
     """Return an object of `qi` with the public methods of a service.
 
     Its calls run side by side. A method that returns a future answers when that ends,
@@ -39,20 +39,20 @@ def exported(service: Service) -> object:
 class _Exported:
     """Base of what `qi` sees; one class a service, one object a client."""
 
-    served_by: Service
+    served_by: ALService
 
 
-def _method(service: Service, name: str) -> Callable[..., object]:
+def _method(service: ALService, name: str) -> Callable[..., object]:
     where = f"{service.NAME}::{name}"
 
     def call(self: _Exported, *args: object) -> object:
         try:
             result = self.served_by._call(name, args)  # its other side
         except TestbedError as error:
-            raise Refused(f"{where}: {error}") from None
+            raise CallRefused(f"{where}: {error}") from None
         except Exception as error:  # noqa: BLE001  # the client is told
             _LOG.exception("%s failed", where)
-            raise Refused(f"{where}: {type(error).__name__}: {error}") from None
+            raise CallRefused(f"{where}: {type(error).__name__}: {error}") from None
         return _promised(result, where) if isinstance(result, Future) else result
 
     call.__name__ = name

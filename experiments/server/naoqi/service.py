@@ -11,12 +11,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from nao_testbed.experiments.server.naoqi.arguments import Parameters, Value
+from nao_testbed.experiments.server.naoqi.arguments import Signature, Value
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot, finish
 from nao_testbed.models import BadInput, UnknownName
 
 if TYPE_CHECKING:
-    from nao_testbed.experiments.server.naoqi.client import Client
+    from nao_testbed.experiments.server.naoqi.client import NaoqiClient
 
 Blocks = Future[Any]
 """What a method returns that takes time; its client waits until it ends."""
@@ -32,28 +32,28 @@ class NotSimulated(BadInput):
         super().__init__(f"{what} is not simulated.{' ' if instead else ''}{instead}")
 
 
-_METHODS: dict[str, dict[str, Parameters]] = {}
+_METHODS: dict[str, dict[str, Signature]] = {}
 
 
-def methods_of(kind: type["Service"]) -> dict[str, Parameters]:
+def methods_of(kind: type["ALService"]) -> dict[str, Signature]:
     """Return the public methods of a service, and what each takes."""
     found = _METHODS.get(kind.NAME)
     if found is None:
         found = _METHODS[kind.NAME] = {
-            name: Parameters(method)
+            name: Signature(method)
             for name, method in inspect.getmembers(kind, inspect.isfunction)
             if not name.startswith("_")
         }
     return found
 
 
-class Service:
+class ALService:
     """One service as one client has it."""
 
     NAME = ""
     """Under which clients ask for it."""
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: "NaoqiClient") -> None:
         """Serve a client."""
         self._client = client
         self._parts = client.parts

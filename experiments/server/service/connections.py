@@ -1,8 +1,7 @@
 """What stands between a server's socket and its routes: who gets in, and for how long.
 
-`Guard` looks at Host, Origin, shared secret and headers. It is a plain ASGI layer, so
-that streams pass through it untouched; what it refuses reaches no route and changes
-nothing.
+`RequestFilter` checks Host, Origin, shared secret and headers. It is a plain ASGI
+layer: streams pass through it untouched, and a refused request reaches no route.
 
 `PunctualConnection` ends a connection that does not finish what it says: who opens
 connections and says nothing, or half of a request, could otherwise keep others out for
@@ -34,7 +33,7 @@ from nao_testbed.experiments.server.messages import EPOCH_HEADER, printable
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-class Guard:
+class RequestFilter:
     """Refuses strangers, and marks every answer with the epoch."""
 
     def __init__(

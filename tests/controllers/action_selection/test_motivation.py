@@ -13,9 +13,9 @@ from nao_testbed.controllers.action_selection import (
     Arc,
     Automaton,
     BehaviourModel,
-    Condition,
     Lesson,
-    Row,
+    NodeRow,
+    RowCondition,
     Stimulus,
     Strengths,
     Switch,
@@ -25,22 +25,22 @@ from nao_testbed.controllers.action_selection import (
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
-BALL = Condition(event="ball", quantity="size", low=0.0, high=1000.0)
-OBSTACLE = Condition(event="obstacle", quantity="distance", low=0.0, high=100.0)
-HAPPY = Condition(quantity="joy", low=50.0, high=100.0)
+BALL = RowCondition(event="ball", quantity="size", low=0.0, high=1000.0)
+OBSTACLE = RowCondition(event="obstacle", quantity="distance", low=0.0, high=100.0)
+HAPPY = RowCondition(quantity="joy", low=50.0, high=100.0)
 NODE_100 = (
-    Row(
+    NodeRow(
         condition=BALL,
         arcs=(
             Arc(to="node 120", percent=30.0, action="ACTION 1"),
             Arc(to="node 100", percent=70.0, action="ACTION 2"),
         ),
     ),
-    Row(
+    NodeRow(
         condition=OBSTACLE,
         arcs=(Arc(to="node 1000", percent=100.0, action="MOVE BACK"),),
     ),
-    Row(
+    NodeRow(
         condition=HAPPY,
         arcs=(
             Arc(to="node 120", percent=20.0, action="DANCE"),
@@ -97,7 +97,7 @@ def test_a_row_that_does_not_sum_to_100_percent_is_refused(
 ) -> None:
     arcs = tuple(Arc(to="a", percent=share) for share in percent)
     with pytest.raises(BadInput, match="sum to 100 %"):
-        Row(condition=BALL, arcs=arcs)
+        NodeRow(condition=BALL, arcs=arcs)
 
 
 @pytest.mark.requirement("SY-26")
@@ -134,15 +134,15 @@ def test_an_arc_of_0_percent_is_never_drawn() -> None:
             return self.value
 
     arcs = tuple(Arc(to="a", percent=share) for share in (0.0, 100.0, 0.0))
-    row = Row(condition=BALL, arcs=arcs)
+    row = NodeRow(condition=BALL, arcs=arcs)
     edges: list[Any] = [Edge(0.0), Edge(np.nextafter(1.0, 0.0))]
     assert [row.draw(edge) for edge in edges] == [1, 1]
 
 
 def model(name: str, priority: int, action: str, event: str) -> BehaviourModel:
     """Return one that goes round in a node and proposes one thing."""
-    row = Row(
-        condition=Condition(event=event),
+    row = NodeRow(
+        condition=RowCondition(event=event),
         arcs=(Arc(to="only", percent=100.0, action=action),),
     )
     return BehaviourModel(
@@ -229,7 +229,7 @@ def test_rows_stay_distributions_whatever_is_taught(
 ) -> None:
     total = sum(shares)
     arcs = tuple(Arc(to="a", percent=100.0 * share / total) for share in shares)
-    row = Row(condition=BALL, arcs=arcs)
+    row = NodeRow(condition=BALL, arcs=arcs)
     for number, lesson, rate in lessons:
         arc = number % len(arcs)
         before = row.arcs[arc].percent
@@ -246,7 +246,7 @@ def test_what_rounding_leaves_of_a_row_does_not_grow_by_teaching(rate: float) ->
     """Of an arc near 100 % the others are mostly rounding; then they come back."""
     either = [(arc, lesson) for arc in (0, 1) for lesson in Lesson]
     for later in product(either, repeat=3):
-        row = Row(
+        row = NodeRow(
             condition=BALL, arcs=(Arc(to="a", percent=59), Arc(to="b", percent=41))
         )
         for arc, lesson in (

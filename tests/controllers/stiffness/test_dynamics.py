@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.stiffness import GRAVITY, Dynamics, ExternalLoad
-from nao_testbed.controllers.stiffness.dynamics import Motion
+from nao_testbed.controllers.stiffness.dynamics import RobotMotion
 from nao_testbed.models import Robot, UnknownName
 from tests.controllers.helpers import FloatArray
 from tests.controllers.oracle import PyBulletDynamics
@@ -165,7 +165,7 @@ def test_full_model_agrees_with_the_engine(
     a_origin = linear_a - np.cross(w_dot, c) - np.cross(w, np.cross(w, c))
     dynamics.update(q)
     _, ours = dynamics.inverse_dynamics(
-        Motion(
+        RobotMotion(
             v=v,
             a=a,
             proper_acceleration=a_origin + GRAVITY * up,
@@ -182,7 +182,7 @@ def test_full_model_at_rest_is_the_simplified_one(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
     q, up, _ = random_case(nao, seed)
-    rest = Motion(
+    rest = RobotMotion(
         v=np.zeros_like(q),
         a=np.zeros_like(q),
         proper_acceleration=GRAVITY * up,

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from nao_testbed.experiments.live.replay import Recording, read_recording
+from nao_testbed.experiments.live.replay import ReplayedRun, read_recording
 from nao_testbed.experiments.live.robot.operation import HeatNow
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.experiments.live.robot.test_live_robot import live_robots, run
@@ -28,6 +28,6 @@ def live_run(recorded: RecordedRuns) -> Path:
 
 
 @pytest.fixture(scope="session")
-def recording(live_run: Path) -> Recording:
+def recording(live_run: Path) -> ReplayedRun:
     """The same as the page reads it; to be dressed takes half a second."""
     return read_recording(live_run)

@@ -15,7 +15,7 @@ from nao_testbed.experiments.live.replay import (
     GoOn,
     Pause,
     Player,
-    Recording,
+    ReplayedRun,
     Seek,
     read_recording,
 )
@@ -72,7 +72,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("JD-23")
 def test_a_moment_is_what_was_recorded_then(
-    live_run: Path, recording: Recording
+    live_run: Path, recording: ReplayedRun
 ) -> None:
     (event,) = recording.about()["events"]
     assert "HeadYaw is 70" in event["what"]
@@ -94,6 +94,6 @@ def test_who_lies_has_fallen(live_run: Path) -> None:
     columns = [f"{BASE_QUATERNION}.{part}" for part in "xyzw"]
     for name, value in zip(columns, lies, strict=True):
         frame[name] = [*frame[name].iloc[:-1], value]
-    recording = Recording([replace(arm, frame=frame)])
+    recording = ReplayedRun([replace(arm, frame=frame)])
     assert not recording.moments(0.0)[0].has_fallen
     assert recording.moments(recording.end_s)[0].has_fallen

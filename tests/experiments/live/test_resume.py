@@ -12,7 +12,7 @@ pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 from nao_testbed.experiments.live import replay
 from nao_testbed.experiments.live.replay import (
     LiveFromHere,
-    Recording,
+    ReplayedRun,
     Seek,
     Show,
     read_recording,
@@ -26,7 +26,7 @@ from tests.experiments.live.robot.test_live_robot import run
 
 
 @pytest.fixture
-def arm(recording: Recording) -> RecordedTrial:
+def arm(recording: ReplayedRun) -> RecordedTrial:
     """A live robot of the preset `document`; a joint is heated after 0.4 s."""
     (arm,) = recording.arms
     return arm
@@ -118,7 +118,7 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     (upright,) = show.recording.moments(0.5)
     with monkeypatch.context() as patch:
         lying = [dataclasses.replace(upright, has_fallen=True)]
-        patch.setattr(replay.Recording, "moments", lambda *_: lying)
+        patch.setattr(replay.ReplayedRun, "moments", lambda *_: lying)
         with pytest.raises(BadInput, match=r"lies at 0\.0 s; choose an earlier"):
             show._do(0, LiveFromHere())
     assert not plans(show)

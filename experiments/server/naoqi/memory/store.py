@@ -34,7 +34,7 @@ _Queue = queue.Queue[tuple[Listener, str, Any] | None]
 _LOG = logging.getLogger(__name__)
 
 
-class Kind(StrEnum):
+class KeyKind(StrEnum):
     """What a key is."""
 
     DATA = "Data"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 @dataclass
 class _Entry:
-    kind: Kind
+    kind: KeyKind
     value: Any = None
     time_s: float = 0.0
     has_value: bool = False
@@ -119,7 +119,7 @@ class Memory:
             BadInput: it is a key of the robot, or there are too many.
         """
         with self._lock:
-            self._put(key, value, Kind.DATA)
+            self._put(key, value, KeyKind.DATA)
 
     def remove(self, key: str) -> None:
         """Forget a key.
@@ -135,13 +135,13 @@ class Memory:
 
     # -- events --------------------------------------------------------------------
 
-    def declare(self, name: str, kind: Kind = Kind.EVENT) -> None:
+    def declare(self, name: str, kind: KeyKind = KeyKind.EVENT) -> None:
         """Let an event be known."""
         with self._lock:
             entry = self._entries.setdefault(name, _Entry(kind))
             entry.kind = kind
 
-    def raise_event(self, name: str, value: Any, kind: Kind = Kind.EVENT) -> None:
+    def raise_event(self, name: str, value: Any, kind: KeyKind = KeyKind.EVENT) -> None:
         """Store a value and tell all listeners, also where it is the same."""
         with self._lock:
             entry = self._put(name, value, kind)
@@ -174,7 +174,7 @@ class Memory:
                     name=f"naoqi-events {client}",
                     daemon=True,
                 ).start()
-            self.declare(name, self.kind(name) or Kind.EVENT)
+            self.declare(name, self.kind(name) or KeyKind.EVENT)
             self._listeners.setdefault(name, []).append((who, listener))
 
     def unlisten(self, name: str, who: str) -> bool:
@@ -211,14 +211,14 @@ class Memory:
         with self._lock:
             return list(self._history.get(name, ()))
 
-    def kind(self, name: str) -> Kind | None:
+    def kind(self, name: str) -> KeyKind | None:
         """Return what a key is; None: nothing of that name is known."""
         if name in self._live:
-            return Kind.DATA
+            return KeyKind.DATA
         entry = self._entries.get(name)
         return None if entry is None else entry.kind
 
-    def of_kind(self, kind: Kind) -> list[str]:
+    def of_kind(self, kind: KeyKind) -> list[str]:
         """Return the names of a kind."""
         with self._lock:
             return [name for name, one in self._entries.items() if one.kind is kind]
@@ -226,7 +226,7 @@ class Memory:
     def describe(self, name: str, text: str) -> None:
         """Keep a text about a key."""
         with self._lock:
-            self._entries.setdefault(name, _Entry(Kind.DATA)).text = text
+            self._entries.setdefault(name, _Entry(KeyKind.DATA)).text = text
 
     def description(self, name: str) -> str:
         """Return the text about a key."""
@@ -235,7 +235,7 @@ class Memory:
 
     # -- inside --------------------------------------------------------------------
 
-    def _put(self, key: str, value: Any, kind: Kind) -> _Entry:
+    def _put(self, key: str, value: Any, kind: KeyKind) -> _Entry:
         if key in self._live:
             raise BadInput(f"{key} is measured by the robot; it cannot be stored.")
         if not key:

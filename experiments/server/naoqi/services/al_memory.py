@@ -8,8 +8,8 @@ import qi
 
 from nao_testbed.experiments.server.naoqi.arguments import Names, Value, text
 from nao_testbed.experiments.server.naoqi.client import Counted
-from nao_testbed.experiments.server.naoqi.memory.store import Kind, matching
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.memory.store import KeyKind, matching
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 
 EVENT_TIMEOUT_S = 0.2
@@ -51,7 +51,7 @@ class Subscriber:
         self._last_s = time.monotonic()
 
 
-class ALMemory(Service):
+class ALMemory(ALService):
     """Data and events that programs and the robot share."""
 
     NAME = "ALMemory"
@@ -94,7 +94,7 @@ class ALMemory(Service):
 
     def raiseMicroEvent(self, name: str, value: Value) -> None:
         """Tell all who listen."""
-        self._parts.memory.raise_event(name, value, Kind.MICRO_EVENT)
+        self._parts.memory.raise_event(name, value, KeyKind.MICRO_EVENT)
 
     def declareEvent(self, name: str, extractorName: str = "") -> None:
         """Let an event be known."""
@@ -129,11 +129,11 @@ class ALMemory(Service):
 
     def getEventList(self) -> list[str]:
         """Return all events."""
-        return self._parts.memory.of_kind(Kind.EVENT)
+        return self._parts.memory.of_kind(KeyKind.EVENT)
 
     def getMicroEventList(self) -> list[str]:
         """Return all micro-events."""
-        return self._parts.memory.of_kind(Kind.MICRO_EVENT)
+        return self._parts.memory.of_kind(KeyKind.MICRO_EVENT)
 
     def getSubscribers(self, name: str) -> list[str]:
         """Return who listens to an event."""

@@ -21,10 +21,10 @@ from nao_testbed.controllers.arbitration.policies import (
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
-from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName
 
@@ -81,7 +81,7 @@ class Dcm:
         ledger.add_owner(Owner(name=OWNER, priority=CLIENT_PRIORITY), ledger.tick)
         parts.served.each_slot.append(lambda *_: self._slot())
 
-    def _owner(self, client: Client) -> str:
+    def _owner(self, client: NaoqiClient) -> str:
         """Return who owns what a client commands now: the DCM once it has left."""
         if client.has_left:
             return OWNER
@@ -118,7 +118,7 @@ class Dcm:
         return brief if known or brief in self._leds else ""
 
     def put(
-        self, client: Client, name: str, update: str, new: Sequence[Command]
+        self, client: NaoqiClient, name: str, update: str, new: Sequence[Command]
     ) -> None:
         """Mix commands with those that wait for an actuator.
 
@@ -284,7 +284,7 @@ def _gives_way(_: object) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 
-class DCM(Service):
+class DCM(ALService):
     """Commands actuators at times; removed from NAOqi with 2.8."""
 
     NAME = "DCM"

@@ -33,7 +33,7 @@ from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 from nao_testbed.models.resources import DeviceKind
 
@@ -320,7 +320,7 @@ def _gives_way(_: object) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 
-class ALLeds(Service):
+class ALLeds(ALService):
     """Lights LEDs."""
 
     NAME = "ALLeds"

@@ -1,7 +1,7 @@
 """ALRobotPosture."""
 
 from nao_testbed.experiments.server.naoqi.motion.engine import check_fraction
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service, ended
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
 from nao_testbed.experiments.server.naoqi.services.motion.postures import (
     FAMILIES,
     NAOQI_POSTURES,
@@ -10,7 +10,7 @@ from nao_testbed.experiments.server.naoqi.services.motion.postures import (
 from nao_testbed.models import BadInput
 
 
-class ALRobotPosture(Service):
+class ALRobotPosture(ALService):
     """Goes to postures, and tells which one the robot is in."""
 
     NAME = "ALRobotPosture"

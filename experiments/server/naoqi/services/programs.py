@@ -15,9 +15,9 @@ from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import (
     NAOQI_VERSION,
+    ALService,
     Blocks,
     NotSimulated,
-    Service,
 )
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 
@@ -158,7 +158,7 @@ class Programs:
         self._parts.memory.raise_event("BehaviorsRun", list(self.running))
 
 
-class ALBehaviorManager(Service):
+class ALBehaviorManager(ALService):
     """Starts and stops the robot's behaviours: the commands of its library."""
 
     NAME = "ALBehaviorManager"
@@ -248,7 +248,7 @@ class ALBehaviorManager(Service):
         return self._parts.get(Programs)
 
 
-class ALAnimationPlayer(Service):
+class ALAnimationPlayer(ALService):
     """Plays behaviours of the robot; the published animations are not here."""
 
     NAME = "ALAnimationPlayer"
@@ -276,7 +276,7 @@ class ALAnimationPlayer(Service):
         """Do nothing: nothing was declared."""
 
 
-class ALAutonomousLife(Service):
+class ALAutonomousLife(ALService):
     """States of autonomous life; only stored: the robot does nothing by itself."""
 
     NAME = "ALAutonomousLife"
@@ -360,7 +360,7 @@ class ALAutonomousLife(Service):
         return self._parts.get(Programs)
 
 
-class ALSystem(Service):
+class ALSystem(ALService):
     """The robot's computer, as far as it is like one."""
 
     NAME = "ALSystem"
@@ -421,7 +421,7 @@ class ALSystem(Service):
         raise NotSimulated("a restart", "End `naoqi serve` where it was started.")
 
 
-class ALRobotModel(Service):
+class ALRobotModel(ALService):
     """What the robot has."""
 
     NAME = "ALRobotModel"

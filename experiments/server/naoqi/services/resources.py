@@ -13,10 +13,10 @@ from typing import Any
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
 from nao_testbed.experiments.server.naoqi.arguments import Names
-from nao_testbed.experiments.server.naoqi.client import Client
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.served_robot import LedgerAccess, fail, finish
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models.resources import ResourceNode
 
 MOST_WAITING = 16
@@ -49,7 +49,7 @@ def _quietly(method: Callable[..., object], *args: object) -> None:
 class _ClientServices(Mapping[str, object]):
     """Services that a client has registered, by name."""
 
-    def __init__(self, client: Client, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, client: NaoqiClient, pool: ThreadPoolExecutor) -> None:
         self._client, self._pool = client, pool
 
     def __getitem__(self, name: str) -> object:
@@ -68,12 +68,12 @@ class _ClientServices(Mapping[str, object]):
         return 0
 
 
-class ALResourceManager(Service):
+class ALResourceManager(ALService):
     """Takes and gives back resources of the ledger."""
 
     NAME = "ALResourceManager"
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: NaoqiClient) -> None:
         """Serve a client."""
         super().__init__(client)
         self._waiting = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="acquire")

@@ -5,7 +5,7 @@ from collections import Counter
 from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX, TOUCHES
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.models import BadInput
 
@@ -47,7 +47,7 @@ class Senses:
         served.after(LOOK_S, self._look)
 
 
-class _Extractor(Service):
+class _Extractor(ALService):
     """A service to which programs subscribe so that its values are renewed."""
 
     def subscribe(self, name: str, *periodAndPrecision: Value) -> None:
@@ -92,7 +92,7 @@ class ALFsr(_Extractor):
     NAME = "ALFsr"
 
 
-class ALTouch(Service):
+class ALTouch(ALService):
     """Touch sensors; nobody touches this robot."""
 
     NAME = "ALTouch"
@@ -107,7 +107,7 @@ class ALTouch(Service):
         return [[t, bool(memory.get(f"{PREFIX}{t}/Sensor/Value"))] for t in TOUCHES]
 
 
-class ALBodyTemperature(Service):
+class ALBodyTemperature(ALService):
     """Tells how hot the body is; temperatures of single joints are in ALMemory."""
 
     NAME = "ALBodyTemperature"
@@ -126,7 +126,7 @@ class ALBodyTemperature(Service):
         self._client.pretended["ALBodyTemperature.setEnableNotifications"] += 1
 
 
-class ALDiagnosis(Service):
+class ALDiagnosis(ALService):
     """Tells which parts have errors: here those that are too hot, and broken ones."""
 
     NAME = "ALDiagnosis"
@@ -160,7 +160,7 @@ class ALDiagnosis(Service):
             return sorted(self._served.body.sim.failed_motors)
 
 
-class ALBattery(Service):
+class ALBattery(ALService):
     """Tells the charge of the battery."""
 
     NAME = "ALBattery"

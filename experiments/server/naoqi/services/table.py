@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.al_memory import ALMemory
 from nao_testbed.experiments.server.naoqi.services.audio.sound import (
     ALAudioDevice,
@@ -45,7 +45,7 @@ from nao_testbed.experiments.server.naoqi.services.stubs.refusing import (
 )
 from nao_testbed.experiments.server.naoqi.services.stubs.storing import STUBS
 
-SERVICES: tuple[type[Service], ...] = (
+SERVICES: tuple[type[ALService], ...] = (
     ALMotion,
     ALRobotPosture,
     ALMemory,

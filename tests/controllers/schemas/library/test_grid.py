@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from nao_testbed.controllers.schemas.library.look_around import Grid
+from nao_testbed.controllers.schemas.library.look_around import CellGrid
 from tests.messages import Messages, each
 
 
 def test_cells_divide_the_rectangle() -> None:
-    grid = Grid((-1.0, 1.0), (0.0, 3.0), (4, 3))
+    grid = CellGrid((-1.0, 1.0), (0.0, 3.0), (4, 3))
     assert_allclose(grid.x, [-0.75, -0.25, 0.25, 0.75])
     assert_allclose(grid.y, [0.5, 1.5, 2.5])
 
@@ -23,7 +23,7 @@ def test_cells_divide_the_rectangle() -> None:
 def test_two_short_times_relax_as_far_as_one_long_one(
     start: float, first: float, second: float, constant: float
 ) -> None:
-    once, twice = (Grid((0.0, 1.0), (0.0, 1.0), (1, 1), start) for _ in range(2))
+    once, twice = (CellGrid((0.0, 1.0), (0.0, 1.0), (1, 1), start) for _ in range(2))
     once.relax(1.0, first + second, constant)
     twice.relax(1.0, first, constant)
     twice.relax(1.0, second, constant)
@@ -33,7 +33,7 @@ def test_two_short_times_relax_as_far_as_one_long_one(
 
 
 def test_only_cells_whose_centre_is_near_change() -> None:
-    grid = Grid((0.0, 4.0), (0.0, 2.0), (4, 2), 1.0)
+    grid = CellGrid((0.0, 4.0), (0.0, 2.0), (4, 2), 1.0)
     assert grid.put(1.5, 0.5, (1.0, 0.4), 0.0) == 3
     assert_allclose(grid.values, [[0, 1], [0, 1], [0, 1], [1, 1]])
     assert grid.add(3.5, 1.5, (0.1, 0.1), 2.5) == 1
@@ -51,7 +51,7 @@ def test_only_cells_whose_centre_is_near_change() -> None:
 def test_no_cell_is_worth_more_than_the_highest(
     values: list[float], x: float, y: float, cost: float
 ) -> None:
-    grid = Grid((0.0, 3.0), (0.0, 2.0), (3, 2))
+    grid = CellGrid((0.0, 3.0), (0.0, 2.0), (3, 2))
     grid.values[:] = np.reshape(values, (3, 2))
     best_x, best_y = grid.highest((x, y), cost)
 
@@ -66,13 +66,13 @@ def test_no_cell_is_worth_more_than_the_highest(
 
 
 def test_of_equal_cells_the_first_is_taken() -> None:
-    assert Grid((0.0, 2.0), (0.0, 2.0), (2, 2)).highest() == (0.5, 0.5)
+    assert CellGrid((0.0, 2.0), (0.0, 2.0), (2, 2)).highest() == (0.5, 0.5)
 
 
 def test_messages(messages: Messages) -> None:
     messages(
         an_empty_rectangle=each(
-            Grid,
+            CellGrid,
             ((1.0, 1.0), (0.0, 1.0), (2, 2)),
             ((0.0, 1.0), (0.0, float("inf")), (2, 2)),
             ((0.0, 1.0), (0.0, 1.0), (2, 0)),

@@ -26,7 +26,7 @@ from nao_testbed.experiments.live.robot.operation import (
     PushNow,
     Take,
 )
-from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.models import BadInput
@@ -48,7 +48,7 @@ class World:
         self.page, theirs = Pipe()
         self.link = PageEnd(self.page)
         self._live = attach(self.parts, theirs) if has_page else None
-        self.client = Client(self.parts, 1, "test")
+        self.client = NaoqiClient(self.parts, 1, "test")
         self.run(3.0)
 
     @property

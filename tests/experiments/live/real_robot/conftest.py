@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.sim.naoqi import NaoqiRobot
@@ -32,7 +32,7 @@ class _Remote:
 class InProcess(Connection):
     """Calls the services of a client without a wire; notes each call."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: NaoqiClient) -> None:
         self.client = client
         self.url = "in process"
         self.calls: list[str] = []
@@ -73,9 +73,9 @@ class Endpoint:
         for _ in range(ceil(seconds / self.served.tick_s - 1e-6)):
             self.served.slot()
 
-    def client(self) -> Client:
+    def client(self) -> NaoqiClient:
         self.n_clients += 1
-        return Client(self.parts, self.n_clients, "test")
+        return NaoqiClient(self.parts, self.n_clients, "test")
 
     def connect(self) -> tuple[NaoqiRobot, InProcess]:
         connection = InProcess(self.client())

@@ -13,7 +13,10 @@ from nao_testbed.controllers.registry import make_controller
 from nao_testbed.experiments.closed_loop.loop import Loop, PacedRobot, run_for
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.experiments.live.real_robot.naoqi_source import NaoqiSource
-from nao_testbed.experiments.live.real_robot.supervisor import RunStopped, Supervisor
+from nao_testbed.experiments.live.real_robot.supervisor import (
+    Supervisor,
+    SupervisorStop,
+)
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.sim.naoqi import NaoqiRobot
 from nao_testbed.sim.robot import SimulatedRobot
@@ -215,7 +218,7 @@ def test_nothing_passes_the_gate_without_a_token_on_this_door_either(
             robot.step(20)
             supervisor.check(robot.read(), robot.written_target, robot.age_s)
 
-    with pytest.raises(RunStopped, match="set-point of HeadYaw"):
+    with pytest.raises(SupervisorStop, match="set-point of HeadYaw"):
         periods()
     assert "LKneePitch" in written
     assert "HeadYaw" not in written

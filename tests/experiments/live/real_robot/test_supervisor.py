@@ -9,9 +9,9 @@ import pytest
 
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.live.real_robot.supervisor import (
-    RunStopped,
     Supervisor,
     SupervisorCfg,
+    SupervisorStop,
 )
 from nao_testbed.models import load_robot
 from tests.messages import Messages, each
@@ -45,7 +45,7 @@ def test_a_robot_that_stands_goes_on() -> None:
 def test_a_hot_motor_ends_it_by_name() -> None:
     degc = np.full(len(NAO.motors), 40.0)
     degc[NAO.motor_index("LAnklePitch")] = 80.0
-    with pytest.raises(RunStopped, match="hot: LAnklePitch has 80"):
+    with pytest.raises(SupervisorStop, match="hot: LAnklePitch has 80"):
         Supervisor(NAO).check(seen(temperature=degc))
 
 
@@ -61,9 +61,9 @@ def test_a_body_that_leans_has_fallen(way: tuple[float, float]) -> None:
     for i in range(100):
         lean(35.0, 0.02 * i)
     for i in range(100, 130):  # the filter follows in half a second
-        with suppress(RunStopped):
+        with suppress(SupervisorStop):
             lean(60.0, 0.02 * i)
-    with pytest.raises(RunStopped, match="fallen"):
+    with pytest.raises(SupervisorStop, match="fallen"):
         lean(60.0, 2.6)
 
 
@@ -76,7 +76,7 @@ def test_a_set_point_of_somebody_else_ends_it_soon_but_not_at_once() -> None:
     supervisor.check(seen(0.2, target=written), written)  # it was a late write
     supervisor.check(seen(0.4, target=target), written)
     supervisor.check(seen(0.6, target=target), written)
-    with pytest.raises(RunStopped, match="disobeyed: the set-point of RKneePitch"):
+    with pytest.raises(SupervisorStop, match="disobeyed: the set-point of RKneePitch"):
         supervisor.check(seen(0.8, target=target), written)
 
 

@@ -26,7 +26,7 @@ from nao_testbed.experiments.closed_loop.robot_source import (
 )
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.regression.replay import (
-    Recording,
+    OpenRecording,
     ReplayCfg,
     open_recording,
     replay_controllers,
@@ -87,7 +87,7 @@ def standing(two_leg: Robot, recorded: RecordedRuns) -> Path:
     return recorded("standing", stand)
 
 
-def opened(folder: Path, *controllers: str) -> Recording:
+def opened(folder: Path, *controllers: str) -> OpenRecording:
     return open_recording(ReplayCfg(folder=folder, controllers=controllers))
 
 

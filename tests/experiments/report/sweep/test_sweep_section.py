@@ -161,8 +161,8 @@ def test_a_sweep_in_which_nothing_can_be_compared_makes_a_section(
     def work(trial: SweepTrial) -> TrialOutcome:
         if ends == "error":
             return TrialOutcome.lost("no such luck")
-        fields = {"fell": True, "failure": "fell at 1 s"} if ends == "fall" else {}
-        return outcome(trial, **fields)
+        fell = ends == "fall"
+        return outcome(trial, fell=fell, failure="fell at 1 s" if fell else None)
 
     section = sweep_section(of(tmp_path, PAIRS, work), "run1")
     told = " ".join(section.warnings)

@@ -17,7 +17,7 @@ from PIL.GifImagePlugin import GifImageFile
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.common.output_files import is_ours
 from nao_testbed.experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
-from nao_testbed.experiments.report.replay.motion import Motion, dress, pose_robot
+from nao_testbed.experiments.report.replay.motion import RobotTrack, dress, pose_robot
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
 from nao_testbed.experiments.report.video import film as film_module
 from nao_testbed.experiments.report.video.chart import Chart
@@ -231,7 +231,7 @@ def test_what_stops_leaves_no_half_film(
 
 
 @pytest.fixture(scope="module")
-def motion(arms: tuple[RecordedTrial, ...]) -> Motion:
+def motion(arms: tuple[RecordedTrial, ...]) -> RobotTrack:
     """Upright and warming; then it lies on its back."""
     arm = arms[0]
     motion = pose_robot(arm, dress(arm, NAO), np.array([0.0, 1.0, 2.0, 3.0]))
@@ -248,7 +248,7 @@ def motion(arms: tuple[RecordedTrial, ...]) -> Motion:
 
 
 @pytest.fixture(scope="module")
-def stage(motion: Motion) -> Any:
+def stage(motion: RobotTrack) -> Any:
     (stage,) = stages_of([motion], 240, 300, 0.0)
     yield stage
     stage.close()
@@ -295,7 +295,7 @@ def test_all_of_the_robot_is_in_the_picture_in_all_of_the_run(stage: Stage) -> N
 
 
 @pytest.mark.slow(covers=True)
-def test_what_is_to_come_is_faint(motion: Motion) -> None:
+def test_what_is_to_come_is_faint(motion: RobotTrack) -> None:
     chart = Chart([motion], np.array([0.0, 1.0, 2.0, 3.0]), 400, 300)
     first, later, last = (np.asarray(chart.picture(i)).astype(int) for i in (0, 2, 3))
     assert first.shape == (300, 400, 3)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.server.naoqi.client import Client, Parts
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 
@@ -18,7 +18,7 @@ class InProcess:
         self.parts = Parts(self.served)
         for kind in BEGUN:
             self.parts.get(kind)
-        self.clients = [Client(self.parts, i, "test") for i in (1, 2)]
+        self.clients = [NaoqiClient(self.parts, i, "test") for i in (1, 2)]
         self.run(3.0)
 
     def ask(self, service: str, client: int = 0) -> Callable[..., Any]:

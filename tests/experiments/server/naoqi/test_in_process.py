@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
-from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Parameters
-from nao_testbed.experiments.server.naoqi.client import Client
+from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
+from nao_testbed.experiments.server.naoqi.client import NaoqiClient
 from nao_testbed.models import BadInput
 from tests.experiments.server.naoqi.in_process import InProcess
 
@@ -154,7 +154,7 @@ def test_stiffness_is_shared_and_smart_stiffness_stays_within(world: InProcess) 
 
 
 def test_a_client_that_leaves_is_forgotten(world: InProcess) -> None:
-    third = Client(world.parts, 3, "test")
+    third = NaoqiClient(world.parts, 3, "test")
     world.clients.append(third)
     motion = world.ask("ALMotion", 2)
     moving = motion("angleInterpolation", "LArm", 0.1, 50.0, True)
@@ -186,10 +186,10 @@ def example(one: Names, two: Numbers, three: bool, four: float = 1.0) -> None:
 )
 def test_arguments_are_refused_by_name(args: tuple[Any, ...], part: str) -> None:
     with pytest.raises(BadInput) as caught:
-        Parameters(example).accept(args)
+        Signature(example).accept(args)
     assert part in str(caught.value)
 
 
 def test_arguments_of_the_wire_are_taken_as_they_come() -> None:
-    found = Parameters(example).accept(("a", (1, 2.5), 1, 3))
+    found = Signature(example).accept(("a", (1, 2.5), 1, 3))
     assert found == [["a"], [1.0, 2.5], True, 3.0]

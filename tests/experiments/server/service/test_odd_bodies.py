@@ -13,7 +13,7 @@ import pytest
 from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.experiments.server.service import Service
-from nao_testbed.experiments.server.service.connections import Guard
+from nao_testbed.experiments.server.service.connections import RequestFilter
 from nao_testbed.experiments.server.service.routes import MAX_BODY, Routes
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.testing import check_trace
@@ -98,7 +98,9 @@ def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
     ledger = Ledger(small_tree(), epoch=1, listeners=[events.append])
 
     async def ask_all(routes: Routes) -> int:
-        app = Guard(routes.app, epoch=1, secret=None, hosts=None, max_body=MAX_BODY)
+        app = RequestFilter(
+            routes.app, epoch=1, secret=None, hosts=None, max_body=MAX_BODY
+        )
         transport = httpx.ASGITransport(app)
         count = 0
         async with httpx.AsyncClient(transport=transport, base_url="http://s") as http:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, number
 from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, NotSimulated
 from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
 from nao_testbed.models import BadInput, UnknownName
 
@@ -47,7 +47,7 @@ class Sounds:
         return self.files[number_]
 
 
-class ALAudioPlayer(Service):
+class ALAudioPlayer(ALService):
     """Plays files and tones."""
 
     NAME = "ALAudioPlayer"
@@ -195,7 +195,7 @@ class ALAudioPlayer(Service):
             playing[0].set_result(None)
 
 
-class ALAudioDevice(Service):
+class ALAudioDevice(ALService):
     """Volume of the loudspeakers; microphones hear nothing."""
 
     NAME = "ALAudioDevice"

@@ -13,7 +13,7 @@ from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.library import LONGEST_TEXT, Sound
 
@@ -50,7 +50,7 @@ class Spoken:
 
 
 @dataclass
-class Voice:
+class VoiceSettings:
     """What programs set of the voice; only stored, but the volume."""
 
     language: str = "English"
@@ -65,7 +65,7 @@ class Speech:
     def __init__(self, parts: Parts) -> None:
         """Begin silent."""
         self._parts, self._served = parts, parts.served
-        self.voice = Voice()
+        self.voice = VoiceSettings()
         self.output = 1.0
         """Volume of the loudspeakers, in [0, 1]."""
         self.transcript: list[Spoken] = []
@@ -217,7 +217,7 @@ class Speech:
         self._parts.memory.raise_event("ALTextToSpeech/Status", [one.number, how])
 
 
-class ALTextToSpeech(Service):
+class ALTextToSpeech(ALService):
     """Says texts."""
 
     NAME = "ALTextToSpeech"
@@ -320,7 +320,7 @@ class ALTextToSpeech(Service):
         return self._parts.get(Speech)
 
 
-class ALAnimatedSpeech(Service):
+class ALAnimatedSpeech(ALService):
     """Says texts; what they say of gestures is left out."""
 
     NAME = "ALAnimatedSpeech"

@@ -3,12 +3,12 @@
 from nao_testbed.experiments.server.naoqi.services.motion.cartesian import Cartesian
 from nao_testbed.experiments.server.naoqi.services.motion.joints import Joints, Tasks
 from nao_testbed.experiments.server.naoqi.services.motion.reflexes import Reflexes
-from nao_testbed.experiments.server.naoqi.services.motion.state import State
+from nao_testbed.experiments.server.naoqi.services.motion.state import BodyState
 from nao_testbed.experiments.server.naoqi.services.motion.stiffness import Stiffness
 from nao_testbed.experiments.server.naoqi.services.motion.walking import Walking
 
 
-class ALMotion(Joints, Stiffness, Tasks, State, Reflexes, Cartesian, Walking):
+class ALMotion(Joints, Stiffness, Tasks, BodyState, Reflexes, Cartesian, Walking):
     """Moves the robot's joints; a robot that stands."""
 
     NAME = "ALMotion"

@@ -23,9 +23,9 @@ from nao_testbed.experiments.server.naoqi.motion.poses import (
 )
 from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
 from nao_testbed.experiments.server.naoqi.service import (
+    ALService,
     Blocks,
     NotSimulated,
-    Service,
     ended,
 )
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
@@ -42,7 +42,7 @@ SHIFT_S = 2.0
 """Of a shift of the torso between the feet, where no time is given."""
 
 
-class Cartesian(Service):
+class Cartesian(ALService):
     """The part of ALMotion about places and balance."""
 
     def getPosition(self, name: str, space: int, useSensorValues: bool) -> list[float]:

@@ -14,7 +14,7 @@ from nao_testbed.experiments.server.naoqi.motion.curves import (
     through,
 )
 from nao_testbed.experiments.server.naoqi.motion.engine import Plan, check_fraction
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models import BadInput
 
 Path = tuple[list[float], list[float]]
@@ -70,7 +70,7 @@ def _lists(angles: list[Any], times: list[Any], n: int) -> tuple[list[Any], list
     return [[one] for one in angles], each
 
 
-class Joints(Service):
+class Joints(ALService):
     """The part of ALMotion about joint angles."""
 
     def getAngles(self, names: Names, useSensors: bool) -> list[float]:
@@ -232,7 +232,7 @@ def _handle(joint: str, given: Any) -> Handle | None:
     return Handle(number(given[1]), number(given[2]))
 
 
-class Tasks(Service):
+class Tasks(ALService):
     """The part of ALMotion about tasks."""
 
     def getTaskList(self) -> list[list[object]]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, number, text
-from nao_testbed.experiments.server.naoqi.service import NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, NotSimulated
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.experiments.server.naoqi.services.motion.settings import (
     ARMS,
@@ -18,7 +18,7 @@ from nao_testbed.experiments.server.naoqi.services.motion.settings import (
 from nao_testbed.models import BadInput
 
 
-class Reflexes(Service):
+class Reflexes(ALService):
     """The part of ALMotion about reflexes."""
 
     def setFallManagerEnabled(self, enable: bool) -> None:

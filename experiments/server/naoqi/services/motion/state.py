@@ -4,7 +4,7 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, text
 from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
 from nao_testbed.models import BadInput
 
@@ -12,7 +12,7 @@ CYCLE_MS = 20
 """Of the high level: the cycle of the stiffness controller."""
 
 
-class State(Service):
+class BodyState(ALService):
     """The part of ALMotion about the state of the body."""
 
     def getBodyNames(self, name: str) -> list[str]:

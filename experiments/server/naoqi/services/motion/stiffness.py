@@ -8,7 +8,7 @@ import numpy as np
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Value
 from nao_testbed.experiments.server.naoqi.motion.curves import through
 from nao_testbed.experiments.server.naoqi.served_robot import failed, on_cancel
-from nao_testbed.experiments.server.naoqi.service import Blocks, Service, ended
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, ended
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.experiments.server.naoqi.services.motion.joints import paths_of
 from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
@@ -18,7 +18,7 @@ REST_SPEED = 0.5
 """Of the way to the posture of rest."""
 
 
-class Stiffness(Service):
+class Stiffness(ALService):
     """The part of ALMotion about stiffness."""
 
     def setStiffnesses(self, names: Names, stiffnesses: Numbers) -> None:

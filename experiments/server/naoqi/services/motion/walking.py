@@ -8,7 +8,7 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Names, Value, number
 from nao_testbed.experiments.server.naoqi.motion.poses import yaw_of
-from nao_testbed.experiments.server.naoqi.service import Blocks, NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, NotSimulated
 from nao_testbed.experiments.server.naoqi.services.motion.kinematics import Kinematics
 from nao_testbed.experiments.server.naoqi.services.motion.postures import Postures
 from nao_testbed.experiments.server.naoqi.services.motion.settings import (
@@ -32,7 +32,7 @@ NO_WALK = "walking"
 INSTEAD = "The robot stands; arms, head and postures on its feet can be moved."
 
 
-class Walking(Service):
+class Walking(ALService):
     """The part of ALMotion about walking."""
 
     def moveTo(self, *args: Value) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.service import NotSimulated, Service
+from nao_testbed.experiments.server.naoqi.service import ALService, NotSimulated
 
 OF_EXTRACTORS = (
     "subscribe",
@@ -249,7 +249,7 @@ IDLE_EXTRACTOR: Mapping[str, Any] = {
 
 
 def _refusal(what: str, name: str) -> Callable[..., None]:
-    def refuse(self: Service, *args: Value) -> None:  # noqa: ARG001
+    def refuse(self: ALService, *args: Value) -> None:  # noqa: ARG001
         raise NotSimulated(what)
 
     refuse.__name__ = name
@@ -258,7 +258,7 @@ def _refusal(what: str, name: str) -> Callable[..., None]:
 
 
 def _answer(value: Any, name: str) -> Callable[..., Any]:
-    def answer(self: Service, *args: Value) -> Any:  # noqa: ARG001
+    def answer(self: ALService, *args: Value) -> Any:  # noqa: ARG001
         return value
 
     answer.__name__ = name
@@ -266,7 +266,7 @@ def _answer(value: Any, name: str) -> Callable[..., Any]:
     return answer
 
 
-def refusing_services() -> tuple[type[Service], ...]:
+def refusing_services() -> tuple[type[ALService], ...]:
     """Return the services whose methods say that they are not simulated.
 
     Calls that end something, or ask whether it runs, are answered: nothing does.
@@ -279,7 +279,7 @@ def refusing_services() -> tuple[type[Service], ...]:
         found.append(
             type(
                 service,
-                (Service,),
+                (ALService,),
                 {
                     "NAME": service,
                     "__doc__": f"Refuses: {what} is not simulated.",

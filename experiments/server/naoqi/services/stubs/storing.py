@@ -8,7 +8,7 @@ from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
 from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.service import Service
+from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 
 SWITCHES = {
@@ -31,7 +31,7 @@ class Switches:
         self.values: dict[str, Any] = {}
 
 
-class _Stub(Service):
+class _Stub(ALService):
     """Stores a switch; nothing follows."""
 
     def setEnabled(self, enabled: bool) -> None:
@@ -175,7 +175,7 @@ class ALAutonomousMoves(_Stub):
         return str(self._stored("setBackgroundStrategy", "none"))
 
 
-class PackageManager(Service):
+class PackageManager(ALService):
     """Installed packages: none."""
 
     NAME = "PackageManager"
@@ -186,7 +186,7 @@ class PackageManager(Service):
         return []
 
 
-STUBS: tuple[type[Service], ...] = (
+STUBS: tuple[type[ALService], ...] = (
     ALBackgroundMovement,
     ALListeningMovement,
     ALAutonomousBlinking,
