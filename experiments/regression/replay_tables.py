@@ -14,7 +14,7 @@ from rich.table import Table
 
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
 from nao_testbed.experiments.common.drawing.style import (
-    CONTROLLER_COLOURS,
+    controller_colours,
     new_figure,
     panel_title,
     plain_frame,
@@ -225,11 +225,12 @@ def write_replay_figure(
     panels = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
     every = -(-len(time_s) // MOST_POINTS)
     for axes, joint in zip(panels, joints, strict=True):
+        colours = controller_colours(answers)
         for i, (controller, values) in enumerate(answers.items()):
             axes.plot(
                 time_s[: len(values) : every],
                 values[::every, names.index(joint)],
-                color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+                color=colours[controller],
                 lw=3.0 if i == 0 else 0.9,
                 alpha=0.5 if i == 0 else 1.0,
                 label=controller,

@@ -8,7 +8,7 @@ text nor curve is covered. matplotlib is imported when the first figure is made.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -29,9 +29,70 @@ INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
 SHADE = "#dde1e6"
 """Of an area behind the curves."""
 COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
-"""Of joints; told apart by colour-blind people too (Okabe and Ito's palette)."""
-CONTROLLER_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Of controllers, from the same palette."""
+"""Palette of Okabe and Ito, distinct for colour-blind readers too; the last is grey."""
+OF_CONTROLLERS = {
+    "fixed": "#d55e00",
+    "smart": "#0072b2",
+    "nudge": "#009e73",
+    "minheat": "#cc79a7",
+    "constant": "#e69f00",
+    "current": "#56b4e9",
+}
+"""Colour of each controller, in every figure, page, video and notebook."""
+OF_JOINTS = {
+    "hiproll": "#e69f00",
+    "hippitch": "#d55e00",
+    "kneepitch": "#009e73",
+    "ankleroll": "#cc79a7",
+    "anklepitch": "#0072b2",
+    "hipyawpitch": "#56b4e9",
+    "knee": "#009e73",
+    "hipyaw": "#56b4e9",
+}
+"""Colour of each joint, left and right alike, by its name without side."""
+_SIDE = re.compile(r"(left|right)_|[LR](?=[A-Z])")
+
+
+def controller_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return the colour of each controller.
+
+    Variants such as `smart:warm` have the colour of their controller if it is not
+    among the names; all others take the free colours in order.
+    """
+    names = list(dict.fromkeys(names))
+    found = {name: OF_CONTROLLERS[name] for name in names if name in OF_CONTROLLERS}
+    for name in names:
+        base = OF_CONTROLLERS.get(re.split("[:-]", name)[0])
+        if name not in found and base is not None and base not in found.values():
+            found[name] = base
+    return _with_free(names, found)
+
+
+def joint_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return the colour of each joint; left and right ones of a kind share it."""
+    kinds = {name: joint_kind(name) for name in names}
+    found = {kind: OF_JOINTS[kind] for kind in kinds.values() if kind in OF_JOINTS}
+    colours = _with_free(list(dict.fromkeys(kinds.values())), found)
+    return {name: colours[kind] for name, kind in kinds.items()}
+
+
+def joint_kind(name: str) -> str:
+    """Return the name of a joint without its side, as `OF_JOINTS` has it."""
+    return _SIDE.sub("", name, count=1).removesuffix("_joint").replace("_", "").lower()
+
+
+def is_right(name: str) -> bool:
+    """Return True if the name of a joint begins with the right side."""
+    side = _SIDE.match(name)
+    return side is not None and side[0][0] in "Rr"
+
+
+def _with_free(names: Sequence[str], found: dict[str, str]) -> dict[str, str]:
+    """Return the colours found, and free ones of the palette for the other names."""
+    used = set(found.values())
+    free = iter([colour for colour in COLOURS if colour not in used])
+    return {name: found.get(name) or next(free, COLOURS[-1]) for name in names}
+
 
 SIDES = {"R": "right leg", "L": "left leg"}
 """In the order of the rows, as the figures a and b of ES2659053."""

@@ -6,6 +6,7 @@
 - shifts of set-points: joint by joint beside what was misaligned, and over time.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,15 @@ from nao_testbed.controllers.heat_minimization.standing_problem import joule_los
 from nao_testbed.experiments.closed_loop.leg_forces import InternalForces
 from nao_testbed.experiments.closed_loop.loop import APPROACH_TIME
 from nao_testbed.experiments.closed_loop.recording import recorded_channel
-from nao_testbed.experiments.closed_loop.trial_result import LEG_JOINTS
 from nao_testbed.experiments.common.drawing.style import (
     COLOURS,
-    CONTROLLER_COLOURS,
     FAINT_INK,
     INK,
     SOFT_INK,
+    controller_colours,
+    is_right,
+    joint_colours,
+    joint_kind,
     new_figure,
     panel_title,
     plain_frame,
@@ -99,7 +102,9 @@ def power_figure(
     axes = figure.subplots()
     longest = max(float(curve.time_s[-1]) for curve in curves.values())
     ends = {}
-    for (name, curve), colour in zip(curves.items(), CONTROLLER_COLOURS, strict=False):
+    colours = controller_colours(curves)
+    for name, curve in curves.items():
+        colour = colours[name]
         axes.plot(curve.time_s, curve.watts, color=colour, lw=1.8)
         ends[name] = (float(curve.watts[-1]), colour)
     axes.set_yscale("log")
@@ -166,7 +171,8 @@ def heat_share_figure(
     left, right = figure.subplots(1, 2, sharey=True)
     share = watts[first][order] / watts[first].sum()
     left.barh(place + 0.2, torque[order] / torque.sum(), 0.38, color=FAINT_INK)
-    left.barh(place - 0.2, share, 0.38, color=CONTROLLER_COLOURS[0])
+    colours = controller_colours(watts)
+    left.barh(place - 0.2, share, 0.38, color=colours[first])
     left.set_xlabel(f"share of the torque (grey) and of the heat, {first}", fontsize=9)
     left.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     height = 0.8 / len(watts)
@@ -175,7 +181,7 @@ def heat_share_figure(
             place + 0.4 - (i + 0.5) * height,
             heat[order],
             0.95 * height,
-            color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+            color=colours[name],
             label=f"{name}, {heat.sum():.1f} W in all",
         )
     right.set_xlabel("heat in W, mean over the run", fontsize=9)
@@ -243,12 +249,13 @@ def joint_shifts_figure(
     axes = figure.subplots()
     place = np.arange(len(joints))
     width = 0.8 / len(shifts)
+    colours = controller_colours(shifts)
     for i, (name, shift) in enumerate(shifts.items()):
         axes.bar(
             place - 0.4 + (i + 0.5) * width,
             shift[joints],
             0.92 * width,
-            color=CONTROLLER_COLOURS[(i + 2) % len(CONTROLLER_COLOURS)],
+            color=colours[name],
             label=name,
         )
     marked = [joint for joint in joints if misalignment_deg.get(joint)]
@@ -332,20 +339,15 @@ def _drawn_joints(
     largest = np.max([np.abs(shift).max(axis=0) for shift in shifts], axis=0)
     order = [int(j) for j in np.argsort(-largest) if largest[j] >= LEAST_DEG]
 
-    def kind_of(name: str) -> str:
-        has_twin = name[0] in "LR" and {f"{s}{name[1:]}" for s in "LR"} <= set(names)
-        return name[1:] if has_twin else name
-
-    kinds = {kind_of(names[j]): None for j in order}
-    known = [kind for kind in LEG_JOINTS if f"L{kind}" in names]
-    colours = dict(zip(dict.fromkeys([*known, *kinds]), COLOURS, strict=False))
+    kinds = list(dict.fromkeys(joint_kind(names[j]) for j in order))[: len(COLOURS)]
+    order = [j for j in order if joint_kind(names[j]) in kinds]
+    colours = joint_colours(names[j] for j in order)
+    n_of_kind = Counter(map(joint_kind, names))
     drawn: dict[int, dict[str, Any]] = {}
     for j in order:
-        kind = kind_of(names[j])
-        if kind in colours:
-            is_right = kind != names[j] and names[j][0] == "R"
-            line = (0, (4, 1.5)) if is_right else "-"
-            drawn[j] = {"color": colours[kind], "ls": line}
+        has_twin = n_of_kind[joint_kind(names[j])] > 1
+        line = (0, (4, 1.5)) if has_twin and is_right(names[j]) else "-"
+        drawn[j] = {"color": colours[names[j]], "ls": line}
     return dict(sorted(drawn.items()))
 
 

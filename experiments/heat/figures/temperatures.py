@@ -23,13 +23,13 @@ from nao_testbed.experiments.closed_loop.trial_result import (
     TrialResult,
 )
 from nao_testbed.experiments.common.drawing.style import (
-    COLOURS,
-    CONTROLLER_COLOURS,
     INK,
     MOST_JOINTS,
     SIDES,
     SOFT_INK,
+    controller_colours,
     free_height,
+    joint_colours,
     new_figure,
     panel_title,
     plain_frame,
@@ -139,11 +139,12 @@ def _draw_curves(
     the first half of the time would need too long a pointer, and is named at its end.
     """
     ends: dict[str, tuple[float, float]] = {}
-    for i, joint in enumerate(joints):
+    colours = joint_colours(joints)
+    for joint in joints:
         if joint not in arm.joints:
             continue
         minutes, degc = _curve(arm, frame, joint)
-        axes.plot(minutes, degc, color=COLOURS[i], lw=1.8, label=joint)
+        axes.plot(minutes, degc, color=colours[joint], lw=1.8, label=joint)
         ends[joint] = (float(minutes[-1]), float(degc[-1]))
     labels = spread_labels([degc for _, degc in ends.values()], LABEL_GAP_DEGC)
     last = max((minutes for minutes, _ in ends.values()), default=0.0)
@@ -154,7 +155,7 @@ def _draw_curves(
             end,
             (place + 0.03 * result.minutes, float(height)),
             fontsize=7.5,
-            color=COLOURS[joints.index(joint)],
+            color=colours[joint],
             va="center",
             annotation_clip=False,
             zorder=6,
@@ -165,7 +166,7 @@ def _draw_curves(
                 "relpos": (0.0, 0.5),
                 "shrinkA": 0,
                 "shrinkB": 1,
-                "color": COLOURS[joints.index(joint)],
+                "color": colours[joint],
             },
         )
 
@@ -207,7 +208,7 @@ def _draw_published(
         words += f" (published {theirs:.0f} K)"
         for joint, degc in published.end_degc.items():
             if joint.startswith(side):
-                colour = COLOURS[LEG_JOINTS.index(joint.removeprefix(side))]
+                colour = joint_colours([joint])[joint]
                 axes.plot(
                     result.minutes,
                     degc,
@@ -282,6 +283,7 @@ def effort_figure(
     )
     panels = figure.subplots(len(rows), 1, sharey=True, squeeze=False)[:, 0]
     width = 0.8 / n
+    colours = controller_colours(result.arms)
     for axes, (side, joints) in zip(panels, rows.items(), strict=True):
         place = np.arange(len(joints))
         for i, (name, arm) in enumerate(result.arms.items()):
@@ -291,7 +293,7 @@ def effort_figure(
                 x,
                 efforts,
                 0.9 * width,
-                color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+                color=colours[name],
                 label=name,
             )
             limits = _mean_limits(frames.get(name), joints, effort_limits)

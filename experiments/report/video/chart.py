@@ -7,9 +7,10 @@ import numpy as np
 from PIL import Image
 
 from nao_testbed.experiments.common.drawing.style import (
-    COLOURS,
     FAINT_INK,
     INK,
+    is_right,
+    joint_colours,
     new_figure,
     panel_title,
     plain_frame,
@@ -100,8 +101,11 @@ class Chart:
             axes.plot(self._time, motion.degc[:, j], color=FAINT_INK, lw=0.8)
         ends = [float(motion.degc[-1, j]) for j in hottest[:NAMED]]
         places = spread_labels(ends, 17.0 * degc_a_pixel)
-        for j, place, colour in zip(hottest[:NAMED], places, COLOURS, strict=False):
-            axes.plot(self._time, motion.degc[:, j], color=colour, lw=1.6)
+        colours = joint_colours(names[j] for j in hottest[:NAMED])
+        for j, place in zip(hottest[:NAMED], places, strict=True):
+            colour = colours[names[j]]
+            line = (0, (4, 1.5)) if is_right(names[j]) else "-"
+            axes.plot(self._time, motion.degc[:, j], color=colour, lw=1.6, ls=line)
             axes.text(
                 1.02 * float(self._time[-1]),
                 float(place),

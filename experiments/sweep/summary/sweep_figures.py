@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nao_testbed.experiments.common.drawing.style import (
-    CONTROLLER_COLOURS,
     FAINT_INK,
     INK,
     SHADE,
     SOFT_INK,
+    controller_colours,
     new_figure,
     panel_title,
     plain_frame,
@@ -50,11 +50,6 @@ CROWD = 60
 """Marks that can be told apart; of more, each is drawn fainter."""
 SPREAD = 0.16
 """Half the width over which dots of one controller are strewn."""
-
-
-def controller_colour(place: int) -> str:
-    """Return the colour of the controller at a place."""
-    return CONTROLLER_COLOURS[place % len(CONTROLLER_COLOURS)]
 
 
 def fainter(alpha: float, n: int) -> float:
@@ -161,7 +156,7 @@ def band_figure(sweep: Sweep) -> "Figure":
     for axes, measure, words in zip(panels, TITLES, titles, strict=True):
         for i, name in enumerate(names):
             values = robots.loc[robots["controller"] == name, measure].to_numpy(float)
-            strew(axes, i, values, controller_colour(i))
+            strew(axes, i, values, controller_colours(names)[name])
             there = MEASURES[measure].get(name)
             if there is not None:
                 style = {"ms": 7, "mfc": "white", "mec": INK, "mew": 1.4}
@@ -188,7 +183,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
         axes.plot(x, y, color=FAINT_INK, lw=0.7, alpha=alpha, zorder=1)
     losses = summary_of(sweep)["loss_median"].to_dict()
     for i, name in enumerate(names):
-        colour = controller_colour(i)
+        colour = controller_colours(names)[name]
         draw_band(axes, i, pairs[name].dropna(), colour)
         _shade(axes, i, least[name].dropna())
         loss = losses[name]
@@ -217,7 +212,7 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     frame = frame[frame["stands"]]
     for i, name in enumerate(names):
         values = frame.loc[frame["controller"] == name, "multiple_with_gears"].dropna()
-        strew(axes, i, values.to_numpy(float), controller_colour(i))
+        strew(axes, i, values.to_numpy(float), controller_colours(names)[name])
     axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
     logarithmic(axes)
     name_axis(axes, names)
@@ -260,7 +255,10 @@ def survival_figure(sweep: Sweep) -> "Figure":
         for i, name in enumerate(names):
             own = of_point[of_point["controller"] == name].sort_values("size_n")
             x = own["size_n"] + DODGE * reach * (i - (len(names) - 1) / 2.0)
-            stood, colour = 100.0 * (1.0 - own["share"]), controller_colour(i)
+            stood, colour = (
+                100.0 * (1.0 - own["share"]),
+                controller_colours(names)[name],
+            )
             low, high = 100.0 * (1.0 - own["high"]), 100.0 * (1.0 - own["low"])
             axes.fill_between(x, low, high, color=colour, alpha=0.12, lw=0, zorder=1)
             axes.vlines(x, low, high, color=colour, lw=1.4, zorder=2)
@@ -291,7 +289,7 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
         dodge = ROW_DODGE * (i - (len(names) - 1) / 2.0)
         y = np.array([rows.index(place) + dodge for place in places])
         low, high = 100.0 * (1.0 - own["high"]), 100.0 * (1.0 - own["low"])
-        stood, colour = 100.0 * (1.0 - own["share"]), controller_colour(i)
+        stood, colour = 100.0 * (1.0 - own["share"]), controller_colours(names)[name]
         axes.hlines(y, low, high, color=colour, lw=1.4, alpha=0.5)
         axes.plot(stood, y, "o", ms=4, color=colour, label=name)
     plain_frame(axes)
@@ -385,7 +383,7 @@ def _draw(axes: "Axes", panel: _Panel, names: Sequence[str]) -> None:
     for i, name in enumerate(names):
         values = panel.values[name]
         finite = np.isfinite(values)
-        strew(axes, i, values[finite], controller_colour(i))
+        strew(axes, i, values[finite], controller_colours(names)[name])
         if panel.never and not finite.all():
             axes.annotate(
                 f"{np.count_nonzero(~finite)} {panel.never}",
