@@ -8,7 +8,7 @@ import numpy as np
 
 from nao_testbed.experiments.common.drawing.page import DataTable, number
 from nao_testbed.experiments.common.drawing.style import (
-    CONTROLLER_COLOURS,
+    COLOURS,
     INK,
     SOFT_INK,
     new_figure,
@@ -128,7 +128,7 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
     edges = np.linspace(low, high, 61)
     top = 0.0
     for colour, (assumption, band) in zip(
-        CONTROLLER_COLOURS, bands.items(), strict=False
+        COLOURS, bands.items(), strict=False
     ):
         density, _ = np.histogram(
             band.values, edges, weights=band.weights, density=True
@@ -138,7 +138,7 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
         axes.plot(middles, density, color=colour, lw=1.2, label=WORDS[assumption])
         top = max(top, float(density.max()))
     for row, (colour, band) in enumerate(
-        zip(CONTROLLER_COLOURS, bands.values(), strict=False)
+        zip(COLOURS, bands.values(), strict=False)
     ):
         height = -0.07 * top * (row + 1)
         for share, width in ((0.9, 2.0), (0.5, 6.0)):

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from nao_testbed.controllers.interface.checked import Checked
-from nao_testbed.experiments.common.drawing.style import INK, SOFT_INK
+from nao_testbed.experiments.common.drawing.style import COLOURS, INK, SOFT_INK
 from nao_testbed.experiments.common.ranges import VideoSpeed
 from nao_testbed.experiments.heat.figures.robot_view import (
     BACKGROUND,
@@ -291,12 +291,15 @@ class Film:
 
 
 def _palette(picture: Image.Image) -> Image.Image:
-    """Return an image with 256 colours for a picture and the temperature scale."""
+    """Return an image with 256 colours for a picture, temperatures and curves."""
     degc = np.linspace(COLDEST_DEGC, HOTTEST_DEGC, picture.width)
     scale = (255.0 * colours_of(degc)).astype(np.uint8)
-    rows = np.tile(scale, (picture.height // 2, 1, 1))
-    both = np.vstack([np.asarray(picture), rows])
-    return Image.fromarray(both, "RGB").quantize(256, dither=Image.Dither.NONE)
+    curves = np.array([ImageColor.getrgb(colour) for colour in COLOURS], np.uint8)
+    bands = curves[np.arange(picture.width) * len(curves) // picture.width]
+    rows = picture.height // 2
+    parts = [np.tile(part, (rows, 1, 1)) for part in (scale, bands)]
+    image = Image.fromarray(np.vstack([np.asarray(picture), *parts]), "RGB")
+    return image.quantize(256, dither=Image.Dither.NONE)
 
 
 def _speed(end_s: float, longest_s: float) -> float:
