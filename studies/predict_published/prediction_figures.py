@@ -127,9 +127,7 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
     low, high = np.min(spans), np.max(spans)
     edges = np.linspace(low, high, 61)
     top = 0.0
-    for colour, (assumption, band) in zip(
-        COLOURS, bands.items(), strict=False
-    ):
+    for colour, (assumption, band) in zip(COLOURS, bands.items(), strict=False):
         density, _ = np.histogram(
             band.values, edges, weights=band.weights, density=True
         )
@@ -137,9 +135,7 @@ def _draw_outcome(axes: "Axes", bands: dict[Assumption, Band]) -> None:
         axes.fill_between(middles, density, color=colour, alpha=0.25, lw=0)
         axes.plot(middles, density, color=colour, lw=1.2, label=WORDS[assumption])
         top = max(top, float(density.max()))
-    for row, (colour, band) in enumerate(
-        zip(COLOURS, bands.values(), strict=False)
-    ):
+    for row, (colour, band) in enumerate(zip(COLOURS, bands.values(), strict=False)):
         height = -0.07 * top * (row + 1)
         for share, width in ((0.9, 2.0), (0.5, 6.0)):
             axes.plot(
