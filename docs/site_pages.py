@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from nao_testbed import load_robot
+from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.experiments.cli import app
 from nao_testbed.experiments.closed_loop.recording import channels
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 FROM_ROOT = {"REFERENCES.md": "references.md", "CHANGELOG.md": "changes.md"}
 """File at the top of the repository to the page that shows it."""
+FIELDS = "<!-- fields of an observation -->"
+"""Where a page shows `observation_fields`."""
 _OF_EVENTS = frozenset({"name", "at_s", "when", "after_s"})
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s:]*)\)")
 _FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
@@ -76,8 +79,9 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 
 
 def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
-    """Rewrite the links of a page that lead out of `docs/`."""
-    return mend_links(markdown, page.file.src_uri)
+    """Fill in the fields of an observation, and rewrite links out of `docs/`."""
+    filled = markdown.replace(FIELDS, "\n".join(observation_fields()))
+    return mend_links(filled, page.file.src_uri)
 
 
 def mend_links(text: str, page: str) -> str:
@@ -159,6 +163,17 @@ def _parameter(parameter: Any) -> tuple[str, str, str]:
     default = parameter.default
     is_plain = default not in (None, False, "") and not callable(default)
     return f"`{name}`", f"`{default}`" if is_plain else "", _text(parameter.help)
+
+
+def observation_fields() -> list[str]:
+    """Return the table of the fields of an `Observation`, with those of the NAO."""
+    robot = load_robot()
+    rows = [("`time_s`", "s", "", "Time since the start.")]
+    for name, one in READINGS.items():
+        members = one.members(robot) or ()
+        shape = f"{len(members)}: `{members[0]}` ..." if members else ""
+        rows.append((f"`{name}`", one.unit, shape, _text(one.about)))
+    return _table(("field", "unit", "elements (NAO)", "meaning"), rows)
 
 
 def run_columns_page() -> str:

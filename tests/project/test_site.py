@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nao_testbed.controllers.interface.robot_interface import READINGS
 from tests.project.doc_blocks import ROOT
 
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"?(\S+)")
@@ -58,5 +59,6 @@ def test_generated_pages_show_what_the_program_has(site: Path) -> None:
     for name in ("heat", "sweep", "scenario run", "naoqi serve", "resources take"):
         assert f"nao-testbed {name}" in words("command_line.html")
     assert "SimulatedRobot" in words("simulated_robot.html")
+    assert READINGS["temperature"].about in words("controller.html")
     assert "Temperature of the heating model" in words("run_columns.html")
     assert "granted" in words("scenario_keys.html")
