@@ -159,8 +159,10 @@ class ReservationRules:
         for lost in self._untold.values():
             yield f"loss: {lost.owner} is not told that it lost {', '.join(lost.lost)}"
         for asked, _firm in self._waits.values() if self._has_changed else ():
+            grown = asked.add_to and self._tokens.get(asked.add_to)
             if asked.shares and all(
                 not self._leaves[x].limits  # by consent of the motors' owner
+                and not (grown and x in grown.covers)  # it has that already
                 and self._is_free(x, asked.owner, share)
                 and not any(self._before(x, asked))
                 for x, share in asked.shares.items()
