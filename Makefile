@@ -174,7 +174,7 @@ format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff format --quiet $(LINTED)
 
 # The variable silences an advertisement of the theme's makers.
-site: $(DEV)  ## build the documentation site in site/, strictly: half a minute
+site: $(DEV)  ## build the documentation site in site/, strictly: ten seconds
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "== site/index.html; with search: $(BIN)/python -m http.server --directory site"
 

@@ -25,7 +25,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": path},
+        env={
+            **os.environ,
+            "NO_MKDOCS_2_WARNING": "1",
+            "PYTHONDONTWRITEBYTECODE": "",  # as make has it
+            "PYTHONPATH": path,
+        },
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -47,6 +52,7 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(site: Path) -
     assert not [one for one in loaded if "//" in one.partition(": ")[2]]
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     assert styles
+    assert not list(site.rglob("*.py*")), "code among the pages"
     assert not [text for text in styles if re.search(r"(@import|url\()\W*http", text)]
 
 
