@@ -11,9 +11,9 @@ from time import process_time
 
 from benchmarks.figures import Figure, figure, ratio
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.live.robot.link import IDLE_S, MOMENT_SLOTS
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot
-from nao_testbed.experiments.live.robot.standing import RestingRobot
+from nao_testbed.experiments.live.robot.process_link import IDLE_S, MOMENT_SLOTS
+from nao_testbed.experiments.live.robot.resting_robot import RestingRobot
 from nao_testbed.models.system import Connection
 from nao_testbed.sim.robot import SimulationCfg
 

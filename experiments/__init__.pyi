@@ -22,7 +22,7 @@ from .report.write import write_report as write_report
 from .shared_robot.robot_with_ledger import RobotWithLedger as RobotWithLedger
 from .shared_robot.robot_with_ledger import RobotWithLedgerCfg as RobotWithLedgerCfg
 from .sweep.engines.joblib_engine import JoblibEngine as JoblibEngine
-from .sweep.runner import run_sweep as run_sweep
+from .sweep.run_sweep import run_sweep as run_sweep
 from .sweep.spec import SweepSpec as SweepSpec
 from .sweep.spec_file.read_spec import read_spec as read_spec
 from .sweep.sweep_table import Sweep as Sweep

@@ -27,7 +27,7 @@ from IPython.display import Markdown
 
 from nao_testbed.experiments import LEG_JOINTS, HeatCfg, load_preset, run_heat
 from nao_testbed.experiments.common.drawing.style import FigureView
-from nao_testbed.experiments.heat.figures.joints import heat_share_figure, time_mean
+from nao_testbed.experiments.heat.figures.charts import heat_share_figure, time_mean
 from nao_testbed.experiments.heat.figures.tables import lifetime_text
 from nao_testbed.experiments.heat.figures.temperatures import (
     effort_figure,

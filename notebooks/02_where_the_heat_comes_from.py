@@ -26,7 +26,7 @@ from IPython.display import Markdown
 from nao_testbed.experiments import HeatCfg, run_heat
 from nao_testbed.experiments.closed_loop.leg_forces import find_internal_forces
 from nao_testbed.experiments.common.drawing.style import FigureView
-from nao_testbed.experiments.heat.figures.joints import (
+from nao_testbed.experiments.heat.figures.charts import (
     internal_figure,
     joint_shifts_figure,
     legs_power_of,

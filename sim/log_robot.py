@@ -7,8 +7,8 @@ Commands move nothing. Set-points are compared with the recorded ones; stiffness
 checked and dropped. Lights and sounds go to the simulated devices, since a recording
 may lack them. At its end the recording stays at its last row.
 
-`sim.replay.ReplayRobot` serves controllers that are stepped on a recording; this class
-serves callers that need the whole interface of `SimulatedRobot`.
+`sim.replayed_robot.ReplayRobot` serves controllers that are stepped on a recording;
+this class serves callers that need the whole interface of `SimulatedRobot`.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from nao_testbed.controllers.interface.robot_interface import (
 )
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import FALL_TILT
-from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.replayed_robot import RecordedObservations
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Truth
 
 
@@ -126,7 +126,7 @@ class LogRobot(SimulatedRobot):
         """Start at the first observation.
 
         Args:
-            recorded: from `sim.replay.read_observations`.
+            recorded: from `sim.replayed_robot.read_observations`.
             posture: of the recorded robot at the start.
             base: true positions (n, 3) in m and quaternions (n, 4), x y z w, of the
                 base in each recorded observation; None: unknown, no fall is reported.

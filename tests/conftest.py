@@ -100,13 +100,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection() -> None:
     """Read robots and their meshes once; only now, as coverage runs by then."""
-    from nao_testbed.experiments.heat.figures import shapes
+    from nao_testbed.experiments.heat.figures import meshes
     from nao_testbed.models import load
     from tests.robots_once import MeshesOnce, RobotsOnce
 
     patch = pytest.MonkeyPatch()
     patch.setattr(load, "_read_robot", RobotsOnce(load._read_robot))
-    patch.setattr(shapes, "_read_mesh", MeshesOnce(shapes._read_mesh))
+    patch.setattr(meshes, "_read_mesh", MeshesOnce(meshes._read_mesh))
 
 
 @pytest.fixture(scope="session")

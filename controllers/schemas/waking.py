@@ -30,7 +30,7 @@ from nao_testbed.controllers.arbitration.resource_tree import check_name, check_
 from nao_testbed.controllers.schemas.declaration import SchemaInfo
 from nao_testbed.models import BadInput, TestbedError, UnknownName
 from nao_testbed.models.errors import FOREIGN
-from nao_testbed.models.files.tables import message_of
+from nao_testbed.models.files.csv_tables import message_of
 from nao_testbed.models.values import short
 
 

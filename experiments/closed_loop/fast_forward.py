@@ -48,7 +48,7 @@ from nao_testbed.models.values import (
 class FastForwardCfg:
     """When to stop stepping the physics, and for how long.
 
-    Who reads it from a file holds these ranges (`experiments.common.yaml_forms`).
+    Who reads it from a file holds these ranges (`experiments.common.form_parts`).
     """
 
     block_s: PositiveSeconds = 1.0

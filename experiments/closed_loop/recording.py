@@ -3,8 +3,8 @@
 One row a control period with physics, one every second in fast-forward. A row holds
 what the controller was given, when that was read, and what it answered (a shift of the
 set-points, and the limit of current in force, only in runs that ever had one): enough
-to give it the same again (`sim.replay`). Beside it stands what only the simulator knows
-and no controller sees: where the base is, torques and temperatures as they truly are.
+to give it the same again (`sim.replayed_robot`). Beside it stands what no controller
+sees: where the base is, torques and temperatures as they truly are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from nao_testbed.models.load import ROBOT_FILE
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
-from nao_testbed.sim.replay import ReplayRobot, read_observations
+from nao_testbed.sim.replayed_robot import ReplayRobot, read_observations
 
 if TYPE_CHECKING:
     from nao_testbed.sim.robot import SimulationCfg

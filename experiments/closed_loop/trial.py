@@ -30,9 +30,9 @@ from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial_log import TrialLog
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
+from nao_testbed.experiments.common.form_parts import MOST_NEWTON
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
 from nao_testbed.experiments.common.signals import PATIENCE_S, noted_signals
-from nao_testbed.experiments.common.yaml_forms import MOST_NEWTON
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg

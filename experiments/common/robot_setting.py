@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_ty
 
 from pydantic import with_config
 
-from nao_testbed.experiments.common.yaml_forms import FiniteFloat, Name
+from nao_testbed.experiments.common.form_parts import FiniteFloat, Name
 from nao_testbed.models import BadInput, Robot, default_robot_folder
 from nao_testbed.models.values import (
     AirCelsius,

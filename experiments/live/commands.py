@@ -106,12 +106,12 @@ def live_command(
                 "--replay shows a run as it was; leave the scenario, --controllers, "
                 "--preset, --robot and the options of the setting out."
             )
-        from nao_testbed.experiments.live.replay import run_replay_command  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.live.player import run_replay_command  # noqa: PLC0415  # heavy
 
         heed_stop_signals()
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
     from nao_testbed.experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
-    from nao_testbed.experiments.live.page.server import Address  # noqa: PLC0415  # heavy
+    from nao_testbed.experiments.live.page.gateway import Address  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.run_live import (  # noqa: PLC0415  # heavy
         plan_scenario,

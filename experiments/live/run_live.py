@@ -21,10 +21,10 @@ from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
 from nao_testbed.experiments.common.signals import exit_status, why_stopped
 from nao_testbed.experiments.common.workers import end_of
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
+from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.page.scene import FrameClock, Scene
-from nao_testbed.experiments.live.page.server import Address, PageServer, closed_viser
-from nao_testbed.experiments.live.robot.link import (
+from nao_testbed.experiments.live.robot.process_link import (
     IDLE_S,
     STOP_S,
     PageEnd,

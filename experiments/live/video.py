@@ -14,7 +14,7 @@ from nao_testbed.experiments.report.run_source import (
     read_source,
     runs_in,
 )
-from nao_testbed.experiments.report.video.write import check_video
+from nao_testbed.experiments.report.video.write_videos import check_video
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.files import check_writable
 from nao_testbed.models.system import Connection

@@ -44,7 +44,7 @@ from nao_testbed.sim.recording.run_folder import (
     read_run,
 )
 from nao_testbed.sim.recording.run_meta import describe_run, recorded_robot, robot_data
-from nao_testbed.sim.replay import RecordedObservations, read_observations
+from nao_testbed.sim.replayed_robot import RecordedObservations, read_observations
 
 _SHORTEST = 2
 """Observations: two make a period."""

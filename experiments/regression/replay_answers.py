@@ -16,7 +16,7 @@ from nao_testbed.experiments.closed_loop.controller_failure import ControllerFai
 from nao_testbed.experiments.closed_loop.loop import Loop, TimedController
 from nao_testbed.models import TestbedError
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.replay import RecordedObservations, ReplayRobot
+from nao_testbed.sim.replayed_robot import RecordedObservations, ReplayRobot
 
 RECORDED = "recorded"
 """Name of the controller of the recorded run, whose answers were recorded with it."""

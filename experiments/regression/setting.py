@@ -19,7 +19,7 @@ from nao_testbed.experiments.closed_loop.trial import (
 from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.models import BadInput, UnknownName
-from nao_testbed.models.files.tables import message_of
+from nao_testbed.models.files.csv_tables import message_of
 from nao_testbed.sim.engine.obstacles import EXAMPLE
 from nao_testbed.sim.recording.run_meta import plain
 

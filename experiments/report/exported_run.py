@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
-from nao_testbed.experiments.report.replay.body import read_tree, turns
+from nao_testbed.experiments.report.replay.rig import read_tree, turns
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.recording.run_folder import Run, read_run

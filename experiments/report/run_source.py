@@ -23,7 +23,7 @@ from nao_testbed.experiments.sweep.sweep_table import is_sweep_folder
 from nao_testbed.experiments.sweep.trial_store import RecordedPush
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import read_text, why
-from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.csv_tables import json_as
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.recorder import EVENTS_FILE
 from nao_testbed.sim.recording.run_folder import Run, read_part, read_run

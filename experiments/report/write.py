@@ -300,7 +300,7 @@ def write_page(
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
     if cfg.video:
-        from nao_testbed.experiments.report.video.write import write_videos  # noqa: PLC0415  # heavy
+        from nao_testbed.experiments.report.video.write_videos import write_videos  # noqa: PLC0415  # heavy
 
         known = {source.name for source in runs}
         shown = [section for section in sections if section.name in known]
@@ -309,7 +309,7 @@ def write_page(
 
 
 def _video_files(out: Path, runs: Sequence[RunSource], cfg: "FilmCfg") -> list[Path]:
-    from nao_testbed.experiments.report.video.write import (  # noqa: PLC0415
+    from nao_testbed.experiments.report.video.write_videos import (  # noqa: PLC0415
         check_video,  # heavy
         video_files,  # beside it
     )

@@ -14,7 +14,7 @@ from nao_testbed.experiments.scenarios.playing.result import SCENARIO_FILE, TIME
 from nao_testbed.experiments.scenarios.playing.tracking import Tracking
 from nao_testbed.experiments.scenarios.tables import scenario_tables, words_of
 from nao_testbed.models import BadInput
-from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.csv_tables import json_as
 from nao_testbed.models.files.yaml_tree import tree_of
 from nao_testbed.sim.recording.run_folder import Run
 from nao_testbed.sim.recording.run_meta import META_FILE

@@ -227,7 +227,7 @@ def upload(
     secret_file: SecretOption = None,
 ) -> None:
     """Send rules and behaviours to a server, whole or not at all."""
-    from nao_testbed.models.files.tables import read_text_of  # noqa: PLC0415  # heavy
+    from nao_testbed.models.files.csv_tables import read_text_of  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
         installed = link.install(read_text_of(file), file.name)

@@ -30,7 +30,7 @@ from nao_testbed.experiments.common.progress import console_for
 from nao_testbed.experiments.common.signals import exit_status
 from nao_testbed.experiments.sweep.engines import SweepEngine, Work
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
-from nao_testbed.experiments.sweep.runner import (
+from nao_testbed.experiments.sweep.run_sweep import (
     NothingWorks,
     OnTally,
     Tally,

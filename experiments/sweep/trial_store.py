@@ -28,7 +28,7 @@ from nao_testbed.experiments.sweep.sweep_trial import (
 )
 from nao_testbed.models import BadInput, default_robot_folder, load_robot
 from nao_testbed.models.files import read_bytes, told_if_not_written, why
-from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.csv_tables import json_as
 from nao_testbed.models.system import lock
 from nao_testbed.sim.recording.run_meta import describe_run, plain
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedSeq
 
 from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
-from nao_testbed.models.files.tables import message_of
+from nao_testbed.models.files.csv_tables import message_of
 from nao_testbed.models.files.yaml_tree import read_tree, tree_of, yaml_line
 
 

@@ -21,7 +21,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 
 from nao_testbed.models.errors import RobotDataError
-from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.csv_tables import read_text_of
 
 MOST_BYTES = 2_000_000
 """Of a file: reading more would take minutes."""

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from nao_testbed.models.errors import BadInput
-from nao_testbed.models.files.tables import Table, read_table
+from nao_testbed.models.files.csv_tables import Table, read_table
 from nao_testbed.models.files.yaml_forms import YamlFile, read_yaml
 from nao_testbed.models.library import LibraryOnDemand
 from nao_testbed.models.load.forms import JointRow, RobotFile, part_of

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, create_model
 
-from nao_testbed.models.files.tables import Table, read_table
+from nao_testbed.models.files.csv_tables import Table, read_table
 from nao_testbed.models.files.yaml_forms import YamlFile
 from nao_testbed.models.load.forms import (
     ContactRow,

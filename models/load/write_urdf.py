@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nao_testbed.models.errors import BadInput, RobotDataError, UnknownName
-from nao_testbed.models.files.tables import Table, read_table, read_text_of
+from nao_testbed.models.files.csv_tables import Table, read_table, read_text_of
 from nao_testbed.models.files.yaml_forms import read_yaml
 from nao_testbed.models.load.forms import (
     JointRow,

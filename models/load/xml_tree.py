@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from nao_testbed.models.errors import RobotDataError
-from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.csv_tables import read_text_of
 from nao_testbed.models.robot import Vector3
 
 

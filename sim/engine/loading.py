@@ -8,9 +8,9 @@ import numpy as np
 
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.engine.bullet import p, stdout_to_stderr
+from nao_testbed.sim.engine.engine_urdf import PrincipalInertia, write_bullet_urdf
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.obstacles import Obstacle
-from nao_testbed.sim.engine.urdf import PrincipalInertia, write_bullet_urdf
 from nao_testbed.sim.engine.world import Payload, slope_quaternion
 
 

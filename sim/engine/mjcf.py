@@ -19,13 +19,13 @@ import numpy as np
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.load.shapes import mesh_path
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.interface import rotation_from_quaternion
-from nao_testbed.sim.engine.urdf import (
+from nao_testbed.sim.engine.engine_urdf import (
     inertia_in_link_axes,
     loaded_urdf,
     rotation_from_rpy,
     rotor_inertia,
 )
+from nao_testbed.sim.engine.interface import rotation_from_quaternion
 from nao_testbed.sim.engine.world import Payload, WorldCfg, slope_quaternion
 
 CONTACT_TIME_S = 0.004

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.urdf import (
+from nao_testbed.sim.engine.engine_urdf import (
     name_meshes,
     rotation_from_rpy,
     rpy_from_rotation,

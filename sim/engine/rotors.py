@@ -6,8 +6,8 @@ A motor's reflected inertia A = J N² resists the motion of its joint only:
 
 ("armature" in MuJoCo and Pinocchio). PyBullet has no armature. As an explicit torque
 -A v̇ it is unstable wherever A exceeds the inertia of the link, so the links carry it
-(`sim.engine.urdf`). The link that the joint moves carries A; its angular velocity about
-the joint's axis a is w. The inner link, which holds the joint, carries c A, with
+(`sim.engine.engine_urdf`). The link that the joint moves carries A; its angular
+velocity about the joint's axis a is w. The inner link holds the joint and carries c A;
 s = w - v. PyBullet then has the kinetic energy ½ vᵀ M v + ½ Σ A (w² + c s²) instead of
 ½ vᵀ M v + ½ Σ A v². With the angular velocity ω of the link, the difference is
 
@@ -50,8 +50,8 @@ from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import INNER_SHARE, rotor_joints
 from nao_testbed.sim.engine.interface import rotation_from_quaternion
-from nao_testbed.sim.engine.urdf import INNER_SHARE, rotor_joints
 
 
 def prediction_steps(dt: float) -> float:

@@ -14,7 +14,7 @@ from nao_testbed.sim.naoqi.connection import (
     connect,
     read_url,
 )
-from nao_testbed.sim.naoqi.robot import NaoqiRobot
+from nao_testbed.sim.naoqi.naoqi_robot import NaoqiRobot
 
 __all__ = [
     "Connection",

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
 from nao_testbed.models.files import read_text, why
-from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.csv_tables import json_as
 
 FORMAT = 3
 """Version of the layout of a run folder. Since 2 it has the robot's differences from

@@ -17,8 +17,8 @@ import numpy as np
 from nao_testbed.controllers.interface.robot_interface import Picture
 from nao_testbed.models import BadInput, Robot, UnknownName, VideoCamera
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.interface import Engine
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.engine.world import Camera
 
 NEAREST_M, FARTHEST_M = 0.03, 20.0

@@ -19,8 +19,8 @@ import numpy as np
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.interface import Engine
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
 RINGS = (0, 6, 12)
 """Rays on each ring, from the beam outwards: at 0, half and all of the half angle."""

@@ -20,7 +20,7 @@ from .experiments.heat.experiment import run_heat as run_heat
 from .experiments.report.write import write_report as write_report
 from .experiments.scenarios.playing.runner import run_scenario as run_scenario
 from .experiments.scenarios.reading.load import load_scenario as load_scenario
-from .experiments.sweep.runner import run_sweep as run_sweep
+from .experiments.sweep.run_sweep import run_sweep as run_sweep
 from .experiments.sweep.spec_file.read_spec import read_spec as read_spec
 from .experiments.sweep.sweep_table import read_sweep as read_sweep
 from .models.errors import BadInput as BadInput

@@ -113,7 +113,7 @@ def test_a_part_imports_none_that_comes_after_it(part: str) -> None:
     [
         "import nao_testbed.experiments.live.page",
         "from nao_testbed.controllers import arbitration",
-        "def f():\n    from nao_testbed.sim.naoqi.robot import NaoqiRobot",
+        "def f():\n    from nao_testbed.sim.naoqi.naoqi_robot import NaoqiRobot",
         "if TYPE_CHECKING:\n    from nao_testbed.experiments.scenarios import tables",
     ],
 )

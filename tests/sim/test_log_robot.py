@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.log_robot import LogRobot
-from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.replayed_robot import RecordedObservations
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 ROWS = 5

@@ -12,7 +12,7 @@ from nao_testbed.controllers.interface.robot_interface import Command, Observati
 from nao_testbed.experiments.closed_loop.loop import PacedRobot
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.sim.recording.run_folder import read_run
-from nao_testbed.sim.replay import ReplayRobot, read_observations
+from nao_testbed.sim.replayed_robot import ReplayRobot, read_observations
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.recording.short_recordings import record
 

@@ -16,10 +16,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from nao_testbed.experiments.heat.figures.shapes import Shape
+from nao_testbed.experiments.heat.figures.meshes import Shape
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine import make_engine
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.interface import (
     Engine,
     EngineMissing,
@@ -27,7 +28,6 @@ from nao_testbed.sim.engine.interface import (
 )
 from nao_testbed.sim.engine.obstacles import Obstacle
 from nao_testbed.sim.engine.picture_urdf import box, drum_of
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg, slope_quaternion
 
 CREASE = np.deg2rad(35.0)

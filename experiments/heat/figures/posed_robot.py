@@ -14,7 +14,7 @@ import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of, recorded_channel
 from nao_testbed.experiments.heat.figures.drawing import DrawnRobot, posing_engine
-from nao_testbed.experiments.heat.figures.shapes import dress
+from nao_testbed.experiments.heat.figures.meshes import dress
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import Camera, WorldCfg

@@ -26,7 +26,7 @@ from nao_testbed.experiments.common.drawing.page import (
     draw_figures,
     text_columns,
 )
-from nao_testbed.experiments.heat.figures.joints import shift_history_figure
+from nao_testbed.experiments.heat.figures.charts import shift_history_figure
 from nao_testbed.experiments.heat.figures.tables import (
     ENDED_EARLY,
     LEFT_RISE,
@@ -40,7 +40,7 @@ from nao_testbed.experiments.heat.figures.tables import (
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.models import Robot
 from nao_testbed.models.files import read_bytes
-from nao_testbed.models.files.tables import json_as
+from nao_testbed.models.files.csv_tables import json_as
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +174,7 @@ def power_over_time(
     Returns:
         The figure; None where the rows hold no torques, or no leg bears anything.
     """
-    from nao_testbed.experiments.heat.figures.joints import (  # noqa: PLC0415  # matplotlib
+    from nao_testbed.experiments.heat.figures.charts import (  # noqa: PLC0415  # matplotlib
         legs_power_from,
         power_figure,
     )

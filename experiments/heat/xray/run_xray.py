@@ -11,7 +11,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, counted
-from nao_testbed.experiments.heat.xray.drawing import headline, tables, xray_figure
+from nao_testbed.experiments.heat.xray.tables import headline, tables, xray_figure
 from nao_testbed.experiments.heat.xray.xray import XrayCfg, xray
 from nao_testbed.models import Robot
 

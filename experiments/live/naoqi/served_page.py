@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
-from nao_testbed.experiments.live.page.server import Address
-from nao_testbed.experiments.live.robot.link import PageEnd, RobotEnd
+from nao_testbed.experiments.live.page.gateway import Address
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot
+from nao_testbed.experiments.live.robot.process_link import PageEnd, RobotEnd
 from nao_testbed.experiments.live.run_live import open_page, plan_of
-from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import ENDING, Connection
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.live.robot.moment import Moment
-from nao_testbed.experiments.report.replay.body import clothe, lamp_colours, lamp_places
-from nao_testbed.experiments.report.replay.figure import Figure
+from nao_testbed.experiments.report.replay.actor import Figure
+from nao_testbed.experiments.report.replay.rig import clothe, lamp_colours, lamp_places
 from nao_testbed.experiments.report.replay.scene import APART, hottest_text, lay_stage
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray

@@ -6,7 +6,7 @@ from pathlib import Path
 from nao_testbed.models import Robot, default_robot_folder, load_robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi.connection import connect
-from nao_testbed.sim.naoqi.robot import ANSWER_S, NaoqiRobot
+from nao_testbed.sim.naoqi.naoqi_robot import ANSWER_S, NaoqiRobot
 
 
 @dataclass(frozen=True, kw_only=True)

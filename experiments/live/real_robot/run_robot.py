@@ -49,7 +49,7 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
 from nao_testbed.sim.naoqi.connection import is_naoqi
 from nao_testbed.sim.recording.run_folder import create_run_folder
-from nao_testbed.sim.replay import RecordingOver
+from nao_testbed.sim.replayed_robot import RecordingOver
 
 REHEARSED = 100
 """Number of periods that a controller steps before it gets a robot: loading and

@@ -7,7 +7,7 @@
 
 The supervisor only observes. After a stop, the caller gives the robot back in its
 initial state; if the robot is unreachable, commands sent in advance do so
-(`sim.naoqi.robot`).
+(`sim.naoqi.naoqi_robot`).
 """
 
 from dataclasses import dataclass

@@ -40,9 +40,9 @@ from nao_testbed.experiments.live.robot.operation import (
 from nao_testbed.experiments.live.robot.operator import Operator
 from nao_testbed.experiments.live.robot.panels import Panels
 from nao_testbed.experiments.live.robot.refusals import Refusals
+from nao_testbed.experiments.live.robot.resting_robot import RestingRobot
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg, ScenarioPlay
 from nao_testbed.experiments.live.robot.schema_wishes import change_schema, views_of
-from nao_testbed.experiments.live.robot.standing import RestingRobot
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.models import BadInput, TestbedError

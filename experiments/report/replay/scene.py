@@ -18,9 +18,9 @@ import numpy as np
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.common.drawing.page import Replay, duration, number
-from nao_testbed.experiments.report.replay.body import DrawnRobot
-from nao_testbed.experiments.report.replay.figure import Figure, sloped
-from nao_testbed.experiments.report.replay.motion import (
+from nao_testbed.experiments.report.replay.actor import Figure, sloped
+from nao_testbed.experiments.report.replay.rig import DrawnRobot
+from nao_testbed.experiments.report.replay.track import (
     RobotTrack,
     dress,
     misalignment,

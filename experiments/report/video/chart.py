@@ -16,7 +16,7 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from nao_testbed.experiments.report.replay.motion import RobotTrack
+from nao_testbed.experiments.report.replay.track import RobotTrack
 from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:

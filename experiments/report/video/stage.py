@@ -31,7 +31,7 @@ from nao_testbed.experiments.heat.figures.robot_view import (
     ground_lines,
     lamp,
 )
-from nao_testbed.experiments.report.replay.motion import RobotTrack
+from nao_testbed.experiments.report.replay.track import RobotTrack
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.picture_urdf import drum_of
 from nao_testbed.sim.engine.world import Camera, Rendering, WorldCfg

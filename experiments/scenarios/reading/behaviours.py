@@ -17,7 +17,7 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.schemas.declaration import Kind
 from nao_testbed.controllers.schemas.registry import SchemaClass, schema_class
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.form_parts import (
     MANY,
     ONE,
     BehaviourPath,

@@ -8,7 +8,7 @@ place beside the others.
 from collections.abc import Iterable, Sequence
 
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
-from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.common.form_parts import Notes
 from nao_testbed.experiments.scenarios.vocabulary.conditions import EventForm
 from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
 from nao_testbed.experiments.scenarios.vocabulary.judge import Claim, Expectation

@@ -24,7 +24,7 @@ from nao_testbed.controllers.arbitration.faults.virtual_owners import (
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.speech import make_voice
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
-from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.common.form_parts import Notes
 from nao_testbed.experiments.scenarios.reading.behaviour_checks import (
     check_activation,
     check_grants,
@@ -66,7 +66,7 @@ from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
 from nao_testbed.experiments.scenarios.vocabulary.setup import DIRECTOR
 from nao_testbed.experiments.shared_robot.behaviours import STIFFNESS_OWNER
 from nao_testbed.models import Robot
-from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.csv_tables import read_text_of
 from nao_testbed.models.files.yaml_forms import (
     FileErrors,
     Place,

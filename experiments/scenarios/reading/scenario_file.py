@@ -20,8 +20,8 @@ from nao_testbed.controllers.transmitter.commands.issuing import (
     CommandControllerCfg,
     Enable,
 )
+from nao_testbed.experiments.common.form_parts import Name, Notes, Part, Prose, part_of
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.yaml_forms import Name, Notes, Part, Prose, part_of
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.vocabulary.events import AnyEvent
 from nao_testbed.experiments.scenarios.vocabulary.expectations import AnyExpectation

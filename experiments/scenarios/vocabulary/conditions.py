@@ -25,7 +25,7 @@ from pydantic import Field
 
 from nao_testbed.controllers.schemas.library.go_to_posture import ADJUST
 from nao_testbed.controllers.transmitter.receipt import EndReason
-from nao_testbed.experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.form_parts import (
     BehaviourPath,
     FiniteFloat,
     Name,

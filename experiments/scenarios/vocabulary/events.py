@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from nao_testbed.experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.form_parts import (
     BehaviourPath,
     Name,
     Newton,

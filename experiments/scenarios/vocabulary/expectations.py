@@ -39,7 +39,7 @@ from nao_testbed.controllers.transmitter.events import (
     StreamStarted,
 )
 from nao_testbed.controllers.transmitter.receipt import EndReason
-from nao_testbed.experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.form_parts import (
     MANY,
     ONE,
     BehaviourPath,

@@ -21,7 +21,7 @@ from rich.text import Text
 from nao_testbed.controllers.arbitration.policies import policy_classes
 from nao_testbed.controllers.schemas.registry import schema_class, schema_names
 from nao_testbed.experiments.common.drawing.plain_table import plain_table
-from nao_testbed.experiments.common.yaml_forms import flow, one_line
+from nao_testbed.experiments.common.form_parts import flow, one_line
 from nao_testbed.experiments.scenarios.vocabulary.conditions import CONDITIONS
 from nao_testbed.experiments.scenarios.vocabulary.events import ACTIONS
 from nao_testbed.experiments.scenarios.vocabulary.expectations import EXPECTATIONS

@@ -18,8 +18,8 @@ from enum import Enum
 
 import qi
 
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.exported import exported
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import RobotEnded
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput

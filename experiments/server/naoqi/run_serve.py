@@ -21,9 +21,9 @@ from nao_testbed.experiments.common.signals import (
     noted_signals,
     why_stopped,
 )
-from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.doors import Doors
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import Load, ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.models import BadInput
@@ -32,7 +32,7 @@ from nao_testbed.sim.log_robot import LogRobot, SetPointComparison
 from nao_testbed.sim.naoqi.device_keys import RECORDING_OVER
 from nao_testbed.sim.recording.run_folder import create_run_folder, read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
-from nao_testbed.sim.replay import read_observations
+from nao_testbed.sim.replayed_robot import read_observations
 
 DEFAULT_POSTURE = "Stand"
 """Where a recording does not say from which posture it began."""

@@ -16,7 +16,7 @@ from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot, finis
 from nao_testbed.models import BadInput, UnknownName
 
 if TYPE_CHECKING:
-    from nao_testbed.experiments.server.naoqi.client import NaoqiClient
+    from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 
 Blocks = Future[Any]
 """What a method returns that takes time; its client waits until it ends."""

@@ -48,7 +48,7 @@ from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie, Preemption
 from nao_testbed.controllers.schemas.waking import Waking
-from nao_testbed.experiments.common.yaml_forms import Notes, Part, Priority, plain
+from nao_testbed.experiments.common.form_parts import Notes, Part, Priority, plain
 from nao_testbed.experiments.scenarios.reading.behaviours import (
     AnyPolicy,
     AskedResources,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
-from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.yaml_forms import (
+from nao_testbed.experiments.common.form_parts import (
     FiniteFloat,
     Name,
     Newton,
@@ -21,6 +20,7 @@ from nao_testbed.experiments.common.yaml_forms import (
     by_key,
     part_of,
 )
+from nao_testbed.experiments.common.robot_setting import RobotSetting
 from nao_testbed.experiments.heat.published import PUBLISHED
 from nao_testbed.experiments.sweep.spec import (
     Choice,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nao_testbed.experiments.common.yaml_forms import Notes
+from nao_testbed.experiments.common.form_parts import Notes
 from nao_testbed.experiments.sweep.spec import (
     CASE,
     Grid,

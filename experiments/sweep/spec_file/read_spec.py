@@ -17,9 +17,9 @@ from nao_testbed.controllers.registry import check_controller, check_controllers
 from nao_testbed.experiments.closed_loop.fast_forward import FastForwardCfg
 from nao_testbed.experiments.closed_loop.trial import Push, check_in_time, check_pushes
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
+from nao_testbed.experiments.common.form_parts import Notes
 from nao_testbed.experiments.common.ranges import LONGEST_MINUTES
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.yaml_forms import Notes
 from nao_testbed.experiments.heat.published import load_preset
 from nao_testbed.experiments.sweep.spec import (
     CASE,
@@ -64,7 +64,7 @@ from nao_testbed.models import (
     default_robot_folder,
     load_robot,
 )
-from nao_testbed.models.files.tables import read_text_of
+from nao_testbed.models.files.csv_tables import read_text_of
 from nao_testbed.models.files.yaml_forms import FileErrors, Place, read_file
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.sim.engine.obstacles import obstacles_of

@@ -15,7 +15,7 @@ from nao_testbed.controllers.interface.controller import FixedStiffness
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
 from nao_testbed.experiments.closed_loop.leg_forces import find_internal_forces
 from nao_testbed.experiments.closed_loop.loop import Loop, run_for
-from nao_testbed.experiments.heat.figures.joints import internal_figure
+from nao_testbed.experiments.heat.figures.charts import internal_figure
 from nao_testbed.models import BadInput, load_robot
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 

@@ -8,7 +8,7 @@ import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
 from nao_testbed.experiments.sweep.sweep_table import read_sweep
 from nao_testbed.models.system import KILL

@@ -15,7 +15,7 @@ from nao_testbed.experiments.heat import side_by_side
 from nao_testbed.experiments.report.run_source import read_source
 from nao_testbed.experiments.sweep.engines import SerialEngine
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
-from nao_testbed.experiments.sweep.runner import run_sweep_trial
+from nao_testbed.experiments.sweep.run_sweep import run_sweep_trial
 from nao_testbed.models import Robot
 from nao_testbed.sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run

@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.experiments.sweep.engines import SerialEngine, Work
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from nao_testbed.experiments.sweep.run_commands import duration_words, progress_words
-from nao_testbed.experiments.sweep.runner import Tally
+from nao_testbed.experiments.sweep.run_sweep import Tally
 from nao_testbed.experiments.sweep.sweep_table import read_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, Run

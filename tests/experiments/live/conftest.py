@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from nao_testbed.experiments.live.replay import ReplayedRun, read_recording
+from nao_testbed.experiments.live.player import ReplayedRun, read_recording
 from nao_testbed.experiments.live.robot.operation import HeatNow
 from tests.experiments.common.recorded_runs import RecordedRuns
 from tests.experiments.live.robot.test_live_robot import live_robots, run

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
 from nao_testbed.experiments.closed_loop.recording import BASE_QUATERNION
-from nao_testbed.experiments.live.replay import (
+from nao_testbed.experiments.live.player import (
     PLAYER_WISHES,
     GoOn,
     Pause,

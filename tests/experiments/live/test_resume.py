@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
-from nao_testbed.experiments.live import replay
-from nao_testbed.experiments.live.replay import (
+from nao_testbed.experiments.live import player
+from nao_testbed.experiments.live.player import (
     LiveFromHere,
     ReplayedRun,
     Seek,
@@ -118,7 +118,7 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     (upright,) = show.recording.moments(0.5)
     with monkeypatch.context() as patch:
         lying = [dataclasses.replace(upright, has_fallen=True)]
-        patch.setattr(replay.ReplayedRun, "moments", lambda *_: lying)
+        patch.setattr(player.ReplayedRun, "moments", lambda *_: lying)
         with pytest.raises(BadInput, match=r"lies at 0\.0 s; choose an earlier"):
             show._do(0, LiveFromHere())
     assert not plans(show)

@@ -16,7 +16,7 @@ from pytest_regressions.data_regression import DataRegressionFixture
 
 from nao_testbed.experiments.report.run_source import read_source
 from nao_testbed.experiments.report.write import section_of
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.summary.section import parameter_table
 from nao_testbed.experiments.sweep.sweep_table import TABLE_FILE, read_folder
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome

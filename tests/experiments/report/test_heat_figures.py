@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
-from nao_testbed.experiments.heat.figures.joints import SMALLEST_W
+from nao_testbed.experiments.heat.figures.charts import SMALLEST_W
 from nao_testbed.experiments.heat.figures.section import parts_of, power_over_time
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_source import read_source

@@ -16,7 +16,7 @@ from nao_testbed.experiments.common.drawing.page import (
     number,
     signed,
 )
-from nao_testbed.experiments.heat.figures.joints import shift_history_figure, shifts_deg
+from nao_testbed.experiments.heat.figures.charts import shift_history_figure, shifts_deg
 from nao_testbed.experiments.heat.figures.section import read_heat_result
 from nao_testbed.experiments.heat.figures.tables import (
     heat_tables,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nao_testbed.experiments.heat.published import PUBLISHED
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.spec import Keep, Target, kept_robots, mirror
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import BadInput

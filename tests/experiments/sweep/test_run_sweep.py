@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.closed_loop.trial_result import Pressing
-from nao_testbed.experiments.sweep.runner import (
+from nao_testbed.experiments.sweep.run_sweep import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,
     Tally,

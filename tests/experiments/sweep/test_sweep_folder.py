@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.sweep_table import (
     TABLE_FILE,
     is_sweep_folder,

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nao_testbed.models import Robot
-from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.files.csv_tables import read_table
 from nao_testbed.models.load.forms import LedRow, LinkRow
 from nao_testbed.models.load.write_urdf import mirror_name, write_urdf
 from nao_testbed.models.load.xml_tree import Element, parse_xml

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.models import Posture, Robot
-from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.files.csv_tables import read_table
 from nao_testbed.models.load.forms import ShapeRow
 from nao_testbed.models.load.write_urdf import mirrored
 

@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.urdf import INNER_SHARE
+from nao_testbed.sim.engine.engine_urdf import INNER_SHARE
 
 
 class Oracle:

@@ -17,7 +17,7 @@ from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import Body
 from nao_testbed.sim.engine.bullet import p
 from nao_testbed.sim.engine.bullet_engine import BulletEngine
-from nao_testbed.sim.engine.urdf import (
+from nao_testbed.sim.engine.engine_urdf import (
     rotation_from_rpy,
     rpy_from_rotation,
     write_bullet_urdf,

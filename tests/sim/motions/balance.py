@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from nao_testbed.models import Robot
-from nao_testbed.models.files.tables import read_table
+from nao_testbed.models.files.csv_tables import read_table
 from nao_testbed.models.load.forms import ShapeRow
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body.placement import rotation_to_normal

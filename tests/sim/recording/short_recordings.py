@@ -10,7 +10,7 @@ from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.models import Robot
-from nao_testbed.sim.replay import RecordedObservations
+from nao_testbed.sim.replayed_robot import RecordedObservations
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.recording.answering_controller import Answering
 

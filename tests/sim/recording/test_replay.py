@@ -21,11 +21,11 @@ from nao_testbed.controllers.interface.robot_interface import (
     Reading,
 )
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.sim import replay
+from nao_testbed.sim import replayed_robot
 from nao_testbed.sim.recording import channels
 from nao_testbed.sim.recording.run_folder import read_run
 from nao_testbed.sim.recording.run_meta import recorded_robot
-from nao_testbed.sim.replay import RecordingOver, ReplayRobot, read_observations
+from nao_testbed.sim.replayed_robot import RecordingOver, ReplayRobot, read_observations
 from tests.sim.recording.answering_controller import Answering
 from tests.sim.recording.short_recordings import invented, record
 
@@ -64,7 +64,9 @@ def test_a_sensor_that_came_later_may_be_lacking_where_it_says_so(
     height = Reading("m", lambda _robot: ("base",), "Height by a barometer.")
     monkeypatch.setitem(READINGS, "height", height)
     monkeypatch.setattr(channels, "RECORDED", (*channels.RECORDED, "height"))
-    monkeypatch.setattr(replay, "OPTIONAL_READINGS", {"height"} if may_lack else set())
+    monkeypatch.setattr(
+        replayed_robot, "OPTIONAL_READINGS", {"height"} if may_lack else set()
+    )
     if may_lack:
         assert "height" not in open_replay(tmp_path).recorded.values
     else:

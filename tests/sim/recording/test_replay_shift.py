@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.sim.replay import RecordedObservations, ReplayRobot
+from nao_testbed.sim.replayed_robot import RecordedObservations, ReplayRobot
 from tests.sim.recording.short_recordings import invented
 
 ATOL = 1e-14  # rad: two roundings of numbers below 1

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from nao_testbed.controllers.interface.robot_interface import TakesPictures
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
 

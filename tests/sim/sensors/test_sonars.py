@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.interface import Engine
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 from nao_testbed.sim.sensors import SensorCfg
 from nao_testbed.sim.sensors.sonars import Sonars, cone_rays

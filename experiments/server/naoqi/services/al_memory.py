@@ -7,8 +7,8 @@ from typing import Any
 import qi
 
 from nao_testbed.experiments.server.naoqi.arguments import Names, Value, text
-from nao_testbed.experiments.server.naoqi.client import Counted
 from nao_testbed.experiments.server.naoqi.memory.store import KeyKind, matching
+from nao_testbed.experiments.server.naoqi.naoqi_client import Counted
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 

@@ -21,9 +21,9 @@ from nao_testbed.controllers.arbitration.policies import (
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Loss, Token
 from nao_testbed.experiments.server.naoqi.arguments import Value, number, text, whole
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
-from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName

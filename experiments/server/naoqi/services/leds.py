@@ -29,9 +29,9 @@ from nao_testbed.experiments.server.naoqi.arguments import (
     text,
     whole,
 )
-from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT, CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models import BadInput, TestbedError, UnknownName

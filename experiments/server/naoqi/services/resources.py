@@ -13,8 +13,8 @@ from typing import Any
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
 from nao_testbed.controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
 from nao_testbed.experiments.server.naoqi.arguments import Names
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.experiments.server.naoqi.served_robot import LedgerAccess, fail, finish
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models.resources import ResourceNode

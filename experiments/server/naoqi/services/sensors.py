@@ -3,8 +3,8 @@
 from collections import Counter
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX, TOUCHES
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX, TOUCHES
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.motion.heat_effect import HeatEffect
 from nao_testbed.models import BadInput

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.al_memory import ALMemory
 from nao_testbed.experiments.server.naoqi.services.audio.sound import (

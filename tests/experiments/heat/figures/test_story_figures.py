@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from nao_testbed.controllers.heat_minimization.standing_problem import joule_loss
 from nao_testbed.experiments.common.drawing.style import FigureView
-from nao_testbed.experiments.heat.figures.joints import (
+from nao_testbed.experiments.heat.figures.charts import (
     PowerCurve,
     heat_share_figure,
     joint_shifts_figure,

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.heat_minimization.standing_problem import sole_normals
 from nao_testbed.controllers.stiffness.contact_forces import sole_axes
-from nao_testbed.experiments.heat.xray.drawing import headline
 from nao_testbed.experiments.heat.xray.losses import LegAccount, settled_effort
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.experiments.heat.xray.standing_model import StandingModel
 from nao_testbed.experiments.heat.xray.suspects import Suspects
+from nao_testbed.experiments.heat.xray.tables import headline
 from nao_testbed.experiments.heat.xray.xray import Xray
 from nao_testbed.models import Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT

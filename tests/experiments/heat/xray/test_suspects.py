@@ -10,11 +10,6 @@ from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
 from nao_testbed.controllers.heat_minimization.least_loss import gear_friction
-from nao_testbed.experiments.heat.xray.drawing import (
-    headline,
-    suspects_table,
-    xray_figure,
-)
 from nao_testbed.experiments.heat.xray.losses import LegAccount
 from nao_testbed.experiments.heat.xray.standing import Standing
 from nao_testbed.experiments.heat.xray.standing_model import (
@@ -30,6 +25,11 @@ from nao_testbed.experiments.heat.xray.suspects import (
     Suspects,
     _Linear,
     find_suspects,
+)
+from nao_testbed.experiments.heat.xray.tables import (
+    headline,
+    suspects_table,
+    xray_figure,
 )
 from nao_testbed.experiments.heat.xray.xray import Xray, cannot_tell
 from nao_testbed.models import BadInput, Robot

@@ -14,7 +14,6 @@ pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.experiments.live.naoqi.served_page import attach
-from nao_testbed.experiments.live.robot.link import PageEnd
 from nao_testbed.experiments.live.robot.live_robot import LiveRobot
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import (
@@ -26,7 +25,8 @@ from nao_testbed.experiments.live.robot.operation import (
     PushNow,
     Take,
 )
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
+from nao_testbed.experiments.live.robot.process_link import PageEnd
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.models import BadInput

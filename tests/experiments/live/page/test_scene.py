@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("viser", reason="nao-testbed[live] is not installed")
 
+from nao_testbed.experiments.live.page.gateway import closed_viser
 from nao_testbed.experiments.live.page.scene import Scene
-from nao_testbed.experiments.live.page.server import closed_viser
-from nao_testbed.experiments.report.replay.figure import METRES_A_NEWTON
+from nao_testbed.experiments.report.replay.actor import METRES_A_NEWTON
 from tests.experiments.live.robot.test_live_robot import MakeLive, make_live, run
 
 __all__ = ["make_live"]

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("qi", reason="qi is not installed: extra `naoqi`")
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 from nao_testbed.sim.naoqi import NaoqiRobot

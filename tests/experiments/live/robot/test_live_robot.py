@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.live.robot import link
+from nao_testbed.experiments.live.robot import process_link
 from nao_testbed.experiments.live.robot.live_robot import (
     PANEL_SLOTS,
     LiveRobot,
@@ -340,12 +340,12 @@ class _SlowWishes:
 
 def test_a_flood_of_wishes_makes_no_slot_late(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock()
-    monkeypatch.setattr(link, "time", clock)
+    monkeypatch.setattr(process_link, "time", clock)
     live, (ours, theirs) = _SlowWishes(clock), Pipe()
     for _ in range(40):
         ours.send(TakePicture(camera="CameraTop"))
     ours.send(Stop())
-    link._keep_time(live, link.RobotEnd(theirs))  # type: ignore[arg-type]
+    process_link._keep_time(live, process_link.RobotEnd(theirs))  # type: ignore[arg-type]
     assert sum(live.acts) == 40
     assert max(live.acts) == 2  # the second one passed 2 ms
     assert live.tick == 20

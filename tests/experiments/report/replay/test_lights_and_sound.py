@@ -19,9 +19,9 @@ from nao_testbed.experiments.closed_loop.recording import (
     QUATERNION,
 )
 from nao_testbed.experiments.common.drawing.page import Section
-from nao_testbed.experiments.report.replay.body import OFF, DrawnRobot, clothe
-from nao_testbed.experiments.report.replay.motion import lamps_of, pose_robot
+from nao_testbed.experiments.report.replay.rig import OFF, DrawnRobot, clothe
 from nao_testbed.experiments.report.replay.scene import build_replay
+from nao_testbed.experiments.report.replay.track import lamps_of, pose_robot
 from nao_testbed.experiments.report.run_contents import (
     MOST_BYTES,
     heard_of,

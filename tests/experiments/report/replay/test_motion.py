@@ -14,21 +14,21 @@ from nao_testbed.controllers.registry import make_controller
 from nao_testbed.controllers.stiffness.dynamics import Dynamics
 from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
-from nao_testbed.experiments.report.replay.body import (
+from nao_testbed.experiments.report.replay.actor import Figure, torus
+from nao_testbed.experiments.report.replay.rig import (
     DrawnRobot,
     clothe,
     place_links,
     read_tree,
 )
-from nao_testbed.experiments.report.replay.figure import Figure, torus
-from nao_testbed.experiments.report.replay.motion import (
+from nao_testbed.experiments.report.replay.scene import base_notes
+from nao_testbed.experiments.report.replay.track import (
     GRAVITY,
     base_rotations,
     dress,
     pose_robot,
     upward,
 )
-from nao_testbed.experiments.report.replay.scene import base_notes
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
 from nao_testbed.models import Robot, load_robot
 from nao_testbed.models.values import FloatArray

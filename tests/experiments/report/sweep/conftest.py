@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nao_testbed.experiments.report.write import ReportCfg, write_report
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.report.conftest import MARKUP
 from tests.experiments.sweep.files import spec_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nao_testbed.experiments.common.drawing.page import DataTable, Section
-from nao_testbed.experiments.sweep.runner import (
+from nao_testbed.experiments.sweep.run_sweep import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,
     run_sweep,

@@ -17,7 +17,7 @@ from PIL.GifImagePlugin import GifImageFile
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.common.output_files import is_ours
 from nao_testbed.experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
-from nao_testbed.experiments.report.replay.motion import RobotTrack, dress, pose_robot
+from nao_testbed.experiments.report.replay.track import RobotTrack, dress, pose_robot
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
 from nao_testbed.experiments.report.video import film as film_module
 from nao_testbed.experiments.report.video.chart import Chart

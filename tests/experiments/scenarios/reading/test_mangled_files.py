@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from nao_testbed.experiments.common.yaml_forms import plain
+from nao_testbed.experiments.common.form_parts import plain
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from nao_testbed.models import BadInput
 from nao_testbed.models.files.yaml_forms import FileErrors

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped] # ships no types
 import pytest
 
-from nao_testbed.experiments.common.yaml_forms import plain
+from nao_testbed.experiments.common.form_parts import plain
 from nao_testbed.experiments.scenarios.reading.load import SCENARIOS
 from nao_testbed.experiments.scenarios.reading.scenario_file import (
     ScenarioFile,

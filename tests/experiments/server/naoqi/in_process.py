@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient, Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient, Parts
 from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.experiments.server.naoqi.services.table import BEGUN, SERVICES
 

@@ -8,7 +8,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.experiments.server.naoqi.arguments import Names, Numbers, Signature
-from nao_testbed.experiments.server.naoqi.client import NaoqiClient
+from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 from nao_testbed.models import BadInput
 from tests.experiments.server.naoqi.in_process import InProcess
 

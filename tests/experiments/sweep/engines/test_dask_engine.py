@@ -20,7 +20,7 @@ from nao_testbed.experiments.sweep.engines.dask_cluster import (
     own_installation,
 )
 from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import KILL

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.summary import compared, summary_of
 from nao_testbed.experiments.sweep.summary.falls import bootstrap, falls_of, wilson
 from nao_testbed.experiments.sweep.summary.show import draw_figures, summary_json

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.heat.published import PUBLISHED
-from nao_testbed.experiments.sweep.runner import run_sweep
+from nao_testbed.experiments.sweep.run_sweep import run_sweep
 from nao_testbed.experiments.sweep.summary import (
     MEASURES,
     band_robots,

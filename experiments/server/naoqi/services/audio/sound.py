@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, number
-from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks, NotSimulated
 from nao_testbed.experiments.server.naoqi.services.audio.speech import Speech
 from nao_testbed.models import BadInput, UnknownName

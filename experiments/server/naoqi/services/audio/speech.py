@@ -10,8 +10,8 @@ from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.schemas.library.common import speaker_of
 from nao_testbed.controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import fail, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models import BadInput, TestbedError

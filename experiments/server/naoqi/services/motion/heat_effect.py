@@ -11,8 +11,8 @@ by then the hot motors are held by `hotEngine`, at a capped effort.
 
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.client import Parts
-from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 LOOK_S = 1.0

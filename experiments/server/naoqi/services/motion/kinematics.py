@@ -18,13 +18,13 @@ import numpy as np
 import pinocchio as pin
 
 from nao_testbed.controllers.stiffness.dynamics import build_model
-from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.motion.poses import (
     between,
     matrix_of,
     rpy_of,
     yaw_of,
 )
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.models import BadInput, UnknownName
 from nao_testbed.models.values import FloatArray
 

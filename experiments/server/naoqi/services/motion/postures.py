@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.motion.curves import PEAK, Timed, through
 from nao_testbed.experiments.server.naoqi.motion.engine import MotionTask
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.served_robot import failed, finish, on_cancel
 from nao_testbed.experiments.server.naoqi.service import Blocks, ended
 from nao_testbed.models import UnknownName

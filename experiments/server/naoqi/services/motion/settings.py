@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from math import pi, sin
 from typing import Any
 
-from nao_testbed.experiments.server.naoqi.client import Parts
 from nao_testbed.experiments.server.naoqi.motion.curves import Timed
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.models import BadInput, UnknownName
 
 CHAINS = ("Body", "Legs", "Arms", "LArm", "RArm", "Head")

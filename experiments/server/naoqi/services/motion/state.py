@@ -3,7 +3,7 @@
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value, text
-from nao_testbed.experiments.server.naoqi.memory.device_keys import PREFIX
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import PREFIX
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.experiments.server.naoqi.services.motion.settings import MotionSettings
 from nao_testbed.models import BadInput

@@ -7,7 +7,7 @@ and returns it, and each call is counted as pretended in the record of its clien
 from typing import Any
 
 from nao_testbed.experiments.server.naoqi.arguments import Value
-from nao_testbed.experiments.server.naoqi.client import Parts
+from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner
-from nao_testbed.experiments.server.naoqi.memory.device_keys import add_device_keys
+from nao_testbed.experiments.server.naoqi.memory.memory_keys import add_device_keys
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
 from nao_testbed.experiments.server.naoqi.motion.body import BodyNames
 from nao_testbed.experiments.server.naoqi.motion.engine import (

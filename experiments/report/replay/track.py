@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
-from nao_testbed.experiments.heat.figures.shapes import Shape
-from nao_testbed.experiments.report.replay.body import (
+from nao_testbed.experiments.heat.figures.meshes import Shape
+from nao_testbed.experiments.report.replay.rig import (
     DrawnRobot,
     Poses,
     clothe,

@@ -24,24 +24,24 @@ from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import READINGS, Observation
 from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.page.scene import FrameClock, Scene
-from nao_testbed.experiments.live.page.server import Address, PageServer, closed_viser
 from nao_testbed.experiments.live.resume import plan_resumed
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import Wish
 from nao_testbed.experiments.live.run_live import LivePlan, run_live_command
 from nao_testbed.experiments.live.video import VideoMaker, recorded_arms
-from nao_testbed.experiments.report.replay.motion import (
-    RobotTrack,
-    dress,
-    pose_robot,
-    slope_deg,
-)
 from nao_testbed.experiments.report.replay.scene import (
     MOST_STEPS,
     SHORTEST_STEP_S,
     base_notes,
+)
+from nao_testbed.experiments.report.replay.track import (
+    RobotTrack,
+    dress,
+    pose_robot,
+    slope_deg,
 )
 from nao_testbed.experiments.report.run_contents import events_of
 from nao_testbed.experiments.report.run_source import RecordedTrial, check_one_run

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 from nao_testbed.sim.engine.picture_urdf import drum_of, write_picture_urdf
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
 
 GREY = 0.7
 """Of a shape without a colour."""

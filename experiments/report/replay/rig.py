@@ -5,7 +5,7 @@ the origin as in the URDF; poses in the base frame are products along the tree, 
 recorded moments at once.
 
 Shapes are smooth and grey, with a drum at every joint: those of the still picture
-(`experiments.heat.figures.shapes`). A lamp is an LED group whose place is
+(`experiments.heat.figures.meshes`). A lamp is an LED group whose place is
 known, in the mean colour of the group.
 """
 
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from nao_testbed.experiments.heat.figures.shapes import Shape, dress
+from nao_testbed.experiments.heat.figures.meshes import Shape, dress
 from nao_testbed.models import LedGroup, Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.engine.urdf import rotation_from_rpy
+from nao_testbed.sim.engine.engine_urdf import rotation_from_rpy
 
 Poses = Mapping[str, tuple[FloatArray, FloatArray]]
 """Link to rotations (n, 3, 3) and positions (n, 3) in m, in the base frame."""

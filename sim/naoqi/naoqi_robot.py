@@ -28,7 +28,7 @@ from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.naoqi.connection import CONNECT_S, Connection
 from nao_testbed.sim.naoqi.device_keys import DeviceKeys
-from nao_testbed.sim.replay import RecordingOver
+from nao_testbed.sim.replayed_robot import RecordingOver
 
 ANSWER_S = 0.1
 """Time limit of a call, in s of our clock; later answers are late."""
