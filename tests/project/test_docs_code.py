@@ -1,6 +1,7 @@
 """Links, names and tables of the pages; their blocks are in `test_doc_blocks.py`."""
 
 import re
+import subprocess
 
 from tests.project.doc_blocks import ROOT
 
@@ -61,6 +62,20 @@ def test_a_name_that_links_to_a_module_is_defined_in_it() -> None:
                 wrong.append(f"{page.name}: {name} is not in {link}")
     assert found
     assert not wrong
+
+
+def test_pages_that_files_name_are_there() -> None:
+    """In messages, docstrings and tests too, by their path from the root."""
+    named = subprocess.run(
+        ["git", "grep", "-hoE", r"\bdocs/[a-z_/]+\.(md|csv|png|gif)\b"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    names = set(named.stdout.split())
+    assert len(names) > 30
+    assert not [name for name in names if not (ROOT / name).exists()]
 
 
 def test_every_row_of_a_table_belongs_to_a_head() -> None:
