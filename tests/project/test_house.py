@@ -4,10 +4,11 @@ Read from the source: a folder has at most twelve entries, no module imports its
 way of others (imports for types and inside functions count), and of the entries of
 a folder, files and folders alike, none lies both above and below another. No compiled
 kernel calls one of another module: to tell whether a kept one is of today, numba looks
-at its own file alone.
+at its own file alone. The name of a class means one thing.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -192,3 +193,24 @@ def test_a_circle_is_noticed() -> None:
 def test_the_walk_finds_what_a_package_passes_on() -> None:
     assert len(trees()) > 100
     assert home("controllers", "Observation") != "controllers"
+
+
+SHARED_NAMES = {
+    "ALResourceManager": "in this process, and behind the NAOqi endpoint",
+    "Behaviour": "of the ledger's owners, and of a scenario",
+    "Event": "of the ledger, and of a run folder",
+    "Line": "of owners before the gate, and of a plot",
+    "Row": "of a table, on a page and on a panel",
+    "Say": "a text: as a schema, and as an operator's wish",
+}
+"""Classes of one name in two modules; the list only gets shorter."""
+
+
+def test_a_class_name_means_one_thing() -> None:
+    names = Counter(
+        node.name
+        for tree in trees().values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, times in names.items() if times > 1} <= set(SHARED_NAMES)

@@ -119,7 +119,7 @@ class Watts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Diagnosis:
     """What the X-ray said of one robot."""
 
     number: int
@@ -209,7 +209,7 @@ def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
     )
 
 
-def run_one(cfg: TrialsCfg, k: int) -> Answer:
+def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
     """Let robot `k` stand, X-ray its log, and move the set-point that is blamed."""
     robot = load_robot(cfg.robot)
     setting = drawn_setting(robot, cfg, k)
@@ -222,7 +222,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Answer:
         with tempfile.TemporaryDirectory() as folder:
             square = _record(loop, Path(folder), cfg.seconds, setting)
             if sim.has_fallen():
-                return Answer(
+                return Diagnosis(
                     number=k, true_deg=errors, said_deg={}, inside={}, why="fell"
                 )
             begin = time.perf_counter()
@@ -231,7 +231,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Answer:
                     XrayCfg(source=Path(folder), assumptions=cfg.assumptions), robot
                 )
             except BadInput as error:
-                return Answer(
+                return Diagnosis(
                     number=k, true_deg=errors, said_deg={}, inside={}, why=str(error)
                 )
             took_s = time.perf_counter() - begin
@@ -254,7 +254,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Answer:
             )
         suspects = found.suspects
         chance = {name: suspects.probability_of(name) for name in suspects.by_joint}
-        return Answer(
+        return Diagnosis(
             number=k,
             true_deg=errors,
             said_deg={
@@ -332,13 +332,13 @@ def _stand(
     return total / n
 
 
-def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Answer]:
+def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Diagnosis]:
     """Yield what came of every robot, in their order."""
     work = Parallel(n_jobs=jobs, return_as="generator")
     yield from work(delayed(run_one)(cfg, k) for k in range(cfg.robots))
 
 
-def outcome_table(cfg: TrialsCfg, found: Sequence[Answer]) -> DataTable:
+def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
     """Return a row a robot."""
     rows = []
     for one in found:
@@ -378,7 +378,7 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Answer]) -> DataTable:
     )
 
 
-def summary_table(cfg: TrialsCfg, found: Sequence[Answer]) -> DataTable:
+def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
     """Return how often the X-ray was right."""
     seen = [one for one in found if one.why is None]
     n = len(found)
@@ -389,7 +389,7 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Answer]) -> DataTable:
         share = f" ({sum(items) / len(items):.0%})" if items else ""
         return f"{sum(items)} of {len(items)}{share}"
 
-    def right(watts: Callable[[Answer], Watts | None]) -> str:
+    def right(watts: Callable[[Diagnosis], Watts | None]) -> str:
         known = [w for w in map(watts, seen) if w is not None]
         return of([w.is_right for w in known])
 
@@ -445,11 +445,11 @@ SAID = ((NAMED, 0.9), (0.9, 0.99), (0.99, 1.0))
 """Probabilities of the sentence, in whose ranges it is counted how often it is so."""
 
 
-def _names_wrong(one: Answer) -> bool:
+def _names_wrong(one: Diagnosis) -> bool:
     return not all(is_so for _, is_so in one.named.values())
 
 
-def _so(found: Sequence[Answer], low: float, high: float) -> list[bool]:
+def _so(found: Sequence[Diagnosis], low: float, high: float) -> list[bool]:
     named = [item for one in found for item in one.named.values()]
     return [is_so for chance, is_so in named if low < chance <= high]
 
@@ -468,7 +468,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     drawn_setting(robot, cfg, 0).check(robot)
     check_json_file(json_file)
     say_before_a_run()
-    found: list[Answer] = []
+    found: list[Diagnosis] = []
     status = 0
     try:
         with counted("robots", cfg.robots) as tell:
@@ -485,7 +485,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
     return status
 
 
-def _as_json(cfg: TrialsCfg, found: Sequence[Answer]) -> dict[str, Any]:
+def _as_json(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> dict[str, Any]:
     return {
         "experiment": "xray-trials",
         "seed": cfg.seed,

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from nao_testbed.experiments.heat.figures.meshes import Shape
 from nao_testbed.experiments.heat.figures.robot_view import colours_of
-from nao_testbed.experiments.report.replay.rig import OFF, DrawnRobot, TreeJoint, turns
+from nao_testbed.experiments.report.replay.rig import OFF, Rig, TreeJoint, turns
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.obstacles import Obstacle
 
@@ -56,7 +56,7 @@ class Figure:
         self,
         server: "ViserServer",
         number: int,
-        body: DrawnRobot,
+        body: Rig,
         name: str,
         y: float,
         height: float,

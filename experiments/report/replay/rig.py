@@ -121,7 +121,7 @@ def _vector(text: str) -> FloatArray:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DrawnRobot:
+class Rig:
     """A robot as a replay draws it."""
 
     robot: Robot
@@ -132,7 +132,7 @@ class DrawnRobot:
     """Meshes whose files cannot be read."""
 
 
-def clothe(robot: Robot, q: FloatArray) -> DrawnRobot:
+def clothe(robot: Robot, q: FloatArray) -> Rig:
     """Return the shapes of a robot.
 
     Args:
@@ -143,7 +143,7 @@ def clothe(robot: Robot, q: FloatArray) -> DrawnRobot:
     poses = place_links(tree, robot.base_link, robot.joint_names, q[None, :])
     frames = {link: (p[0], R[0]) for link, (R, p) in poses.items()}
     shapes, left_out = dress(robot, frames)
-    return DrawnRobot(robot=robot, tree=tree, shapes=shapes, n_left_out=left_out)
+    return Rig(robot=robot, tree=tree, shapes=shapes, n_left_out=left_out)
 
 
 OFF = 45.0
@@ -152,7 +152,7 @@ PARTS = {"rgb": (0, 1, 2), "blue": (2,), "white": (0, 1, 2)}
 """Which parts of a colour, of red, green and blue, the channels of a group set."""
 
 
-def lamp_places(body: DrawnRobot) -> tuple[tuple[LedGroup, FloatArray], ...]:
+def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
     """Return the LED groups whose place is known, and where they are seen.
 
     Shapes are solid, so a place within those of its link is drawn on the outside:

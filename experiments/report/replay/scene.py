@@ -19,7 +19,7 @@ import numpy as np
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.common.drawing.page import Replay, duration, number
 from nao_testbed.experiments.report.replay.actor import Figure, sloped
-from nao_testbed.experiments.report.replay.rig import DrawnRobot
+from nao_testbed.experiments.report.replay.rig import Rig
 from nao_testbed.experiments.report.replay.track import (
     RobotTrack,
     dress,
@@ -203,7 +203,7 @@ def build_replay(
     end_s = max(float(arm.frame.index[-1]) for arm in arms)
     step_s = max(SHORTEST_STEP_S, end_s / MOST_STEPS)
     grid_s = np.arange(0.0, end_s + 0.5 * step_s, step_s)
-    bodies: dict[Path, DrawnRobot] = {}
+    bodies: dict[Path, Rig] = {}
     motions = []
     for arm in arms:
         robot = robots[arm.name]

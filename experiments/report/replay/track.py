@@ -24,8 +24,8 @@ from scipy.spatial.transform import Rotation
 from nao_testbed.experiments.closed_loop.recording import base_pose_of
 from nao_testbed.experiments.heat.figures.meshes import Shape
 from nao_testbed.experiments.report.replay.rig import (
-    DrawnRobot,
     Poses,
+    Rig,
     clothe,
     lamp_colours,
     lamp_places,
@@ -184,9 +184,7 @@ class Lamp:
     """(n, 3) in 255ths."""
 
 
-def lamps_of(
-    arm: RecordedTrial, body: DrawnRobot, rows: NDArray[np.intp]
-) -> tuple[Lamp, ...]:
+def lamps_of(arm: RecordedTrial, body: Rig, rows: NDArray[np.intp]) -> tuple[Lamp, ...]:
     """Return the lamps of a recorded robot.
 
     Args:
@@ -221,7 +219,7 @@ class RobotTrack:
 
     name: str
     """Its controller."""
-    body: DrawnRobot
+    body: Rig
     q: FloatArray
     """(n, n_joints) true angles in rad."""
     rotation: FloatArray
@@ -238,7 +236,7 @@ class RobotTrack:
     obstacles: tuple[Obstacle, ...]
 
 
-def dress(arm: RecordedTrial, robot: Robot) -> DrawnRobot:
+def dress(arm: RecordedTrial, robot: Robot) -> Rig:
     """Return the shapes of a recorded robot, measured as it stood at the start.
 
     Raises:
@@ -248,7 +246,7 @@ def dress(arm: RecordedTrial, robot: Robot) -> DrawnRobot:
     return clothe(robot, q)
 
 
-def pose_robot(arm: RecordedTrial, body: DrawnRobot, grid_s: FloatArray) -> RobotTrack:
+def pose_robot(arm: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrack:
     """Return the motion of a recorded robot.
 
     Args:
@@ -289,7 +287,7 @@ def pose_robot(arm: RecordedTrial, body: DrawnRobot, grid_s: FloatArray) -> Robo
     )
 
 
-def _height(body: DrawnRobot, rotation: FloatArray, poses: Poses) -> float:
+def _height(body: Rig, rotation: FloatArray, poses: Poses) -> float:
     """Return the largest of some moments: a robot may stand up."""
     n = len(rotation)
     some = np.unique(np.linspace(0, n - 1, MOST_HEIGHTS).astype(int))

@@ -13,7 +13,7 @@ from nao_testbed.experiments.heat.xray.tables import headline
 from nao_testbed.experiments.heat.xray.trials import (
     LARGEST_DEG,
     SMALLEST_DEG,
-    Answer,
+    Diagnosis,
     TrialsCfg,
     Watts,
     drawn_setting,
@@ -36,7 +36,7 @@ def cfg(**given: object) -> TrialsCfg:
     )
 
 
-def outcome(**given: object) -> Answer:
+def outcome(**given: object) -> Diagnosis:
     right = {
         "number": 0,
         "true_deg": {"LKneePitch": 1.0},
@@ -46,7 +46,7 @@ def outcome(**given: object) -> Answer:
         "heat": Watts(said=1.0, true=1.05),
         **given,
     }
-    return Answer(**right)  # type: ignore[arg-type]
+    return Diagnosis(**right)  # type: ignore[arg-type]
 
 
 def drawn_errors(robot: Robot, cfg: TrialsCfg, k: int) -> dict[str, float]:

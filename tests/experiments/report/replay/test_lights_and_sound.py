@@ -19,7 +19,7 @@ from nao_testbed.experiments.closed_loop.recording import (
     QUATERNION,
 )
 from nao_testbed.experiments.common.drawing.page import Section
-from nao_testbed.experiments.report.replay.rig import OFF, DrawnRobot, clothe
+from nao_testbed.experiments.report.replay.rig import OFF, Rig, clothe
 from nao_testbed.experiments.report.replay.scene import build_replay
 from nao_testbed.experiments.report.replay.track import lamps_of, pose_robot
 from nao_testbed.experiments.report.run_contents import (
@@ -75,7 +75,7 @@ def arm_of(
 
 
 @pytest.fixture(scope="module")
-def body() -> DrawnRobot:
+def body() -> Rig:
     return clothe(NAO, NAO.posture("Stand").angles)
 
 
@@ -84,7 +84,7 @@ def dark() -> dict[str, list[float]]:
 
 
 def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
-    tmp_path: Path, body: DrawnRobot
+    tmp_path: Path, body: Rig
 ) -> None:
     rows = dark()
     rows["leds.ChestLeds.blue"] = [0.0, 0.5, 1.0]
@@ -103,7 +103,7 @@ def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
 
 
 def test_a_lamp_is_at_its_place_or_on_the_outside_before_it(
-    tmp_path: Path, body: DrawnRobot
+    tmp_path: Path, body: Rig
 ) -> None:
     arm = arm_of(tmp_path, rows=dark())
     lamps = {lamp.name: lamp for lamp in lamps_of(arm, body, np.array([0]))}
@@ -116,7 +116,7 @@ def test_a_lamp_is_at_its_place_or_on_the_outside_before_it(
 
 
 def test_a_group_without_place_or_rows_has_no_lamp(
-    tmp_path: Path, body: DrawnRobot, two_leg: Robot
+    tmp_path: Path, body: Rig, two_leg: Robot
 ) -> None:
     rows = dark()
     del rows["leds.BrainLeds.white"]
@@ -189,7 +189,7 @@ def moves(*postures: str, height: float = 0.0) -> dict[str, list[float]]:
 
 
 def test_the_camera_has_room_for_a_robot_that_stands_up(
-    tmp_path: Path, body: DrawnRobot
+    tmp_path: Path, body: Rig
 ) -> None:
     """Measured as it sat at the start, its head would be above the picture."""
     arm = arm_of(tmp_path, rows=moves("Sit", "Stand", "Sit"))

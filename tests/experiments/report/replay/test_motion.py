@@ -16,7 +16,7 @@ from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.report.replay.actor import Figure, torus
 from nao_testbed.experiments.report.replay.rig import (
-    DrawnRobot,
+    Rig,
     clothe,
     place_links,
     read_tree,
@@ -103,7 +103,7 @@ def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
 @pytest.fixture(scope="module")
 def on_a_slope(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[RecordedTrial, DrawnRobot, list[Truth]]:
+) -> tuple[RecordedTrial, Rig, list[Truth]]:
     """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
     folder = tmp_path_factory.mktemp("slope")
     cfg = SimulationCfg(
@@ -128,7 +128,7 @@ def on_a_slope(
 @pytest.mark.slow
 @pytest.mark.scenario
 def test_the_base_is_where_the_simulator_had_it(
-    on_a_slope: tuple[RecordedTrial, DrawnRobot, list[Truth]],
+    on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
     arm, body, truths = on_a_slope
     grid_s = np.array([truth.time_s for truth in truths])
@@ -145,7 +145,7 @@ def test_the_base_is_where_the_simulator_had_it(
 @pytest.mark.slow(covers=True)
 @pytest.mark.scenario
 def test_an_older_recording_gives_a_replay_near_the_truth(
-    on_a_slope: tuple[RecordedTrial, DrawnRobot, list[Truth]],
+    on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
     """Without the pose of the base: what only the simulator knows is found."""
     arm, body, truths = on_a_slope
