@@ -116,7 +116,7 @@ def _mended(link: re.Match[str], page: str, folder: str) -> str:
         return f"[{label}]({relative}{hash_}{anchor})"
     if target.startswith("tests/"):
         return f'<span title="{target}">{label.replace("_", "_<wbr>")}</span>'
-    is_named = Path(target).name in label
+    is_named = Path(target).name in label or label.strip("`/") in target
     return label if is_named else f"{label} (`{target}`)"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site_pages import mend_links
 from nao_testbed.controllers.interface.robot_interface import READINGS
 from tests.project.doc_blocks import ROOT
 
@@ -37,6 +38,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert built.returncode == 0, built.stderr
     return folder
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[heat](heat.md#settings)", "[heat](heat.md#settings)"),
+        ("[refs](../../REFERENCES.md#a)", "[refs](../references.md#a)"),
+        ("[start](../../README.md)", "[start](../index.md)"),
+        ("[lesson](../../examples/01_stand.py)", "lesson (`examples/01_stand.py`)"),
+        ("[`examples`](../../examples/README.md)", "`examples`"),
+        (
+            "[a_b](../../tests/test_a.py)",
+            '<span title="tests/test_a.py">a_<wbr>b</span>',
+        ),
+        ("```text\n[a](../../b.py)\n```", "```text\n[a](../../b.py)\n```"),
+    ],
+)
+def test_a_link_leads_to_a_page_or_names_its_file(link: str, shown: str) -> None:
+    assert mend_links(link, "guides/live.md") == shown
 
 
 @pytest.mark.slow
