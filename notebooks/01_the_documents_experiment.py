@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 1 · The document's experiment
 #
+# You need: this checkout with `make notebooks`, and half a minute of two cores.
+#
 # Two identical robots stand for a quarter of an hour with slightly misaligned joints: `fixed` may use its whole torque, `smart`
 # is limited to what equilibrium needs, plus an offset [ES2659053T3]. This notebook runs both, puts their temperatures beside the
 # published ones, and asks three questions (other controllers and times are a matter of the first cell):
@@ -76,8 +78,8 @@ frames = {name: one.frame for name, one in run.items()}
 FigureView(temperature_figure(result, frames))
 
 # %% [markdown]
-# Beside the published numbers. The column `fixed` is what the preset was fitted to. The column `smart` is a **prediction**:
-# nothing was fitted to it, and `apart` is its error.
+# The published numbers beside the simulated ones. The preset was fitted to the column `fixed`. The column `smart` is a **prediction**:
+# nothing was fitted to it, and `difference` is its error.
 
 # %%
 table = {}
@@ -89,8 +91,8 @@ for name, published in result.published.items():
         ours[f"{side} leg rises, K"] = getattr(arm, f"{side}_leg_rise_k")
         theirs[f"{side} leg rises, K"] = getattr(published, f"{side}_leg_rise_k")
     table[name, "published"] = pd.Series(theirs)
-    table[name, "ours"] = pd.Series(ours)
-    table[name, "apart"] = table[name, "ours"] - table[name, "published"]
+    table[name, "simulated"] = pd.Series(ours)
+    table[name, "difference"] = table[name, "simulated"] - table[name, "published"]
 comparison = pd.DataFrame(table)
 nothing = "Nothing is published of these controllers."
 comparison.round(1) + 0.0 if table else Markdown(result.not_comparable or nothing)
@@ -99,12 +101,12 @@ comparison.round(1) + 0.0 if table else Markdown(result.not_comparable or nothin
 lives = "; ".join(f"`{n}`: {lifetime_text(a)}" for n, a in result.arms.items())
 words = f"First joint at 80 °C: {lives}."
 if "smart" in result.published:
-    apart = comparison["smart", "apart"]
-    worst = apart.abs().idxmax()
+    difference = comparison["smart", "difference"]
+    worst = difference.abs().idxmax()
     words = (
-        f"The prediction is at most {apart.abs().max():.1f} off "
-        f"({worst}: {apart[worst]:+.1f}); the other {len(apart) - 1} are within "
-        f"{apart.drop(worst).abs().max():.1f}. {words}"
+        f"The prediction is at most {difference.abs().max():.1f} off "
+        f"({worst}: {difference[worst]:+.1f}); the other {len(difference) - 1} are "
+        f"within {difference.drop(worst).abs().max():.1f}. {words}"
     )
 Markdown(words)
 
@@ -187,7 +189,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Go on from here
+# ## Your turn
 #
 # - Another posture or misalignment: `HeatCfg(posture="Crouch", misalignment_deg={"LKneePitch": 1.0})`.
 # - Your own run: `read_run("runs/heat/fixed")` opens what `make run` left.

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 2 · Where the heat comes from
 #
+# You need: this checkout with `make notebooks`, notebook 1, and a minute of a core.
+#
 # Notebook 1 ends with a robot whose legs make far more heat than its posture needs. Where does the rest come from, and what ends it?
 #
 # 1. One joint is misaligned. Why do joints of the *other* leg get hot?
@@ -228,7 +230,7 @@ legs = list(robot.leg_joints)
 )
 
 # %% [markdown]
-# ## Go on from here
+# ## Your turn
 #
 # - Another bad joint, or two: `misalignment_deg` of `HeatCfg` takes any number of them.
 # - Over many robots, drawn at random: `nao-testbed sweep`.

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 3 · Identifying the heating model
 #
+# You need: this checkout with `make notebooks`, and a minute of a core; to follow the fit, least squares.
+#
 # The testbed heats its motors with one node of heat capacity $C$, warmed by the winding and cooled by the air:
 #
 # $$C \frac{dT}{dt} = R\,i^2 - \lambda\,(T - T_e), \qquad i = \tau / K .$$
@@ -284,7 +286,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Go on from here
+# ## Your turn
 #
 # - Your own file: `nao-testbed identify LOG.csv --ambient 24`; a run: `nao-testbed identify runs/heat/fixed --joint LHipPitch --joint RHipPitch`.
 # - Two joints, three joints: change `joints` above, and see when the interval of the air closes.

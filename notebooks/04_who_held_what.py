@@ -1,6 +1,8 @@
 # %% [markdown]
 # # 4 · Who held what
 #
+# You need: this checkout with `make notebooks`, and half a minute of a core.
+#
 # Behaviours that do not know each other share one robot. Each asks for what it needs and is granted all of it or waits, behind
 # whoever has it, for as long as it has patience [ES2535273T3]. Everything that happens is in the trace. This notebook runs a scenario
 # that ships, and asks its trace:
@@ -167,7 +169,7 @@ else:
 Markdown(words)
 
 # %% [markdown]
-# ## Go on from here
+# ## Your turn
 #
 # - Another scenario: set `scenario` above to `hot_dance` or `greeting_busy_legs`; a file of yours: `load_scenario(Path("mine.yaml"))`.
 # - A run that was recorded: `read_trace(folder)` of `nao_testbed.experiments.scenarios.playing.trace_file` gives the same events.

@@ -96,6 +96,26 @@ class IdentificationStory(Checked):
         check_controllers([self.controller])
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComparisonStory(Checked):
+    """Parameters of `05_your_controller`."""
+
+    robots: Annotated[int, Field(ge=2, le=200)]
+    """Number of robots drawn."""
+    largest_deg: Annotated[float, Field(gt=0.0, le=3.0)]
+    """Largest calibration error of a leg joint, in degrees."""
+    controllers: tuple[str, ...]
+    """Controllers that run beside the user's, besides `fixed`."""
+    seconds: Annotated[float, Field(ge=3.0, le=120.0)]
+    """Simulated time of each robot, in s."""
+    seed: Seed
+
+    def __post_init__(self) -> None:
+        """Check the controllers' names."""
+        super().__post_init__()
+        check_controllers(("fixed", *self.controllers))
+
+
 def check_controllers(names: Sequence[str]) -> None:
     """Refuse what are no controllers, each named once.
 

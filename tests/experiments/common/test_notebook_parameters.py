@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.experiments.report.notebook_parameters import (
+    ComparisonStory,
     ForceStory,
     HeatStory,
     IdentificationStory,
@@ -34,6 +35,13 @@ GOOD: dict[type, dict[str, Any]] = {
         "learn_until_s": 2100.0,
         "ambient_degc": 25.0,
     },
+    ComparisonStory: {
+        "robots": 10,
+        "largest_deg": 1.0,
+        "controllers": ("smart",),
+        "seconds": 12.0,
+        "seed": 0,
+    },
     HoldingStory: {"scenario": "head_queue", "controller": None, "seed": 0},
 }
 OUT_OF_RANGE = [
@@ -54,6 +62,7 @@ OUT_OF_RANGE = [
     (IdentificationStory, "minutes", 1.0, "give 3 to 60"),
     (IdentificationStory, "learn_until_s", 3600.0, "give 300 to 3400"),
     (IdentificationStory, "ambient_degc", 77.0, "give -10 to 50"),
+    (ComparisonStory, "robots", 1, "a whole number from 2 up to 200"),
     (HoldingStory, "seed", None, "a whole number from 0 up to 2.14748e+09"),
 ]
 UNKNOWN = [
