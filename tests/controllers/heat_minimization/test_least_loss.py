@@ -131,7 +131,7 @@ def test_without_cvxpy_the_reference_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "cvxpy", None)
-    with pytest.raises(BadInput, match=r"nao-testbed\[reference\]"):
+    with pytest.raises(BadInput, match=r"pip install '\.\[reference\]'"):
         solve_least_loss_reference(standing_problem(NAO))
 
 

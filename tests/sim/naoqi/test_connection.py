@@ -81,8 +81,6 @@ def test_who_answers_otherwise_is_no_naoqi(
 
 def test_without_qi_it_says_which_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    says = (
-        r"nao-testbed\[naoqi\] \(the NAOqi endpoint needs Python 3.11 or 3.12 on Linux"
-    )
+    says = r"'\.\[naoqi\]'` in the checkout, with Python 3.11 or 3.12 on Linux"
     with pytest.raises(BadInput, match=says):
         connect("naoqi://127.0.0.1:9559")
