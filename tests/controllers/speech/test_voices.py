@@ -114,5 +114,5 @@ def test_without_the_library_one_is_told_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     _load.cache_clear()
-    with pytest.raises(BadInput, match=r"\.\[speech\]' in the checkout, or choose"):
+    with pytest.raises(BadInput, match=r"'\.\[speech\]'. in the checkout, or choose"):
         make_voice("espeak")
