@@ -1,12 +1,15 @@
 """Which joints a resource commands."""
 
+from dataclasses import replace
+
 import pytest
 
 from nao_testbed.controllers.arbitration.gate.device_map import map_devices
-from nao_testbed.models import BadInput, Robot, UnknownName
+from nao_testbed.models import Robot
 from nao_testbed.models.load.resource_tree import default_resources
 from nao_testbed.models.resources import Device, DeviceKind, ResourceNode
 from tests.controllers.arbitration.gate_setup import EYES, limits, motor, node
+from tests.messages import Messages, each
 
 
 def joints_of(robot: Robot, *leaves: ResourceNode) -> dict[str, list[str]]:
@@ -16,6 +19,10 @@ def joints_of(robot: Robot, *leaves: ResourceNode) -> dict[str, list[str]]:
         leaf.name: [robot.joint_names[j] for j in leaf.joints]
         for leaf in devices.joint_leaves
     }
+
+
+def part(name: str, kind: DeviceKind, *names: str) -> ResourceNode:
+    return ResourceNode(name=name, device=Device(kind=kind, names=names))
 
 
 @pytest.mark.requirement("RM-2", "RM-3")
@@ -65,24 +72,6 @@ def test_a_leaf_may_have_several_groups_of_leds(nao: Robot) -> None:
     assert devices.speaker_leaf is None
 
 
-@pytest.mark.requirement("RM-14")
-def test_lights_and_sound_obey_one_leaf(nao: Robot) -> None:
-    left = Device(kind=DeviceKind.LEDS, names=("LeftFaceLeds",))
-    with pytest.raises(
-        BadInput,
-        match="LED group 'LeftFaceLeds' would obey two resources, 'Eyes' and 'Left",
-    ):
-        map_devices(node("root", EYES, ResourceNode(name="Left eye", device=left)), nao)
-    sides = [
-        ResourceNode(name=name, device=Device(kind=DeviceKind.SPEAKER, names=(name,)))
-        for name in ("LeftSpeaker", "RightSpeaker")
-    ]
-    with pytest.raises(
-        BadInput, match="loudspeakers obey 'LeftSpeaker' and 'RightSpeaker', but"
-    ):
-        map_devices(node("root", *sides), nao)
-
-
 def test_without_a_list_of_resources_all_loudspeakers_are_one_leaf(nao: Robot) -> None:
     devices = map_devices(default_resources(nao), nao)
     assert devices.speaker_leaf is not None
@@ -90,39 +79,28 @@ def test_without_a_list_of_resources_all_loudspeakers_are_one_leaf(nao: Robot) -
     assert len(devices.led_leaves) == len(nao.leds)
 
 
-def test_a_joint_obeys_one_leaf(nao: Robot) -> None:
-    twin = ResourceNode(
-        name="Neck", device=Device(kind=DeviceKind.MOTOR, names=("HeadYaw",))
+@pytest.mark.requirement("RM-14")
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        lights_and_sound_obey_one_leaf=each(
+            lambda *parts: map_devices(node("root", *parts), nao),
+            (EYES, part("Left eye", DeviceKind.LEDS, "LeftFaceLeds")),
+            tuple(
+                part(x, DeviceKind.SPEAKER, x) for x in ("LeftSpeaker", "RightSpeaker")
+            ),
+        ),
+        other_leaves=each(
+            lambda *parts: joints_of(nao, *parts),
+            (motor("HeadYaw"), part("Neck", DeviceKind.MOTOR, "HeadYaw")),
+            (limits("left", "LArm"), limits("hands", "LHand", "RHand")),
+            motor("HeadYow"),
+            limits("left", "LArn"),
+            motor("RHipYawPitch"),  # a joint, but on the motor of another
+            part("Ears", DeviceKind.LEDS, "LeftEar"),
+            part("TTS", DeviceKind.SPEAKER, "Horn"),
+            part("Head", DeviceKind.MOTOR, "HeadYaw", "HeadPitch"),
+            replace(
+                part("Head", DeviceKind.MOTOR, "HeadYaw"), children=(motor("HeadYaw"),)
+            ),
+        ),
     )
-    with pytest.raises(
-        BadInput,
-        match=r"'HeadYaw' \(motor\) would obey two resources, 'HeadYaw' and 'Neck'",
-    ):
-        joints_of(nao, motor("HeadYaw"), twin)
-    with pytest.raises(BadInput, match=r"joint 'LHand' \(stiffness\) would obey two"):
-        joints_of(nao, limits("left", "LArm"), limits("hands", "LHand", "RHand"))
-    joints_of(nao, motor("HeadYaw"), limits("neck", "HeadYaw"))
-
-
-def test_a_device_that_the_robot_has_not_is_named(nao: Robot) -> None:
-    with pytest.raises(UnknownName, match=r"Motor 'HeadYow'.*Did you mean 'HeadYaw'"):
-        joints_of(nao, motor("HeadYow"))
-    with pytest.raises(UnknownName, match="'RHipYawPitch'"):
-        joints_of(nao, motor("RHipYawPitch"))  # a joint, but on the motor of another
-    with pytest.raises(UnknownName, match="Joint or joint group 'LArn'"):
-        joints_of(nao, limits("left", "LArn"))
-    ears = Device(kind=DeviceKind.LEDS, names=("LeftEar",))
-    with pytest.raises(UnknownName, match=r"LED group 'LeftEar'.*'LeftEarLeds'"):
-        joints_of(nao, ResourceNode(name="Left ear", device=ears))
-    horn = Device(kind=DeviceKind.SPEAKER, names=("Horn",))
-    with pytest.raises(UnknownName, match=r"Loudspeaker 'Horn'.*LeftSpeaker"):
-        joints_of(nao, ResourceNode(name="TTS", device=horn))
-
-
-def test_a_leaf_has_one_motor_and_a_composite_none(nao: Robot) -> None:
-    two = Device(kind=DeviceKind.MOTOR, names=("HeadYaw", "HeadPitch"))
-    with pytest.raises(BadInput, match="commands the motors HeadYaw, HeadPitch; give"):
-        joints_of(nao, ResourceNode(name="Head", device=two))
-    head = ResourceNode(name="Head", device=two, children=(motor("HeadYaw"),))
-    with pytest.raises(BadInput, match="'Head' is a composite and commands a device"):
-        joints_of(nao, head)
