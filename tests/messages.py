@@ -42,6 +42,8 @@ def said(call: Call, folder: Path) -> str:
 
     try:
         call()
+    except TypeError:
+        raise  # a mistake of the table: no such argument
     except Exception as error:  # noqa: BLE001 whichever it is, the file has its kind
         message = str(error).replace(str(folder), "FOLDER")
         return f"{type(error).__name__}: {without_lists(message)}"

@@ -51,6 +51,7 @@ from tests.controllers.transmitter.commands.command_world import (
     Line,
     library_of,
 )
+from tests.messages import Messages, each
 
 ALL = ("All motors", "Leds", "TTS")
 
@@ -72,12 +73,6 @@ def is_silent(line: Line) -> bool:
 
 
 # -- refused ---------------------------------------------------------------------------
-
-
-def test_an_unknown_command_is_named(nao: Robot) -> None:
-    line = Line.of(nao)
-    with pytest.raises(UnknownName, match="Did you mean 'greet'"):
-        line.submit("great")
 
 
 def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
@@ -460,31 +455,6 @@ def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
     assert (handle.group, handle.reason) == (GroupKey(10, "mine"), EndReason.DONE)
 
 
-@pytest.mark.parametrize(
-    ("points", "words"),
-    [
-        ({LIGHT: 100}, "points of light and the outputs sound"),
-        ({SOUND: 101}, "sum to 101; accepted: up to its preset, 100"),
-    ],
-)
-def test_points_that_could_never_do_are_refused(
-    points: dict[Unit, int], words: str
-) -> None:
-    with pytest.raises(BadInput, match=words):
-        OutputSet(name="x", sound=Sound(name="x", text="x"), points=points)
-
-
-def test_a_command_of_nothing_is_refused() -> None:
-    with pytest.raises(BadInput, match="does nothing"):
-        OutputSet(name="x")
-
-
-def test_an_entry_with_an_unknown_output_is_refused(nao: Robot) -> None:
-    order = Order(name="x", outputs={MOTION: "wav"})
-    with pytest.raises(UnknownName, match="Did you mean 'wave'"):
-        look_up(order, library_of(nao))
-
-
 @pytest.mark.requirement("SY-2", "I-26")
 def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
     """As those of a file: a nod does not sit down, nor bring who sits to stand."""
@@ -571,3 +541,19 @@ def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> Non
     assert receipt.refused is not None
     assert not line.told(StreamReceived)[-1].is_genuine
     assert not checker.finish()
+
+
+def test_messages(messages: Messages, nao: Robot) -> None:
+    messages(
+        an_unknown_command=lambda: Line.of(nao).submit("great"),
+        points_that_could_never_do=each(
+            lambda points: OutputSet(
+                name="x", sound=Sound(name="x", text="x"), points=points
+            ),
+            points=[{LIGHT: 100}, {SOUND: 101}],
+        ),
+        a_command_of_nothing=lambda: OutputSet(name="x"),
+        an_entry_with_an_unknown_output=lambda: look_up(
+            Order(name="x", outputs={MOTION: "wav"}), library_of(nao)
+        ),
+    )
