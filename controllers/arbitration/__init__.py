@@ -12,15 +12,9 @@ leases          a reservation for the length of a `with` block
 gate            lets only valid tokens through to the robot's devices
 faults          take what is hot, broken or absent; say which posture the robot is in
 events          all that happens; `controllers.trace_rules` checks it
-behaviours      what a person writes: needs, parts, timelines
 naoqi           the calls that people know from the robot
 """
 
-from nao_testbed.controllers.arbitration.behaviours import (
-    Behaviour,
-    start_behaviour,
-    stop_behaviour,
-)
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
@@ -38,7 +32,6 @@ from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Requ
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 
 __all__ = [
-    "Behaviour",
     "CallbackOnDemand",
     "Ledger",
     "LedgerCfg",
@@ -50,8 +43,6 @@ __all__ = [
     "Request",
     "ResourceTree",
     "StopOnDemand",
-    "start_behaviour",
-    "stop_behaviour",
     "take_snapshot",
     "token_data",
 ]

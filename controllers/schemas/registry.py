@@ -35,6 +35,7 @@ _HOMES = {
     "dance": "schemas.library.dance:Dance",
     "example": "schemas.example:Example",
     "fall watch": "schemas.library.fall:FallWatch",
+    "frames": "schemas.library.move:Frames",
     "go to posture": "schemas.library.go_to_posture:GoToPosture",
     "greet": "schemas.library.move:Greet",
     "hold": "schemas.library.composites:Hold",

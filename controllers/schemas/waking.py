@@ -63,6 +63,14 @@ class Waking:
     children: tuple["Waking", ...] = ()
     """Children for a parent schema."""
 
+    def changed(self, **values: Any) -> "Waking":
+        """Return a copy with other values of some fields.
+
+        It is a plain `Waking`: the constructor of a subclass may take other arguments.
+        """
+        own = {one.name: getattr(self, one.name) for one in fields(Waking)}
+        return Waking(**own | values)
+
     def __post_init__(self) -> None:
         """Validate the fields.
 

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
-    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -151,7 +149,6 @@ PublicToken = Annotated[
     str, BeforeValidator(lambda token: str(token) if token else token)
 ]
 """`epoch.sequence`."""
-_NAMED = AliasChoices("name", AliasPath("behaviour", "name"))
 
 
 class _Data(BaseModel):
@@ -426,7 +423,7 @@ class InstalledData(_Data):
 class StartedData(_Data):
     """What came of starting a behaviour, from the whole down."""
 
-    name: Annotated[str, Field(validation_alias=_NAMED)]
+    name: str
     runs: bool
     token: WholeToken = None
     """Goes with its commands."""

@@ -1,7 +1,7 @@
 """Built-in schemas, and their shared components.
 
 composites          parents: choose, sequence, hold
-move                motions and commands, once or often; wave, greet, say
+move                motions and commands, once or often; frames, wave, greet, say
 go_to_posture       along the transitions of the library; stand, sit, crouch
 dance               from one stable stop to the next
 look_around         attention and the head; a grid of seen directions

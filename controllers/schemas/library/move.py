@@ -1,6 +1,7 @@
-"""Motions, commands and words, once or several times: move, wave, greet, say.
+"""Motions, frames, commands and words: move, frames, wave, greet, say.
 
-`move` plays a stored motion, or a command of several outputs.
+`move` plays a stored motion, or a command of several outputs. `frames` is the timeline
+of [ES2535273T3, F1]: joint angles at a fixed rate, which a pause interrupts.
 
 `greet` is the example of [ES2535273T3, F7]: speech, lights and the right arm at the
 same time, and two steps if possible. Speech and the arm are essential, the legs are
@@ -8,7 +9,8 @@ not. With the legs the robot shifts its weight from foot to foot, which replaces
 steps of a walking robot; without them it keeps its stance.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nao_testbed.controllers.schemas.actuators import Playing
@@ -27,6 +29,7 @@ from nao_testbed.controllers.schemas.library.common import (
     resources_of_joints,
     speaker_of,
 )
+from nao_testbed.controllers.schemas.schema import ActuationSchema
 from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.library import LONGEST_TEXT
@@ -204,6 +207,90 @@ class Wave(Move):
     """Schema that waves with the right arm."""
 
     info = SchemaInfo("wave", "Waves.", period_s=0.02, parameters=WaveParameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FramesParameters(Parameters):
+    """Joint angles of each frame, and the frame rate."""
+
+    angles: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Joint to its angle at each frame, in rad; as many for each joint."""
+    frames_per_second: float = bounded(15.0, 0.01, 1000.0, "1/s")
+    """Frame rate, in 1/s."""
+
+    def __post_init__(self) -> None:
+        """Validate the numbers of frames, and the rate."""
+        super().__post_init__()
+        for joint, angles in self.angles.items():
+            if not len(angles) == self.count > 0:
+                raise BadInput(
+                    f"{joint!r} has {len(angles)} angles where the longest joint has "
+                    f"{self.count}; give one for each frame."
+                )
+
+    @property
+    def count(self) -> int:
+        """Number of frames."""
+        return max(map(len, self.angles.values()), default=0)
+
+
+class Frames(ActuationSchema[FramesParameters]):
+    """Player of a timeline: a set-point for each joint at each frame.
+
+    It relies on its resources from the first frame to the last. After a pause it
+    continues with the frame at which it was interrupted. Joints that are `optional` in
+    its activation data, and were not free, are not commanded.
+    """
+
+    info = SchemaInfo(
+        "frames",
+        "Plays joint angles frame by frame, and continues after a pause.",
+        period_s=0.01,
+        parameters=FramesParameters,
+        outputs=(
+            Variable("frame", int, "Number of the frame that is shown.", initial=0),
+        ),
+    )
+    _played_s = 0.0
+    """Time for which frames were shown; a pause does not count."""
+
+    @classmethod
+    def needs_of(cls, parameters: FramesParameters, robot: Robot) -> tuple[str, ...]:
+        """Return the resources of the joints."""
+        return resources_of_joints(robot, tuple(parameters.angles))
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: FramesParameters, robot: Robot
+    ) -> None:
+        """Raise without frames, or for an unknown joint."""
+        if not parameters.count:
+            raise BadInput(f"{waking.name!r} has no frames; give it angles of joints.")
+        for joint in parameters.angles:
+            robot.joint_index(joint)
+
+    def start(self) -> None:
+        """Show the first frame, or the one at which it was interrupted."""
+        self._shown, self._last_s = -1, self.time_s
+        self.iterate()
+
+    def iterate(self) -> None:
+        """Show the frame of this slot; finish after the last."""
+        self._played_s += self.time_s - self._last_s
+        self._last_s, now = self.time_s, self.parameters
+        frame = int(self._played_s * now.frames_per_second + 1e-6)
+        if frame >= now.count:
+            self.finish()
+        elif frame != self._shown:
+            has = self.obtained
+            values = {j: angles[frame] for j, angles in now.angles.items() if j in has}
+            self.submit_all(values)
+            self.write("frame", frame)
+            self._shown = frame
+
+    def stop(self) -> None:
+        """Begin with the first frame next time."""
+        self._played_s = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ sibling wins. The robot and its simulator are the same to a schema: it sees an
 # ruff: noqa: D102  # `Schema` documents what `InstanceContext` does
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import inf
 from typing import Any
 from zlib import crc32
@@ -140,7 +139,7 @@ class SchemaRuntime:
         self.activation.tick = tick
         waking = self._added[self._root(name).name]
         given = {**waking.parameters, **(values or {})}
-        self.awaken(replace(waking, parameters=given), None)
+        self.awaken(waking.changed(parameters=given), None)
 
     def sleep(self, name: str, tick: int) -> None:
         """Put a root to sleep, and all below it.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import isclose
 from typing import Any
 
@@ -281,7 +281,7 @@ def with_needs(
     with _has_to_say(kind, "what it needs"):
         needs = kind.needs_of(parameters, robot)
         optional = kind.optional_of(parameters, robot) if optional is None else optional
-    return replace(waking, needs=needs, optional=optional)
+    return waking.changed(needs=needs, optional=optional)
 
 
 @contextmanager

@@ -8,12 +8,6 @@ caller is a station.
 
 from collections.abc import Callable, Mapping
 
-from nao_testbed.controllers.arbitration.behaviours import (
-    Behaviour,
-    RunningBehaviour,
-    start_behaviour,
-    stop_behaviour,
-)
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
@@ -21,6 +15,12 @@ from nao_testbed.experiments.server.messages import (
     BehaviourData,
     DefinitionData,
     InstalledData,
+)
+from nao_testbed.experiments.server.service.station_behaviours import (
+    Started,
+    StationBehaviour,
+    start_behaviour,
+    stop_behaviour,
 )
 from nao_testbed.experiments.server.service.station_file import (
     SETTLING,
@@ -59,7 +59,7 @@ class Station:
         self._front = front
         self._max_priority = max_priority
         self._rules = StationRules(rules={}, behaviours={}, definitions={})
-        self._running: dict[str, RunningBehaviour] = {}
+        self._running: dict[str, Started] = {}
         self._starting: set[str] = set()
         with front.step() as (ledger, tick):
             ledger.add_virtual_owner(STATION, tick)
@@ -173,7 +173,7 @@ class Station:
             raise UnknownName("Behaviour", name, found, "what a station sent")
         return found[name]
 
-    def start(self, name: str) -> RunningBehaviour:
+    def start(self, name: str) -> Started:
         """Start a behaviour; this waits as long as the behaviour says.
 
         Raises:
@@ -189,7 +189,7 @@ class Station:
         try:
             running = start_behaviour(behaviour, self._front)
             with self._front.step():
-                if running.started:
+                if running.runs:
                     self._running[name] = running
         finally:
             with self._front.step():
@@ -236,13 +236,13 @@ class Station:
 
     # -- inside ------------------------------------------------------------------------
 
-    def _named(self, name: str) -> Behaviour:
+    def _named(self, name: str) -> StationBehaviour:
         behaviours = self._rules.behaviours
         if name not in behaviours:
             raise UnknownName("Behaviour", name, behaviours, "what a station sent")
         return behaviours[name]
 
-    def _forget(self, behaviour: Behaviour) -> None:
+    def _forget(self, behaviour: StationBehaviour) -> None:
         """Let the names of a behaviour and its parts be free for others."""
         with self._front.step() as (ledger, tick):
             for one in reversed([*behaviour.walk()]):

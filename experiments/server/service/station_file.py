@@ -30,13 +30,6 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, Strict
 
-from nao_testbed.controllers.arbitration.behaviours import (
-    Behaviour,
-    check_behaviour,
-    start_behaviour,
-    stop_behaviour,
-)
-from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
@@ -61,6 +54,7 @@ from nao_testbed.experiments.scenarios.reading.behaviours import (
 )
 from nao_testbed.experiments.scenarios.vocabulary.lookup import Lookup
 from nao_testbed.experiments.server.messages import MAX_NAMES, DefinitionData, Name
+from nao_testbed.experiments.server.service.station_behaviours import StationBehaviour
 from nao_testbed.models import Robot
 from nao_testbed.models.files.yaml_forms import FileErrors, Place, ReadFile, read_file
 from nao_testbed.models.load.library_files import (
@@ -174,7 +168,7 @@ class StationRules:
     resources: tuple[ResourceForm, ...] = ()
     rules: Mapping[str, Mapping[str, Any]]
     """Owner to the fields of `Owner` that a station says; the others are its own."""
-    behaviours: dict[str, Behaviour]
+    behaviours: dict[str, StationBehaviour]
     """By name; those of the top level."""
     definitions: dict[str, DefinitionData]
     """By name, with all parts: what the file says of each."""
@@ -252,7 +246,7 @@ class _StationReader:
         self._library = {name: plain(tree[name]) for name in sections}
         self._definitions: dict[str, DefinitionData] = {}
         self._named: set[str] = set()
-        self._built: list[tuple[Place, Behaviour]] = []
+        self._built: list[tuple[Place, StationBehaviour]] = []
 
     def read(self) -> StationRules:
         """Return all of it; what is wrong is noted."""
@@ -273,9 +267,9 @@ class _StationReader:
                 f"{MOST} at most.",
             )
         if not self._notes.problems:
-            front = LedgerFront(Ledger(self._tree))
+            ledger = Ledger(self._tree)
             for place, behaviour in self._built:
-                self._try(place, behaviour, front)
+                self._notes.attempt(place, _try, behaviour, ledger)
         return StationRules(
             settling=self._file.model_dump(include=SETTLING, exclude_none=True),
             resources=tuple(self._file.resources),
@@ -308,7 +302,9 @@ class _StationReader:
         self._notes.attempt(place, replace, Owner(name=form.name), **said)
         return said
 
-    def _behaviour(self, form: StationBehaviourForm, place: Place) -> Behaviour | None:
+    def _behaviour(
+        self, form: StationBehaviourForm, place: Place
+    ) -> StationBehaviour | None:
         self._name(form.name, place)
         if form.name in self._guests:
             self._notes.add(
@@ -324,24 +320,24 @@ class _StationReader:
             for i, child in enumerate(form.children)
         ]
         policy = self._policy(form.policy, place) or Lock()
-
-        def build() -> Behaviour:
-            return Behaviour(
-                name=form.name,
-                essential=asked.needs,
-                rates=asked.rates,
-                optional=asked.optional,
-                parts=tuple(part for part in parts if part is not None),
-                runs_regardless=form.runs_regardless,
-                needs_all_parts=form.needs_all_children,
-                timeout_s=form.timeout_s,
-                policy=policy,
-                priority=form.priority,
-            )
-
-        built = self._notes.attempt(place, build)
-        if built is not None:
-            self._built.append((place, built))
+        owner = self._notes.attempt(
+            place,
+            Owner,
+            name=form.name,
+            policy=policy,
+            priority=form.priority,
+            timeout_s=form.timeout_s,
+        )
+        if owner is None:
+            return None
+        built = StationBehaviour(
+            owner=owner,
+            asked=asked,
+            parts=tuple(part for part in parts if part is not None),
+            runs_regardless=form.runs_regardless,
+            needs_all_parts=form.needs_all_children,
+        )
+        self._built.append((place, built))
         return built
 
     def _make_scene(self) -> Lookup | None:
@@ -430,14 +426,6 @@ class _StationReader:
             library=self._library,
         )
 
-    def _try(self, place: Place, behaviour: Behaviour, front: LedgerFront) -> None:
-        """Ask for what a behaviour needs, at a ledger on which nothing else happens."""
-        alone = replace(behaviour, parts=(), needs_all_parts=False, timeout_s=0.0)
-        running = self._notes.attempt(place, start_behaviour, alone, front)
-        if running is not None:
-            stop_behaviour(running, front)
-        self._notes.attempt(place, check_behaviour, behaviour, self._tree)
-
     def _name(self, name: str, place: Place) -> None:
         if name in self._named:
             self._notes.add(
@@ -469,6 +457,20 @@ class _StationReader:
             return self._notes.attempt(here, make_policy, given)
         settings: dict[str, Any] = given.model_dump(exclude_unset=True)
         return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
+
+
+def _try(behaviour: StationBehaviour, ledger: Ledger) -> None:
+    """Ask for what a behaviour needs, in a ledger that is used for nothing else.
+
+    Raises:
+        BadInput: it can never be granted, alone or with what its parts cannot lack.
+    """
+    ledger.add_owner(behaviour.owner, 0)
+    alone = replace(behaviour, needs_all_parts=False).request(behaviour.asked, 0.0)
+    if alone is not None:
+        ledger.request(alone, 0)
+        ledger.give_up([behaviour.name], 0)
+    behaviour.request(behaviour.asked)
 
 
 def _use_schemas(forms: list[StationBehaviourForm]) -> bool:

@@ -71,6 +71,34 @@ def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
     assert not body.failures()
 
 
+@pytest.mark.requirement("RM-7")
+def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
+    class Wave(Waking):
+        side = "Right"
+
+        def __init__(self) -> None:
+            needs, times = (f"{self.side} arm",), {"for_s": 0.1}
+            name = f"wave {self.side}"
+            super().__init__(schema="hold", name=name, needs=needs, parameters=times)
+
+    class WaveLeft(Wave):
+        side = "Left"
+
+    class Greeting(Waking):
+        def __init__(self) -> None:
+            super().__init__(schema="sequence", children=(Wave(), WaveLeft()))
+
+    body = Body.of(robot)
+    body.runtime.add(Greeting())
+    body.runtime.wake("sequence", 0)
+    body.until("sequence", State.SLEPT, 1.0)
+    granted = {event.owner: {*event.shares} for event in body.told(Granted)}
+    assert list(granted) == ["sequence/wave Right", "sequence/wave Left"]
+    assert "RHand" in granted["sequence/wave Right"]
+    assert "LHand" in granted["sequence/wave Left"]
+    assert "RHand" not in granted["sequence/wave Left"]
+
+
 def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) -> None:
     body = Body.of(robot)
     row = [

@@ -67,7 +67,10 @@ class StationAttack(Attack):
         name = self.rng.choice(["look", "speak", "both", "rest"])
         started = self.station.start(name)
         self.tried["station start", "runs" if started.runs else "lacks"] += 1
-        for one in started.walk():
+        pending = [started]
+        while pending:
+            one = pending.pop()
+            pending += one.parts
             if one.token is not None:
                 self.tokens.append(one.token)
 

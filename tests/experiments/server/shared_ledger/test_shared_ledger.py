@@ -8,12 +8,6 @@ from collections.abc import Callable
 
 import pytest
 
-from nao_testbed.controllers.arbitration.behaviours import (
-    Behaviour,
-    RunningBehaviour,
-    start_behaviour,
-    stop_behaviour,
-)
 from nao_testbed.controllers.arbitration.events import Answered, Event, Notified
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.policies import (
@@ -30,6 +24,13 @@ from nao_testbed.controllers.arbitration.tokens import (
     OutcomeKind,
     Refusal,
     Why,
+)
+from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
+from nao_testbed.experiments.server.service.station_behaviours import (
+    Started,
+    StationBehaviour,
+    start_behaviour,
+    stop_behaviour,
 )
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import BadInput
@@ -339,16 +340,18 @@ def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
 
 def start_together(
     front: SharedLedger, *needs: str
-) -> tuple[list[RunningBehaviour], list[BadInput]]:
+) -> tuple[list[Started], list[BadInput]]:
     """Start a behaviour of one name for each need, at the same moment."""
     barrier = threading.Barrier(len(needs))
-    running: list[RunningBehaviour] = []
+    running: list[Started] = []
     refused: list[BadInput] = []
 
     def start(need: str) -> None:
         barrier.wait(AT_MOST_S)
         try:
-            wave = Behaviour(name="wave", essential=(need,))
+            wave = StationBehaviour(
+                owner=Owner(name="wave"), asked=AskedResources(needs=(need,))
+            )
             running.append(start_behaviour(wave, front))
         except BadInput as error:
             refused.append(error)

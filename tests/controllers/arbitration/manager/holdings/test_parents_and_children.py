@@ -2,13 +2,7 @@
 
 import pytest
 
-from nao_testbed.controllers.arbitration.behaviours import (
-    Behaviour,
-    start_behaviour,
-    stop_behaviour,
-)
 from nao_testbed.controllers.arbitration.events import Revoked
-from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.policies import Lock, StopOnDemand
 from nao_testbed.controllers.arbitration.tokens import LossCause, Refusal, Why
 from nao_testbed.models import BadInput
@@ -113,28 +107,6 @@ def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: LedgerSetup) ->
     assert outside.outcome is None
 
 
-@pytest.mark.requirement("RM-7")
-def test_sets_of_behaviours_and_resources_can_be_classes() -> None:
-    class Wave(Behaviour):
-        side = "R"
-
-        def __init__(self) -> None:
-            name = f"wave {self.side}"
-            super().__init__(name=name, essential=(f"{self.side}Arm",))
-
-    class WaveLeft(Wave):
-        side = "L"
-
-    class Greeting(Behaviour):
-        def __init__(self) -> None:
-            super().__init__(name="greeting", parts=(Wave(), WaveLeft()))
-
-    stage = LedgerSetup()
-    start_behaviour(Greeting(), LedgerFront(stage.ledger))
-    assert stage.held_by("wave R") == ("RHand", "RShoulderPitch")
-    assert stage.held_by("wave L") == ("LHand", "LShoulderPitch")
-
-
 @pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
 def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
     stage: LedgerSetup,
@@ -179,18 +151,3 @@ def test_an_outsider_asks_the_child_and_then_the_parent_that_took(
         assert stage.held_by("parent") == stage.held_by("child 1") == ()
     else:
         assert stage.holders("TTS") == ("child 1", "parent")
-
-
-@pytest.mark.requirement("RM-26", "RM-50")
-def test_the_parts_of_a_behaviour_have_what_it_has(stage: LedgerSetup) -> None:
-    arms = Behaviour(name="left", essential=("LArm",))
-    front = LedgerFront(stage.ledger)
-    both = Behaviour(name="both", essential=("Arms",), parts=(arms,))
-    running = start_behaviour(both, front)
-    part, token = running.part("left"), running.present_token(stage.ledger)
-    assert part.runs
-    assert stage.may(part.token, "LHand") is None
-    assert stage.may(token, "LHand") is Refusal.NOT_COVERED
-    assert stage.may(token, "RHand") is None
-    stop_behaviour(running, front)
-    assert stage.held_by("both") == stage.held_by("left") == ()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.arbitration.behaviours import Behaviour
 from nao_testbed.controllers.arbitration.events import (
     Answered,
     Event,
@@ -192,27 +191,6 @@ def test_odd_names_are_not_lent_nor_given_back(names: Any) -> None:
     if names:
         with pytest.raises(BadInput):
             stage.ledger.recall(token, stage.tick, names)
-
-
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"name": 5},
-        {"essential": None},
-        {"essential": "TTS"},
-        {"optional": {"TTS"}},
-        {"rates": ["CPU"]},
-        {"rates": {"CPU": "5"}},
-        {"parts": 5},
-        {"parts": ("part",)},
-        {"parts": "part"},
-        {"runs_regardless": "no"},
-        {"needs_all_parts": 1},
-    ],
-)
-def test_an_odd_behaviour_is_refused_when_it_is_made(terms: dict[str, Any]) -> None:
-    with pytest.raises(BadInput):
-        Behaviour(**{"name": "b", **terms})
 
 
 # -- signs of life, and what is lent ---------------------------------------------------

@@ -1,0 +1,191 @@
+"""Behaviours of a station: what each one and its parts hold while they run.
+
+A need is essential or optional: a behaviour without an essential one does not run,
+without an optional one it does. A part without its needs does not run, and the whole
+always does [ES2535273T3, F7]; `runs_regardless` and `needs_all_parts` change these two
+defaults. Whoever plays a behaviour runs the schema that the station's file names.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from nao_testbed.controllers.arbitration.manager.front import Front
+from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import Owner, Request
+from nao_testbed.controllers.arbitration.tokens import Token
+from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
+
+
+@dataclass(frozen=True, kw_only=True)
+class StationBehaviour:
+    """An owner with what it asks for, and its parts."""
+
+    owner: Owner
+    """Its name and defaults; the parent is set at the start."""
+    asked: AskedResources = field(default_factory=AskedResources)
+    parts: tuple["StationBehaviour", ...] = ()
+    """What the whole takes is open to them."""
+    runs_regardless: bool = False
+    """True: without its essential needs it runs with those that it gets."""
+    needs_all_parts: bool = False
+    """True: it runs only if all its parts do. All that is essential to any of them is
+    then taken in one step."""
+
+    @property
+    def name(self) -> str:
+        """Name of its owner."""
+        return self.owner.name
+
+    def walk(self) -> Iterator["StationBehaviour"]:
+        """Yield this one and all its parts, from the top."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def request(
+        self, asked: AskedResources, timeout_s: float | None = None
+    ) -> Request | None:
+        """Return the request for some needs, and for what its parts cannot lack.
+
+        Returns:
+            None if that is nothing.
+
+        Raises:
+            BadInput: together that is more than there is, or a name is there twice.
+        """
+        names: dict[str, None] = {}
+        sums = dict(asked.rates)
+        parts = self.parts if self.needs_all_parts else ()
+        for one in (one for part in parts for one in part.walk()):
+            if not one.runs_regardless:
+                names.update(dict.fromkeys(one.asked.needs))
+                for name, percent in one.asked.rates.items():
+                    sums[name] = round(sums.get(name, 0.0) + percent, 2)
+        more = (name for name in names if name not in asked.needs)
+        resources = (*asked.needs, *more)
+        optional = tuple(name for name in asked.optional if name not in names)
+        if not (resources or sums or optional):
+            return None
+        return Request(
+            owner=self.name,
+            resources=resources,
+            rates=sums,
+            optional=optional,
+            timeout_s=timeout_s,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """Result of starting a behaviour, from the whole down."""
+
+    name: str
+    number: int = 0
+    """Number of this start in its ledger."""
+    runs: bool = False
+    """True if it got what it needs to run."""
+    token: Token | None = None
+    """Granted at its start; None: it holds nothing. With `needs_all_parts` it covers
+    the essential needs of the parts as well."""
+    has: tuple[str, ...] = ()
+    """Leaves of its own needs that its token covered at the start, sorted."""
+    missing: tuple[str, ...] = ()
+    """Names of its needs that it did not get."""
+    parts: tuple["Started", ...] = ()
+
+    def is_over(self, ledger: Ledger) -> bool:
+        """Return True if it was stopped, or lost for good what its token covered."""
+        if not self.runs or not ledger.has_started(self.name, self.number):
+            return True
+        return self.token is not None and ledger.follow(self.name, self.token).is_over
+
+    def starts(self) -> dict[str, int]:
+        """Return name to number of it and its parts, a whole before its parts."""
+        found = {self.name: self.number}
+        for part in self.parts:
+            found |= part.starts()
+        return found
+
+
+def start_behaviour(behaviour: StationBehaviour, front: Front) -> Started:
+    """Ask for all that a behaviour and its parts need, each part for itself.
+
+    This waits as long as their owners say. What does not run holds nothing.
+
+    Raises:
+        UnknownName: a resource is not known; nothing is held then.
+        BadInput: a need cannot be asked for, or somebody acts by one of these names;
+            nothing is held then.
+    """
+    starts: dict[str, int] = {}
+    try:
+        return _start(behaviour, front, starts, None)
+    except BaseException:
+        _stop(starts, front)
+        raise
+
+
+def stop_behaviour(started: Started, front: Front) -> None:
+    """Release all that a behaviour and its parts hold, and withdraw their requests.
+
+    A pause does not resume. One that was started by such a name since is left alone.
+    """
+    _stop(started.starts(), front)
+
+
+def _stop(starts: Mapping[str, int], front: Front) -> None:
+    with front.step() as (ledger, tick):
+        ledger.stop(starts, tick)
+
+
+def _start(
+    one: StationBehaviour, front: Front, starts: dict[str, int], parent: str | None
+) -> Started:
+    with front.step() as (ledger, _):
+        ledger.check_free(one.name)
+        front.add_owner(replace(one.owner, parent=parent))
+        number = starts[one.name] = ledger.start(one.name)
+    needs = (*one.asked.needed, *one.asked.optional)
+    idle = Started(name=one.name, number=number, missing=needs)
+    started = _take_own(one, idle, front)
+    if started.runs:
+        parts = tuple(_start(part, front, starts, one.name) for part in one.parts)
+        runs = not one.needs_all_parts or all(part.runs for part in parts)
+        started = replace(started, parts=parts) if runs else idle
+    if started.runs:
+        with front.step() as (ledger, _):
+            ledger.end_start(one.name, number)
+    else:
+        _stop({part.name: starts.get(part.name, 0) for part in one.walk()}, front)
+    return started
+
+
+def _take_own(one: StationBehaviour, idle: Started, front: Front) -> Started:
+    """Return how it runs, without its parts; if it does not, `idle`."""
+    asked = one.asked
+    request = one.request(asked)
+    if request is None:
+        return replace(idle, runs=True)
+    outcome = front.take(request)
+    lacking: tuple[str, ...] = ()
+    if not outcome.is_granted and asked.needed:
+        if not one.runs_regardless:
+            return idle
+        wished = AskedResources(optional=(*asked.needs, *asked.optional))
+        request = one.request(wished, timeout_s=0.0)
+        if request is not None:
+            outcome, lacking = front.take(request), tuple(asked.rates)
+    if not outcome.is_granted:
+        is_for_parts = one.request(AskedResources()) is not None
+        return idle if is_for_parts else replace(idle, runs=True)
+    with front.step() as (ledger, _):
+        tree = ledger.tree
+    own = {leaf for name in asked.names for leaf in tree.leaves(name)}
+    own.update(motor for leaf in tuple(own) for motor in tree.limits.get(leaf, ()))
+    return replace(
+        idle,
+        runs=True,
+        token=outcome.token,
+        has=tuple(leaf for leaf in outcome.obtained if leaf in own),
+        missing=(*outcome.missing, *lacking),
+    )
