@@ -479,8 +479,8 @@ def _not_held(resource: str, owner: str) -> BadInput:
 FULL_PERCENT = 100.0
 
 
-class ALResourceManager(ES2535273Calls):
-    """The later service, with the calls of ES2535273 under its deprecated names."""
+class ResourceCalls(ES2535273Calls):
+    """Calls of NAOqi's ALResourceManager, and of ES2535273 under their deprecated names."""
 
     # -- take and give back -----------------------------------------------------------
 

@@ -196,8 +196,6 @@ def test_the_walk_finds_what_a_package_passes_on() -> None:
 
 
 SHARED_NAMES = {
-    "ALResourceManager": "in this process, and behind the NAOqi endpoint",
-    "Behaviour": "of the ledger's owners, and of a scenario",
     "Event": "of the ledger, and of a run folder",
     "Line": "of owners before the gate, and of a plot",
     "Row": "of a table, on a page and on a panel",

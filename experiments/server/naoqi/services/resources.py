@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LONGEST_S
-from nao_testbed.controllers.arbitration.naoqi import ALResourceManager as LedgerCalls
+from nao_testbed.controllers.arbitration.naoqi import ResourceCalls
 from nao_testbed.experiments.server.naoqi.arguments import Names
 from nao_testbed.experiments.server.naoqi.motion.engine import CLIENT_PRIORITY
 from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
@@ -80,7 +80,7 @@ class ALResourceManager(ALService):
         self._calling = ThreadPoolExecutor(2, thread_name_prefix="callback")
         services = _ClientServices(client, self._calling)
         front = LedgerAccess(client.parts.served, client.name, CLIENT_PRIORITY)
-        self._calls = LedgerCalls(front, services)
+        self._calls = ResourceCalls(front, services)
         client.on_leave.append(self._end)
 
     # -- take and give back --

@@ -6,7 +6,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
-from nao_testbed.controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
+from nao_testbed.controllers.arbitration.naoqi import ES2535273Calls, ResourceCalls
 from nao_testbed.controllers.arbitration.requests import NotGranted, Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.models import BadInput, UnknownName, default_robot_folder, load_robot
@@ -44,24 +44,24 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture
-def calls(ledger: Ledger) -> ALResourceManager:
-    return ALResourceManager(LedgerFront(ledger))
+def calls(ledger: Ledger) -> ResourceCalls:
+    return ResourceCalls(LedgerFront(ledger))
 
 
 @pytest.mark.requirement("RM-13")
 def test_every_published_call_is_there_with_its_parameters() -> None:
     found = {
         name: list(inspect.signature(call).parameters)[1:]
-        for name, call in inspect.getmembers(ALResourceManager, inspect.isfunction)
+        for name, call in inspect.getmembers(ResourceCalls, inspect.isfunction)
         if name in SIGNATURES
     }
     assert found == SIGNATURES
-    assert issubclass(ALResourceManager, ES2535273Calls)
+    assert issubclass(ResourceCalls, ES2535273Calls)
 
 
 @pytest.mark.requirement("RM-5", "RM-9")
 def test_a_parent_and_its_child_exclude_each_other_but_in_one_request(
-    calls: ALResourceManager,
+    calls: ResourceCalls,
 ) -> None:
     calls.acquireResourcesTree(["Arms", "LHand"], "wave", "", 0)
     for name in ("LHand", "Left arm", "All motors"):
@@ -74,7 +74,7 @@ def test_a_parent_and_its_child_exclude_each_other_but_in_one_request(
 
 
 @pytest.mark.requirement("RM-47", "RM-48")
-def test_the_optional_call_says_what_it_got(calls: ALResourceManager) -> None:
+def test_the_optional_call_says_what_it_got(calls: ResourceCalls) -> None:
     calls.acquireResource("LKneePitch", "walk", "", 0)
     wish = (["TTS", "Right arm"], "greet", "", 0, ["Left leg", "Right leg"])
     assert calls.waitForOptionalResourcesTree(*wish) == [
@@ -93,7 +93,7 @@ def test_the_optional_call_says_what_it_got(calls: ALResourceManager) -> None:
 
 
 def test_free_means_that_nobody_has_it_or_a_part_of_it(
-    calls: ALResourceManager, ledger: Ledger
+    calls: ResourceCalls, ledger: Ledger
 ) -> None:
     calls.acquireResource("HeadYaw", "look", "", 0)
     assert not calls.isResourceFree("Head")
@@ -110,7 +110,7 @@ def test_free_means_that_nobody_has_it_or_a_part_of_it(
 
 @pytest.mark.requirement("RM-41", "RM-62")
 def test_the_owners_are_listed_with_virtual_ones(
-    calls: ALResourceManager, ledger: Ledger
+    calls: ResourceCalls, ledger: Ledger
 ) -> None:
     ledger.freeze(["Left leg"], "RobotModel", 0)
     calls.acquireResource("HeadYaw", "look", "", 0)
@@ -121,7 +121,7 @@ def test_the_owners_are_listed_with_virtual_ones(
 
 
 @pytest.mark.requirement("RM-51", "RM-52")
-def test_a_state_is_free_while_it_is_enabled(calls: ALResourceManager) -> None:
+def test_a_state_is_free_while_it_is_enabled(calls: ResourceCalls) -> None:
     assert not calls.isResourceFree("Stand")
     calls.enableStateResource("Stand", True)
     assert calls.checkStateResourceFree(["Stand"])
@@ -139,7 +139,7 @@ def test_a_state_is_free_while_it_is_enabled(calls: ALResourceManager) -> None:
 
 
 @pytest.mark.requirement("RM-15", "RM-60")
-def test_resources_come_and_go(calls: ALResourceManager) -> None:
+def test_resources_come_and_go(calls: ResourceCalls) -> None:
     calls.createResource("Toys", "")
     calls.createResourcesList(["ball", "cube"], "Toys")
     assert [node.name for node in calls.getResources().children][-1] == "Toys"
@@ -154,7 +154,7 @@ def test_resources_come_and_go(calls: ALResourceManager) -> None:
         calls.isResourceFree("ball")
 
 
-def test_a_list_is_created_whole_or_not_at_all(calls: ALResourceManager) -> None:
+def test_a_list_is_created_whole_or_not_at_all(calls: ResourceCalls) -> None:
     with pytest.raises(BadInput, match="'HeadYaw' is there already"):
         calls.createResourcesList(["ball", "HeadYaw"], "")
     with pytest.raises(UnknownName):
@@ -162,7 +162,7 @@ def test_a_list_is_created_whole_or_not_at_all(calls: ALResourceManager) -> None
 
 
 def test_a_group_holds_what_is_below_it_and_not_itself(
-    calls: ALResourceManager,
+    calls: ResourceCalls,
 ) -> None:
     assert calls.isInGroup("All motors", "LHand")
     assert calls.isInGroup("Legs", "LHipYawPitch")
@@ -173,7 +173,7 @@ def test_a_group_holds_what_is_below_it_and_not_itself(
 
 
 def test_one_text_in_the_place_of_several_names_is_named(
-    calls: ALResourceManager,
+    calls: ResourceCalls,
 ) -> None:
     for call in (
         lambda: calls.waitResources("TTS", "talk", "", 0),

@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
-from nao_testbed.controllers.arbitration.naoqi import ALResourceManager, ES2535273Calls
+from nao_testbed.controllers.arbitration.naoqi import ES2535273Calls, ResourceCalls
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
@@ -34,9 +34,7 @@ class World:
         self.ledger = Ledger(TREE)
         self.script: dict[int, Callable[[], object]] = {}
         self.services: dict[str, object] = {}
-        self.calls = ALResourceManager(
-            LedgerFront(self.ledger, self.go_on), self.services
-        )
+        self.calls = ResourceCalls(LedgerFront(self.ledger, self.go_on), self.services)
 
     def go_on(self) -> None:
         tick = self.ledger.tick + 1

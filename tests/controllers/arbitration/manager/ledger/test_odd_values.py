@@ -9,7 +9,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
-from nao_testbed.controllers.arbitration.naoqi import ALResourceManager
+from nao_testbed.controllers.arbitration.naoqi import ResourceCalls
 from nao_testbed.controllers.arbitration.policies import (
     Answer,
     AnswerKind,
@@ -153,7 +153,7 @@ def test_what_is_no_name_is_bad_input_and_changes_nothing(
     stage: LedgerSetup, name: Any
 ) -> None:
     ledger, tick = stage.ledger, stage.tick
-    calls = ALResourceManager(LedgerFront(ledger))
+    calls = ResourceCalls(LedgerFront(ledger))
     before, n_events = stage.picture(), len(stage.events)
     doors: list[Callable[[], object]] = [
         lambda: Owner(name=name),
@@ -211,7 +211,7 @@ def test_what_is_no_name_is_bad_input_and_changes_nothing(
 def test_what_is_no_tuple_of_names_is_bad_input(stage: LedgerSetup, names: Any) -> None:
     token = stage.take("a", "TTS")
     ledger, tick = stage.ledger, stage.tick
-    calls = ALResourceManager(LedgerFront(ledger))
+    calls = ResourceCalls(LedgerFront(ledger))
     for door in (
         lambda: Request(owner="a", resources=names),
         lambda: Request(owner="a", resources=("HeadYaw",), optional=names),
@@ -295,7 +295,7 @@ def test_what_is_no_owner_request_or_token_is_bad_input(
 def test_what_is_neither_true_nor_false_is_bad_input(
     stage: LedgerSetup, value: Any
 ) -> None:
-    calls = ALResourceManager(LedgerFront(stage.ledger))
+    calls = ResourceCalls(LedgerFront(stage.ledger))
     with pytest.raises(BadInput):
         stage.ledger.freeze(("TTS",), "hot", 0, is_total=value)
     with pytest.raises(BadInput):
