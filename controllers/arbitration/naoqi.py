@@ -480,7 +480,7 @@ FULL_PERCENT = 100.0
 
 
 class ResourceCalls(ES2535273Calls):
-    """Calls of NAOqi's ALResourceManager, and of ES2535273 under their deprecated names."""
+    """Calls of ALResourceManager; those of ES2535273 are its deprecated names."""
 
     # -- take and give back -----------------------------------------------------------
 
