@@ -74,7 +74,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run scenarios: a verdict on each expectation, a timeline, a run folder."""
+    """Run scenarios: judge each expectation, draw a timeline, write a run folder."""
     from nao_testbed.experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
         RunArguments,
         run_scenario_command,
@@ -100,7 +100,7 @@ def check(
     files: FilesArgument,
     json_file: JsonOption = None,
 ) -> None:
-    """Say all that is wrong in scenario files, each with file and line."""
+    """Report all errors in scenario files, each with file and line."""
     from nao_testbed.experiments.common.options import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
@@ -136,7 +136,7 @@ def check(
 
 
 def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
-    """Return file, line and message of all that an error says."""
+    """Return file, line and message of each part of an error."""
     from nao_testbed.models import RobotDataError  # noqa: PLC0415  # heavy
     from nao_testbed.models.files.yaml_forms import FileErrors  # noqa: PLC0415  # heavy
 
@@ -160,7 +160,7 @@ def schema() -> None:
 
 @scenario_app.command()
 def schemas(json_file: JsonOption = None) -> None:
-    """List the schemas that behaviours may be, with their parameters and defaults."""
+    """List the schemas available to behaviours, with their parameters and defaults."""
     from nao_testbed.experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415
         schema_table,  # heavy
         schema_words,  # heavy
@@ -215,7 +215,7 @@ def _tell(
     tables: Iterable[Any],
     width: int = 120,
 ) -> None:
-    """Write data as JSON if asked for, and print tables, but beside JSON on stdout."""
+    """Write data as JSON if requested; print tables unless JSON goes to stdout."""
     from nao_testbed.experiments.common.options import (  # noqa: PLC0415
         STDOUT,  # heavy
         check_json_file,

@@ -1,7 +1,7 @@
-"""The pytest plug-in of scenarios: `*.scenario.yaml` are tests.
+"""Pytest plug-in of scenarios: `*.scenario.yaml` files are tests.
 
-Every pytest of the environment loads this module, so it imports nothing of weight; what
-a test needs is imported when it runs.
+Every pytest of the environment loads this module, so it imports nothing heavy; imports
+for a test happen when it runs.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def pytest_collect_file(
 
 
 class CollectedScenario(pytest.File):
-    """A scenario file: one test, since it is one run."""
+    """Scenario file: one test, since it is one run."""
 
     def collect(self) -> Iterator["ScenarioItem"]:
         """Yield its test, named after the file."""
@@ -32,13 +32,13 @@ class CollectedScenario(pytest.File):
 
 
 class ScenarioItem(pytest.Item):
-    """Runs a scenario; passes if all that it expects, and the invariants, hold."""
+    """Test of a scenario; passes if all expectations and the invariants hold."""
 
     def runtest(self) -> None:
-        """Load the file, run it, and note the run's properties.
+        """Load the file, run it, and record the run's properties.
 
         Raises:
-            ScenarioBroken: with a sentence for each thing that is wrong.
+            ScenarioBroken: with a sentence for each failure.
         """
         from nao_testbed.experiments.scenarios.playing.runner import (  # noqa: PLC0415
             RunStopped,
@@ -62,16 +62,16 @@ class ScenarioItem(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,
     ) -> Any:
-        """Return the sentences, without a traceback that ends in our own code."""
+        """Return the sentences without the traceback into our own code."""
         if not isinstance(excinfo.value, ScenarioBroken):
             return super().repr_failure(excinfo, style)
         here = self.config.invocation_params.dir
         return str(excinfo.value).replace(f"{here}/", "")
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where it is, and what the report calls it."""
+        """Return the location and the name in the report."""
         return self.path, None, f"scenario {self.name}"
 
 
 class ScenarioBroken(Exception):
-    """A scenario is wrong, or what it expects did not come true."""
+    """Failed scenario: invalid, or an expectation does not hold."""

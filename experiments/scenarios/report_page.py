@@ -1,4 +1,4 @@
-"""What the report shows of a recorded scenario: verdicts, timeline, the file."""
+"""Report page of a recorded scenario: verdicts, timeline, the file."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class _Mishap(BaseModel):
 
 
 class _Scenario(BaseModel):
-    """What a page takes of `ScenarioResult.as_json`."""
+    """Fields of `ScenarioResult.as_json` that a page needs."""
 
     name: str = ""
     verdicts: list[_Verdict] = []
@@ -48,17 +48,17 @@ class _Scenario(BaseModel):
 
 
 class _Config(BaseModel):
-    """What it takes of the run's configuration."""
+    """Fields of the run's configuration that a page needs."""
 
     scenario: str = ""
 
 
 def page_of(run: Run, problems: list[str]) -> RunPage:
-    """Return what a page shows of a scenario, as far as its files can be read.
+    """Return the page of a scenario, as far as its files can be read.
 
     Args:
         run: as recorded.
-        problems: gets a line for what is missing.
+        problems: collects a line for each missing file.
 
     Raises:
         BadInput: the configuration of the run is not one of ours.
@@ -85,7 +85,7 @@ def page_of(run: Run, problems: list[str]) -> RunPage:
 
 
 def _read_scenario(run: Run, problems: list[str]) -> Mapping[str, Any] | None:
-    """Read a scenario's result; None, and a line, where there is none."""
+    """Return a scenario's result; without one, add a problem and return None."""
     path = run.folder / SCENARIO_FILE
     data = read_json(path, problems)
     try:
@@ -98,7 +98,7 @@ def _read_scenario(run: Run, problems: list[str]) -> Mapping[str, Any] | None:
 
 
 def _about(run: Run, text: str) -> str:
-    """Return what a scenario's file says that it is for."""
+    """Return the purpose given in a scenario's file."""
     try:
         form = tree_of(text, run.folder)
     except BadInput:  # a recording of another version

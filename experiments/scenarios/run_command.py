@@ -1,4 +1,4 @@
-"""`nao-testbed scenario run`: from a file to verdicts, a figure and a run folder."""
+"""Command `nao-testbed scenario run`: file to verdicts, figure and run folder."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,47 +43,47 @@ BAD_INPUT = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """One run: a scenario as it was asked for, and where it goes."""
+    """One run: a scenario with the requested options, and its output folder."""
 
     scenario: Scenario
     path: Path
-    """Of its file."""
+    """Path of its file."""
     out: Path
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunArguments:
-    """What a person asks for; see `nao-testbed scenario run --help`."""
+    """Arguments of the command; see `nao-testbed scenario run --help`."""
 
     files: Sequence[str]
-    """YAML files, or names of scenarios that ship."""
+    """YAML files, or names of built-in scenarios."""
     controllers: tuple[str, ...] = ()
-    """Stiffness controllers in the place of the file's, a run each; none: that. Events
-    of the file may still change it."""
+    """Stiffness controllers that replace the file's, one run each; none: the file's.
+    Events of the file may still change it."""
     out: Path | None = None
-    """The run folder, or of several runs the folder above; where it exists, `out-2`
-    and so on. None: by the file's name."""
+    """Run folder, or for several runs its parent; if it exists, `out-2` and so on.
+    None: named after the file."""
     seed: int | None = None
-    """Of all noise; None: the file's."""
+    """Seed of all noise; None: the file's."""
     json_file: str | None = None
-    """Where the result goes too; `-` is stdout."""
+    """Path of the JSON result; `-` is stdout."""
     junit: Path | None = None
-    """Where the verdicts go as JUnit's XML."""
+    """Path of the verdicts as JUnit XML."""
     gui: bool = False
-    """Whether to open PyBullet's window."""
+    """True to open PyBullet's window."""
     proves: bool = True
-    """Whether the trace is kept whole, with every command."""
+    """True to keep the whole trace, with every command."""
     checks: bool = False
-    """Whether the invariants are checked, at every event of a whole trace."""
+    """True to check the invariants at every event of a whole trace."""
 
 
 def run_scenario_command(asked: RunArguments) -> int:
     """Run scenarios, print verdicts, draw timelines; return the exit status.
 
-    Nothing is started before all files are right.
+    All files are validated before the first run starts.
 
     Raises:
-        BadInput: there is no such file or controller, or something cannot be written.
+        BadInput: a file or controller does not exist, or a path cannot be written.
     """
     if asked.controllers:
         check_controllers(asked.controllers)
@@ -119,13 +119,13 @@ def run_scenario_command(asked: RunArguments) -> int:
 def _load(path: Path) -> Scenario | None:
     try:
         return load_scenario(path)
-    except FileErrors as error:  # a line each, as compilers have it
+    except FileErrors as error:  # one line per error, as compilers print
         print(error, file=sys.stderr)
         return None
 
 
 def _planned(scenario: Scenario, path: Path, asked: RunArguments) -> list[Planned]:
-    """Return the runs of a file: one, or one for each controller that is asked for."""
+    """Return the runs of a file: one, or one for each requested controller."""
     out = asked.out or Path("runs")
     if asked.out is None or len(asked.files) > 1:
         out /= plain_name(path.stem)
@@ -143,7 +143,7 @@ def _planned(scenario: Scenario, path: Path, asked: RunArguments) -> list[Planne
 def _run(
     planned: Planned, asked: RunArguments
 ) -> tuple[ScenarioRun, RunStopped | None]:
-    """Run one, and keep what came of it, also if somebody stopped it."""
+    """Run one and write its results, even if it was interrupted."""
     say_before_a_run()
     folder, stopped = _make_folder(planned.out), None
     try:
@@ -157,7 +157,7 @@ def _run(
 def _keep(
     scenario: Scenario, run: ScenarioRun, folder: Path, asked: RunArguments
 ) -> None:
-    """Write what came of a run, and show it."""
+    """Write the results of a run and show them."""
     text = json_text(run.result.as_json())
     write_text(folder / SCENARIO_FILE, text + "\n")
     _show(scenario, run, folder, asked.json_file)
@@ -166,7 +166,7 @@ def _keep(
 def _report(
     results: Sequence[ScenarioResult], runs: Sequence[Planned], asked: RunArguments
 ) -> None:
-    """Show several results side by side, and write them where they were asked for."""
+    """Show several results side by side, and write the requested files."""
     data: Mapping[str, Any] = results[0].as_json()
     not_run = runs[len(results) :]
     if len(runs) > 1:
@@ -187,7 +187,7 @@ def _report(
 
 
 def _make_folder(out: Path) -> Path:
-    """Make the run folder, and say so if it has another name than was asked for."""
+    """Create the run folder; print its name if it differs from the requested one."""
     if out.exists() and not out.is_dir():
         raise BadInput(f"--out {out} is no folder; give another name.")
     folder = create_run_folder(out.parent, out.name)

@@ -1,4 +1,4 @@
-"""A scenario as its runner gets it: every name known, every time a whole slot."""
+"""Scenario as the runner needs it: every name resolved, every time a whole slot."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,28 +16,29 @@ from nao_testbed.models.library import Library, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour(Waking):
-    """A schema that runs: how it is woken, and where it stands in the file."""
+    """Running schema: how it is activated, and its place in the file."""
 
     path: str
-    """Names from the top to it, with `/`: its name as an owner."""
+    """Names from the top level down, joined with `/`: its name as an owner."""
     children: tuple["Behaviour", ...] = ()
-    """In their static order, the first one the highest."""
+    """Children in their static order, highest first."""
     start_tick: int | None = 0
-    """When it is woken; None waits for an event. Only for the top level."""
+    """Slot in which it is activated; None waits for an event. Only for the top
+    level."""
     owner_parent: str | None = None
-    """Path of the owner that it is a part of, other than the one above it."""
+    """Path of the parent owner, if it differs from the parent behaviour."""
     line: int = 0
-    """Of the file."""
+    """Line of the file."""
 
     def __post_init__(self) -> None:
-        """Refuse nothing: its reader notes what is wrong, each with its place."""
+        """Accept everything: the reader reports errors with their places."""
 
     def check(self) -> None:
-        """Refuse what cannot be woken; errors as of `Waking`."""
+        """Reject a behaviour that cannot be activated; errors as of `Waking`."""
         super().__post_init__()
 
     def walk(self) -> Iterator["Behaviour"]:
-        """Yield it and all below it, from the top."""
+        """Yield the behaviour and its descendants, from the top."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -45,31 +46,31 @@ class Behaviour(Waking):
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(RobotWithLedgerCfg):
-    """All that a run needs: the setting of the robot, and who wants what of it."""
+    """Input of a run: setting of the robot, behaviours, events, expectations."""
 
     name: str
     about: str
     path: Path
-    """Its file."""
+    """Path of its file."""
     text: str
-    """Of the file, for the run folder."""
+    """Text of the file, for the run folder."""
     robot: Robot
-    """With the body that the scenario begins with, and its own library."""
+    """Robot with the initial body and the library of the file."""
     body: str | None
     posture: str
-    """In which it begins."""
+    """Initial posture."""
     duration_ticks: int
     seed: int
     controller: str
     """Stiffness controller, as `nao-testbed heat` names it."""
     delays: Mapping[Unit, float]
-    """What the converters really take, in s."""
+    """Actual delays of the converters, in s."""
     library: Library
-    """The robot's, and what the file brings."""
+    """Library of the robot, extended by the file."""
     behaviours: tuple[Behaviour, ...]
-    """Of the top level, in the order of acting."""
+    """Behaviours of the top level, in the order of acting."""
     events: tuple[ScenarioEvent, ...]
-    """In the order of the file; of one slot, they take place in this order."""
+    """Events in the order of the file, which is also their order within a slot."""
     expectations: tuple[Expectation, ...]
 
     @property
@@ -88,7 +89,7 @@ class Scenario(RobotWithLedgerCfg):
             yield from behaviour.walk()
 
     def set_up(self, listeners: Iterable[Listener] = ()) -> Setup:
-        """Place the robot and make every behaviour known; arguments as of `Setup`."""
+        """Place the robot and register every behaviour; arguments as of `Setup`."""
         return Setup(
             self.robot,
             self,

@@ -1,7 +1,7 @@
 """Tables of scenarios: verdicts for terminal and page, highest temperatures.
 
-An expectation is a row: its line in the file, its verdict, what was seen. Pure
-functions of results; nothing is printed here.
+Each expectation is a row: line in the file, verdict, observed outcome. All functions
+are pure; this module prints nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,16 +26,16 @@ from nao_testbed.experiments.scenarios.playing.result import (
 )
 
 MOST_FAILURES = 10
-"""Things that went wrong that are printed; the JSON has them all."""
+"""Number of failures printed; the JSON has all."""
 HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
 
 
 def verdict_table(result: ScenarioResult) -> Group:
-    """Return the verdicts and, below them, the run in a line or two."""
+    """Return the verdicts and, below them, a summary of the run."""
     title = f"\n{result.name}, {result.controller}, seed {result.seed}"
     table = plain_table(title)
     table.add_column("line", justify="right")
-    # What is of no line is expected of every scenario.
+    # Expectations without a line apply to every scenario.
     table.add_column("expectation", overflow="fold", ratio=3)
     table.add_column("verdict", no_wrap=True)
     table.add_column("seen", overflow="fold", ratio=2)
@@ -51,7 +51,7 @@ def verdict_table(result: ScenarioResult) -> Group:
 
 
 def results_table(results: Sequence[ScenarioResult]) -> Table:
-    """Return several scenarios, a row each."""
+    """Return several scenarios, one row each."""
     table = plain_table("\nScenarios")
     table.add_column("scenario", overflow="fold")
     table.add_column("controller", no_wrap=True)
@@ -71,7 +71,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
 
 
 def tracking_table(results: Sequence[ScenarioResult]) -> Table:
-    """Return how closely joints followed in several runs, a row each."""
+    """Return the tracking errors of joints in several runs, one row each."""
     table = plain_table("\nHow closely joints followed", TRACKING_NOTE)
     table.add_column("scenario", overflow="fold")
     table.add_column("controller", no_wrap=True)
@@ -89,7 +89,7 @@ TRACKING = {
     "∫ Σ i² dt, A²s": "current_a2s",
     "mean stiffness": "mean_stiffness",
 }
-"""Labels of `Tracking`, and its fields."""
+"""Labels of the fields of `Tracking`."""
 TRACKING_NOTE = (
     "Errors: root mean square of set-point less angle, over time and joints."
 )
@@ -123,17 +123,17 @@ def _run_lines(result: ScenarioResult) -> list[str]:
 
 
 MOST_JOINTS = 10
-"""Joints shown, the hottest first."""
+"""Number of joints shown, hottest first."""
 
 
 def scenario_tables(result: Mapping[str, Any]) -> tuple[DataTable, ...]:
-    """Return the tables of what `scenario.json` says."""
+    """Return the tables of `scenario.json`."""
     tables = (_outcome_table(result), _verdict_rows(result), _hottest(result))
     return tuple(table for table in tables if table.rows)
 
 
 def words_of(verdicts: Iterable[Mapping[str, Any]]) -> str:
-    """Return what the terminal says of verdicts that `scenario.json` has."""
+    """Return the terminal's summary of the verdicts of `scenario.json`."""
     return verdicts_in_words([(one["line"], bool(one["holds"])) for one in verdicts])
 
 

@@ -1,8 +1,8 @@
-"""Note what went wrong in a run that nobody asked about.
+"""Failures of a run that no expectation covers.
 
-Behaviours that failed, commands that were refused or cut off, requests that were not
-granted, and why; why a behaviour never acted; the rules of every trace
-(`nao_testbed.testing`), checked as the run goes on.
+Failed behaviours; refused or aborted commands; requests that were not granted, with the
+reason; behaviours that never acted, with the reason; the rules of every trace
+(`nao_testbed.testing`), checked during the run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,22 +35,23 @@ from nao_testbed.experiments.scenarios.playing.result import RunFailure
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 MOST_KEPT = 1000
-"""Failures that are kept: one in each slot would be ten thousands in minutes."""
+"""Maximum number of failures kept: one per slot would be tens of thousands in
+minutes."""
 QUIET = frozenset({EndReason.DONE, EndReason.DELETED, EndReason.REPLACED})
-"""Ends of an order that its sender wanted."""
+"""End reasons of an order that its sender intended."""
 
 
 class RunFailures:
-    """A listener of the ledger."""
+    """Listener of the ledger that collects failures."""
 
     def __init__(self, tick_s: float) -> None:
-        """Begin with none."""
+        """Create the listener without failures."""
         self.kept: list[RunFailure] = []
-        """The first ones, in order."""
+        """First failures, in order."""
         self._tick_s = tick_s
 
     def hear(self, event: Event) -> None:
-        """Note an event if it is one."""
+        """Record an event if it is a failure."""
         match event:
             case SchemaFailed():
                 what = f"{event.path} failed: {event.error}"
@@ -70,29 +71,29 @@ class RunFailures:
 
 NOT_READY = "it was never ready: its precondition did not hold"
 MOST_NAMED = 4
-"""Leaves that are named, of what somebody else has."""
+"""Number of leaves named in a reason, of those held by another owner."""
 
 
 class NeverActed:
-    """A listener of the ledger; ask `why` when the run is over."""
+    """Listener of the ledger that explains inactive behaviours; see `why`."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Begin when nobody acts yet.
+        """Create the listener before any behaviour acts.
 
         Args:
             paths: of the behaviours of the file.
         """
         self._why = dict.fromkeys(paths, "nobody woke it")
-        """Of those that have not acted, as far as they came."""
+        """State of each behaviour that has not acted yet."""
         self._wanted: dict[str, NamedShares] = {}
-        """Owner to what it waits for."""
+        """Leaves awaited, by owner."""
         self._holders: dict[str, str] = {}
-        """Leaf to who has it, real or virtual."""
+        """Real or virtual holder, by leaf."""
         self._states: dict[str, str | None] = {}
-        """Set of states to its active one."""
+        """Active state, by set of states."""
 
     def hear(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind
-        """Note how far a behaviour comes, and who has what it asks for."""
+        """Record the state of behaviours and the holders of the requested leaves."""
         match event:
             case Woken(path=path):
                 self._note(path, NOT_READY)
@@ -127,7 +128,7 @@ class NeverActed:
                 self._states[event.group] = event.active
 
     def why(self) -> Mapping[str, str]:
-        """Return those that have not acted so far, each with the reason."""
+        """Return the behaviours that have not acted so far, with the reasons."""
         state = ", ".join(active or "none" for active in self._states.values())
         return {
             path: self._lack(path)
@@ -146,7 +147,7 @@ class NeverActed:
                 del self._holders[leaf]
 
     def _lack(self, owner: str) -> str:
-        """Say what an owner asked for and did not get, and who has it."""
+        """Return the leaves that an owner did not get, and their holders."""
         taken: dict[str, list[str]] = {}
         for leaf, share in self._wanted.get(owner, {}).items():
             if not share and leaf not in self._states.values():
@@ -164,24 +165,24 @@ def _some(leaves: Sequence[str]) -> str:
 
 
 MOST_SAID = 3
-"""Violations that a verdict spells out."""
+"""Number of violations listed in a verdict."""
 
 
 class Proof:
-    """A listener of the ledger, from its first event on: the rules of every trace."""
+    """Listener of the ledger that checks the rules of every trace."""
 
     def __init__(self) -> None:
-        """Begin before the first event."""
+        """Create the listener before the first event."""
         self._checker = TraceChecker()
         self.hear = self._checker.see
-        """Checks the next event."""
+        """Checker of the next event."""
 
     def violations(self) -> tuple[Violation, ...]:
-        """Return all that was wrong until now."""
+        """Return all violations so far."""
         return self._checker.finish()
 
     def verdict(self) -> Verdict:
-        """Judge the whole trace until now."""
+        """Return the verdict on the whole trace so far."""
         wrong = self.violations()
         said = "; ".join(map(str, wrong[:MOST_SAID]))
         more = f" and {len(wrong) - MOST_SAID} more" if len(wrong) > MOST_SAID else ""

@@ -1,8 +1,8 @@
-"""What came of a scenario: a verdict for each expectation, and how the run ended.
+"""Result of a scenario: a verdict for each expectation, and the end of the run.
 
-As `--json` has it (`ScenarioResult.as_json`), and as JUnit's XML, which continuous
-integration shows (`junit_xml`): a suite a scenario, a case an expectation; that the run
-came to its end is a case, too.
+Written as the JSON of `--json` (`ScenarioResult.as_json`) and as JUnit XML for
+continuous integration (`junit_xml`): a suite per scenario, a case per expectation, and
+a case for the completion of the run.
 """
 
 import re
@@ -17,22 +17,22 @@ from nao_testbed.experiments.scenarios.playing.tracking import Tracking
 from nao_testbed.experiments.scenarios.vocabulary.judge import Verdict
 
 SCENARIO_FILE, TIMELINE = "scenario.json", "timeline.svg"
-"""In the run folder: the result as JSON, and who did what when, as a figure."""
+"""Files of the run folder: the result as JSON, and the timeline as a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailure:
-    """Something that went wrong, for whatever reason; a scenario may mean it to."""
+    """Failure in a run, intended by the scenario or not."""
 
     time_s: float
     """Simulated time in s."""
     what: str
-    """Who or what, and why."""
+    """Subject and reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioResult:
-    """A whole run."""
+    """Result of a whole run."""
 
     name: str
     file: str
@@ -40,47 +40,47 @@ class ScenarioResult:
     controller: str
     verdicts: tuple[Verdict, ...]
     mishaps: tuple[RunFailure, ...]
-    """Behaviours that failed, commands that were refused or cut off, requests that were
-    not granted: they break no expectation by themselves."""
+    """Failed behaviours, refused or aborted commands, requests without a grant: they
+    break no expectation by themselves."""
     fell: bool
     failure: str | None
-    """What failed first, such as an event that could not take place, or why it ended
-    early, such as a simulation that diverged; None: nothing did."""
+    """First failure, such as an event that could not be executed, or the reason of an
+    early end, such as a diverged simulation; None: no failure."""
     sim_s: float
     wall_s: float
     trace_hash: str
-    """SHA-256 of the true state of the robot, each 20 ms, and of its trace without
-    commands and items, of which there are some in every slot: the same seed gives the
-    same one, with proof and without."""
+    """SHA-256 of the robot's true state, every 20 ms, and of its trace without commands
+    and items, which occur in every slot. The same seed gives the same hash, with or
+    without proof."""
     whole_trace_hash: str | None
-    """With commands and items; None without proof, as they are not told then."""
+    """Hash with commands and items; None without proof, which does not emit them."""
     n_events: int
-    """Length of the trace."""
+    """Number of events in the trace."""
     max_degc: dict[str, float]
-    """Joint to its highest true temperature."""
+    """Highest true temperature by joint."""
     tracking: Tracking = field(default_factory=Tracking)
-    """How closely joints followed their set-points."""
+    """Tracking errors of the joints."""
     folder: str | None = None
     is_whole: bool = False
-    """Whether all of its time was simulated, whatever failed in it."""
+    """True if the whole duration was simulated, even with failures."""
     never_acted: dict[str, str] = field(default_factory=dict)
-    """Behaviour that never acted to why it did not."""
+    """Reason for each behaviour that never acted."""
 
     @property
     def failure_in_words(self) -> str:
-        """What failed, and whether the run went on; empty if nothing did."""
+        """First failure, and whether the run continued; empty without a failure."""
         if self.failure is None:
             return ""
         return f"{'failed' if self.is_whole else 'ended early'}: {self.failure}"
 
     @property
     def all_hold(self) -> bool:
-        """Whether every expectation holds and the run came to its end."""
+        """Return True if every expectation holds and the run was completed."""
         return self.failure is None and all(v.holds for v in self.verdicts)
 
     @property
     def complaints(self) -> tuple[str, ...]:
-        """Say in a sentence each what was not as expected, with file and line."""
+        """Return a sentence for each failed criterion, with file and line."""
         said = [one.complaint(self.file) for one in self.verdicts if not one.holds]
         if self.failure is not None:
             said.append(f"{self.file}: the run failed: {self.failure}.")
@@ -88,7 +88,7 @@ class ScenarioResult:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Return what a test report notes of a run, by name."""
+        """Return the properties of the run for a test report, by name."""
         joint, degc = max(
             self.max_degc.items(), key=lambda item: item[1], default=("", 0.0)
         )
@@ -104,19 +104,19 @@ class ScenarioResult:
 
     @property
     def verdicts_in_words(self) -> str:
-        """How many of the file's expectations hold, and whether the invariants do."""
+        """Number of expectations that hold, and the result of the invariants."""
         return verdicts_in_words([(one.line, one.holds) for one in self.verdicts])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the contract of `--json`."""
+        """Return the JSON object of `--json`."""
         return {"experiment": "scenario", **asdict(self), "all_hold": self.all_hold}
 
 
 def verdicts_in_words(verdicts: Sequence[tuple[int | None, bool]]) -> str:
-    """Return how many expectations hold, and whether the invariants do.
+    """Return the number of expectations that hold, and the result of the invariants.
 
     Args:
-        verdicts: line in the file, none of an invariant, and whether it holds.
+        verdicts: line in the file, None for an invariant, and True if it holds.
     """
     own = [holds for line, holds in verdicts if line]
     held = sum(own)
@@ -135,11 +135,11 @@ ENDS = "the run comes to its end"
 
 
 def junit_xml(results: Sequence[ScenarioResult], not_run: Sequence[Path] = ()) -> str:
-    """Return the text of the file.
+    """Return the results as JUnit XML.
 
     Args:
         results: of the runs, in their order.
-        not_run: files whose turn did not come, since somebody stopped the command.
+        not_run: files that were not run because the command was interrupted.
     """
     root = ET.Element("testsuites", name="nao-testbed scenario run")
     runs = Counter(result.file for result in results)
@@ -178,7 +178,7 @@ def _suite(result: ScenarioResult, name: str) -> ET.Element:
 def _case(
     suite: ET.Element, result: ScenarioResult, name: str, line: int
 ) -> ET.Element:
-    """Add a case; two expectations of the same words are told apart by their lines."""
+    """Add a case; line numbers distinguish expectations with the same text."""
     said = f"line {line}: {name}" if line else name
     case = ET.SubElement(suite, "testcase", name=_text(said), time="0")
     case.set("classname", suite.get("name", ""))
@@ -201,5 +201,5 @@ def _count(element: ET.Element) -> None:
 
 
 def _text(text: str) -> str:
-    """Return a text without what XML cannot hold."""
+    """Return the text without characters that XML does not allow."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,10 +1,10 @@
-"""Run a scenario: one robot, slot by slot, recorded and judged as it goes on.
+"""Scenario runner: one robot, slot by slot, recorded and judged during the run.
 
     scenario = load_scenario(Path("greeting.yaml"))
     run = run_scenario(scenario, create_run_folder(Path("runs"), scenario.name))
     run.result.all_hold
 
-A run that stops for any reason keeps its data, and says why it stopped.
+A run that stops early keeps its data and reports the reason.
 """
 
 import time
@@ -53,29 +53,29 @@ from nao_testbed.sim.robot import SimulationCfg
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioRun:
-    """A run that is over."""
+    """Finished run."""
 
     scenario: Scenario
     result: ScenarioResult
     events: Sequence[Event]
-    """The trace, without what happens in every slot (`trace_keeper.MANY`)."""
+    """Trace without the events of every slot (`trace_keeper.MANY`)."""
     happened: tuple[tuple[int, ScenarioEvent], ...]
-    """Events of the scenario with the slots in which they took place."""
+    """Events of the scenario with the slots in which they occurred."""
     times_s: FloatArray
-    """(n,) of the samples, in s."""
+    """(n,) sample times, in s."""
     degc: FloatArray
     """(n, n_joints) true temperatures of the joints' motors, in °C."""
 
 
 class RunStopped(KeyboardInterrupt):
-    """A run was stopped from outside, by Ctrl-C or a signal; its data are kept."""
+    """Run stopped from outside, by Ctrl-C or a signal; its data are kept."""
 
     def __init__(self, why: str, run: ScenarioRun) -> None:
-        """Say why.
+        """Store reason and data.
 
         Args:
-            why: for people.
-            run: what came of it until then.
+            why: reason, for display.
+            run: the run up to the stop.
         """
         self.run = run
         super().__init__(why)
@@ -88,7 +88,7 @@ PROGRESS_S = 0.2
 
 
 class ScenarioRunner:
-    """One run: `slot` again and again, or `play` once; `close` at the end."""
+    """One run: call `slot` repeatedly, or `play` once; `close` at the end."""
 
     def __init__(
         self,
@@ -99,14 +99,14 @@ class ScenarioRunner:
         *,
         proves: bool = False,
     ) -> None:
-        """Set it up; nobody acts yet.
+        """Set up the run before any behaviour acts.
 
         Args:
             plan: the scenario.
-            recording: gets rows and events.
-            proof: checks the invariants; None leaves them.
-            whole: gets every line of the trace; None: nobody does.
-            proves: whether the result says the number of that trace.
+            recording: receives rows and events.
+            proof: checks the invariants; None skips the checks.
+            whole: receives every line of the trace; None writes none.
+            proves: True to include the hash of the whole trace in the result.
 
         Raises:
             BadInput: a value of the scenario cannot be used.
@@ -132,12 +132,12 @@ class ScenarioRunner:
         self._finder = FactFinder(plan, self._setup)
         self._triggers = Triggers(plan.events)
         self._starts: dict[int, list[str]] = {}
-        """Slot to the behaviours that are woken in it, in the order of the file."""
+        """Behaviours to wake, by slot, in the order of the file."""
         for behaviour in plan.behaviours:
             if behaviour.start_tick is not None:
                 self._starts.setdefault(behaviour.start_tick, []).append(behaviour.name)
         self._slots = 0
-        """That are over."""
+        """Number of finished slots."""
         self._failure: str | None = None
         self._fell = False
         self._samples: list[tuple[float, FloatArray]] = []
@@ -146,15 +146,15 @@ class ScenarioRunner:
         period_s = self._setup.control_ticks * plan.tick_s
         self._tracking = TrackingMeter(plan.robot, period_s)
         self._recorded: Observation | None = None
-        """Last one that went into a row with an answer to it."""
+        """Last observation that was recorded together with its decision."""
 
     def play(
         self, folder: Path | None, on_time: Callable[[float], None] | None
     ) -> ScenarioRun:
-        """Run to the end, or until something stops it, and release the engine.
+        """Run to the end or until the run is stopped; release the engine.
 
         Raises:
-            RunStopped: somebody stopped it; what was done so far is kept and judged.
+            RunStopped: the run was interrupted; its data so far are kept and judged.
         """
         begin = time.perf_counter()
         stopped: KeyboardInterrupt | None = None
@@ -204,27 +204,27 @@ class ScenarioRunner:
 
     @property
     def setup(self) -> Setup:
-        """All that acts in the run."""
+        """Objects of the run."""
         return self._setup
 
     @property
     def failure(self) -> str | None:
-        """What failed first, None so far."""
+        """First failure; None so far."""
         return self._failure
 
     @property
     def body(self) -> RobotWithLedger:
-        """The robot that the scenario is played on."""
+        """Robot of the run."""
         return self._setup.body
 
     def save_sound(self, folder: Path | None) -> None:
-        """Write what was heard, if anything was."""
+        """Write the recorded sound, if any."""
         if folder is not None:
             body = self._setup.body
             save_sound(body.sim.speaker, folder, body.time_s)
 
     def slot(self, tick: int) -> None:
-        """Let the events of a slot take place, run it, and look at it."""
+        """Execute the events of a slot, run the slot, and evaluate its facts."""
         setup, facts = self._setup, self._facts
         facts.clear(tick)
         self._slots = tick + 1
@@ -241,7 +241,7 @@ class ScenarioRunner:
         self._record(tick)
 
     def go_on(self, tick: int) -> None:
-        """Run a slot after the scenario's end: recorded, but not judged."""
+        """Run a slot after the scenario's end: recorded but not judged."""
         self._run_slot(tick)
         self._record(tick)
 
@@ -263,10 +263,10 @@ class ScenarioRunner:
             self._sample()
 
     def _happen(self, event: ScenarioEvent, tick: int) -> None:
-        """Let an event take place; one that cannot is a failure of the run.
+        """Execute an event; an event that cannot be executed is a failure of the run.
 
-        Temperatures are sampled on both sides of one that sets them: no line of the
-        figure rises before it.
+        Temperatures are sampled before and after an event that sets them, so that no
+        curve of the figure rises before the event.
         """
         time_s = round(tick * self._plan.tick_s, 6)
         self._recording.event("scenario event", time_s, text=event.text)
@@ -284,7 +284,7 @@ class ScenarioRunner:
             self._sample()
 
     def fail(self, why: str) -> None:
-        """Keep the first failure; the run goes on where it can."""
+        """Keep the first failure; the run continues where possible."""
         self._recording.event("failed", self._setup.body.time_s, why=why)
         self._failure = self._failure or why
 
@@ -292,7 +292,7 @@ class ScenarioRunner:
         self._recording.event(kind, round(tick * self._plan.tick_s, 6), **fields)
 
     def _row(self) -> None:
-        """Record what the stiffness controller was given and what it decided."""
+        """Record the observation and the decision of the stiffness controller."""
         sim, stiffness = self._setup.body.sim, self._setup.stiffness
         self._keeper.feel(
             sim.q,
@@ -302,7 +302,7 @@ class ScenarioRunner:
             sim.heating.temperature,
         )
         seen = stiffness.seen
-        if seen is None or seen is self._recorded:  # it failed: nobody is asked
+        if seen is None or seen is self._recorded:  # the controller failed
             self._recording.row(sim, sim.read())
         else:
             self._recording.row(sim, seen, stiffness.decided)
@@ -315,11 +315,11 @@ class ScenarioRunner:
         self._samples.append((self._setup.body.time_s, degc.copy()))
 
     def judge(self, folder: Path | None, wall_s: float) -> ScenarioRun:
-        """Return what came of the run so far, its verdicts among it.
+        """Return the run so far, with its verdicts.
 
         Args:
-            folder: of the run, None: it was not recorded.
-            wall_s: how long it took.
+            folder: of the run; None: it was not recorded.
+            wall_s: duration in wall time, in s.
         """
         self._sample()
         plan, setup = self._plan, self._setup
@@ -362,14 +362,14 @@ class ScenarioRunner:
 
 @dataclass(frozen=True, kw_only=True)
 class _Config:
-    """What `meta.json` keeps of a scenario."""
+    """Configuration of a scenario in `meta.json`."""
 
     controller: str
     file: str
     scenario: str
-    """The whole file."""
+    """Text of the file."""
     simulation: SimulationCfg
-    """What the file asks of the robot and the world, whole."""
+    """Settings of the robot and the world in the file."""
 
 
 def open_recording(
@@ -379,7 +379,7 @@ def open_recording(
     proves: bool,
     command: Sequence[str] = (),
 ) -> tuple[Scenario, RunRecording]:
-    """Return the scenario as it is run, and its recording; arguments as of a run."""
+    """Return the scenario to run and its recording; arguments as of a run."""
     counts = any(one.counts_commands for one in scenario.expectations)
     ledger = replace(scenario.ledger, tells_commands=proves or counts)
     plan = replace(scenario, ledger=ledger)
@@ -413,13 +413,13 @@ def run_scenario(
 
     Args:
         scenario: its plan.
-        folder: an empty one, which gets the run's rows, events and sound; None records
-            nothing.
-        proves: take every command into the trace, which a run of many minutes has
-            rather not, and keep it whole.
-        checks: check the invariants too, at every event of a trace that is whole.
-        command: the command line, kept in the run folder.
-        on_time: told the simulated time in s now and then.
+        folder: an empty one, which receives the run's rows, events and sound; None
+            records nothing.
+        proves: include every command in the trace and keep it whole; avoid it for runs
+            of many minutes.
+        checks: check the invariants at every event of a whole trace.
+        command: the command line, stored in the run folder.
+        on_time: called with the simulated time in s at intervals.
 
     Raises:
         BadInput: a value of the scenario cannot be used; nothing was started.
@@ -430,7 +430,7 @@ def run_scenario(
     try:
         with recording.told_if_broken_off():
             proof = Proof() if proves and checks else None
-            with noted_signals(PATIENCE_S):  # controllers and schemas are foreign code
+            with noted_signals(PATIENCE_S):  # third-party code may hang
                 runner = ScenarioRunner(plan, recording, proof, whole, proves=proves)
             return runner.play(folder, on_time)
     finally:

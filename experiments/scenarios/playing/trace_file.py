@@ -1,10 +1,10 @@
-"""Keep the trace of a run: in memory for figures, in the run folder, and as hashes.
+"""Trace of a run: in memory for figures, in the run folder, and as hashes.
 
     for event in read_trace(Path("runs/scenario")): ...
 
-`trace.jsonl.gz` is the whole trace, a line an event: with it a run can be judged again,
-by other invariants than those of its time. It is some hundred bytes for each command of
-a motor; `events.jsonl` has all but these.
+`trace.jsonl.gz` is the whole trace, one line per event. It allows judging a run again
+with other invariants. It takes some hundred bytes per motor command; `events.jsonl` has
+all other events.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import nao_testbed.controllers.schemas.events  # noqa: F401  # which a trace has, too
+import nao_testbed.controllers.schemas.events  # noqa: F401  # registers its events
 from nao_testbed.controllers.arbitration.events import (
     Commanded,
     Event,
@@ -32,46 +32,47 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.files import told_if_not_written
 
 MANY = frozenset({Commanded, Executed, Sent})
-"""Events of which there are some in every slot, if they are told at all
-(`LedgerCfg.tells_commands`): they are hashed by themselves, and not kept."""
+"""Events that occur in every slot if they are emitted (`LedgerCfg.tells_commands`):
+they are hashed separately and not kept."""
 MARKS = frozenset({Settled, Ticked})
-"""Events that only say that a call, or a slot, is over: they are left out."""
+"""Events that only mark the end of a call or a slot; omitted."""
 
 
 class WholeTrace(Protocol):
-    """Takes every line of a trace."""
+    """Writer of every line of a trace."""
 
     def write(self, line: str) -> None:
-        """Take the next one, without its end."""
+        """Write the next line, given without its line end."""
 
 
 Write = Callable[[str, int, dict[str, object]], None]
-"""Takes the kind of an event, its tick, and its fields."""
+"""Function that writes an event: kind, tick, and fields."""
 
 
 class TraceKeeper:
-    """A listener of the ledger."""
+    """Listener of the ledger that keeps and hashes the trace."""
 
     def __init__(
         self, write: Write | None = None, whole: WholeTrace | None = None
     ) -> None:
-        """Begin with nothing.
+        """Create an empty trace.
 
         Args:
-            write: takes every event that is kept, for the run folder; None writes none.
-            whole: takes the line of every event, commands and items too; None: nobody.
+            write: called with every kept event, for the run folder; None writes none.
+            whole: receives the line of every event, commands and items included; None
+                writes none.
         """
         self.kept: list[Event] = []
-        """All but `MANY` and `MARKS`, in their order."""
+        """Events except `MANY` and `MARKS`, in order."""
         self.count = 0
-        """Of all events but the marks."""
+        """Number of events without the marks."""
         self._digest = hashlib.sha256()
         self._whole_digest = hashlib.sha256()
         self._write = write
         self._whole = whole
 
     def hear(self, event: Event) -> None:
-        """Take the next event."""
+        """Record the next event."""
         kind = type(event)
         if kind in MARKS:
             if self._whole is not None:
@@ -93,19 +94,19 @@ class TraceKeeper:
             self._write(kind.__name__, event.tick, record)
 
     def feel(self, *arrays: NDArray[np.float64]) -> None:
-        """Take the state of the robot after a slot into the hashes, bit by bit."""
+        """Add the state of the robot after a slot to the hashes, bit by bit."""
         state = b"".join([array.tobytes() for array in arrays])
         self._digest.update(state)
         self._whole_digest.update(state)
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all that is kept or felt, in hexadecimal; without secrets."""
+        """SHA-256 of kept events and states, in hexadecimal; without secrets."""
         return self._digest.hexdigest()
 
     @property
     def whole_hash(self) -> str:
-        """SHA-256 of all that was counted or felt, commands and items too."""
+        """SHA-256 of all events and states, commands and items included."""
         return self._whole_digest.hexdigest()
 
 
@@ -113,10 +114,10 @@ TRACE_FILE = "trace.jsonl.gz"
 
 
 class TraceFile:
-    """Writes lines; `close` at the end, or the last ones are lost."""
+    """Writer of lines; without `close` the last lines are lost."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin an empty file in a run folder."""
+        """Create an empty file in a run folder."""
         self._path = folder / TRACE_FILE
         with told_if_not_written(self._path):
             self._file = gzip.open(  # noqa: SIM115  # closed by `close`
@@ -133,7 +134,7 @@ class TraceFile:
             self._file.write(line + "\n")
 
     def close(self) -> None:
-        """End the file; may be called twice.
+        """Close the file; may be called twice.
 
         Raises:
             NotWritten: the operating system refuses.
@@ -143,10 +144,10 @@ class TraceFile:
 
 
 def read_trace(folder: Path) -> Iterator[Event]:
-    """Yield the events of a run, in their order.
+    """Yield the events of a run in order.
 
     Raises:
-        BadInput: the run has no whole trace, or a line of it is none.
+        BadInput: the run has no whole trace, or a line is invalid.
     """
     path = folder / TRACE_FILE
     try:
@@ -159,4 +160,4 @@ def read_trace(folder: Path) -> Iterator[Event]:
             "proof. Run it again, without --no-proof."
         ) from None
     except EOFError:
-        return  # killed: what was written until then is whole
+        return  # killed: the lines written so far are complete

@@ -1,10 +1,10 @@
-"""How closely joints followed their set-points, and what that took.
+"""Tracking errors of the joints, with the currents and stiffness used.
 
     e = sqrt(mean (q* - q)²),    ∫ Σ_m i_m² dt,    mean s,
 
 q* the set-points in force, q the angles that the encoders read, i the motors' currents,
-s the stiffness in force, as the controller sees them every period. The integral is what
-the windings heat by, per ohm: it compares controllers, not motors.
+s the stiffness in force, as the controller sees them every period. The integral is the
+winding heat per ohm: it compares controllers, not motors.
 """
 
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class Tracking:
-    """What came of one run."""
+    """Tracking figures of one run."""
 
     legs_error_deg: float | None = None
-    """Root mean square over time and the joints of the legs; None: it has none."""
+    """Root mean square over time and the leg joints; None: the robot has no legs."""
     others_error_deg: float | None = None
-    """Of all other joints: head, arms, hands."""
+    """The same for all other joints: head, arms, hands."""
     current_a2s: float = 0.0
     """∫ Σ i² dt of all motors, in A² s."""
     mean_stiffness: float | None = None
-    """Over time and joints; None: nothing was seen."""
+    """Mean over time and joints; None: no observation."""
 
 
 class TrackingMeter:
-    """Adds up a run, observation by observation."""
+    """Accumulator of tracking figures over the observations of a run."""
 
     def __init__(self, robot: Robot, period_s: float) -> None:
-        """Begin.
+        """Create an empty accumulator.
 
         Args:
-            robot: whose joints.
-            period_s: from one observation to the next, in s.
+            robot: with the joints.
+            period_s: between two observations, in s.
         """
         self._is_leg = np.isin(robot.joint_names, robot.leg_joints)
         self._period_s = period_s
@@ -49,7 +49,7 @@ class TrackingMeter:
         self._count = 0
 
     def add(self, observation: Observation) -> None:
-        """Take what holds for one period."""
+        """Add an observation, which holds for one period."""
         error = observation.target - observation.q
         self._squared_error += error * error
         self._stiffness += observation.stiffness
@@ -59,7 +59,7 @@ class TrackingMeter:
 
     @property
     def value(self) -> Tracking:
-        """Until now."""
+        """Tracking figures so far."""
         if not self._count:
             return Tracking()
         mean_square = self._squared_error / self._count

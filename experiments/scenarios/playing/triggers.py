@@ -1,8 +1,8 @@
-"""Trigger the events of a scenario: what is so, and what that triggers.
+"""Triggers of a scenario's events.
 
-After each slot `FactFinder` finds out what is so, as far as any condition asks;
-`Triggers` tells which events take place at the beginning of the next one, at their
-times or after conditions.
+After each slot `FactFinder` reads the facts that any condition needs. `Triggers`
+returns the events to execute at the start of the next slot, at their times or after
+conditions.
 """
 
 import heapq
@@ -23,10 +23,10 @@ from nao_testbed.models import UnknownName
 
 
 class FactFinder:
-    """Looks at the ledger and the robot; `find` once after each slot."""
+    """Reader of the ledger and the robot; call `find` once after each slot."""
 
     def __init__(self, plan: Scenario, setup: Setup) -> None:
-        """Find out what is asked about."""
+        """Collect the quantities that conditions need."""
         wanted = Wanted()
         for condition in conditions_of(plan):
             condition.asks_for(wanted)
@@ -37,7 +37,7 @@ class FactFinder:
         self._motor_of = {joint: setup.motor_of[joint] for joint in wanted.joints}
 
     def find(self, facts: Facts) -> None:
-        """Put what is so into the facts of a slot."""
+        """Store the state after a slot in its facts."""
         setup = self._setup
         if self._leaves and (facts.has_moved or not facts.holders):
             facts.holders = self._holders()
@@ -73,7 +73,7 @@ class FactFinder:
 
 
 def conditions_of(plan: Scenario) -> Iterator[Condition]:
-    """Yield every condition that the events and expectations of a scenario name."""
+    """Yield every condition of a scenario's events and expectations."""
     for event in plan.events:
         if event.when is not None:
             yield event.when
@@ -82,19 +82,19 @@ def conditions_of(plan: Scenario) -> Iterator[Condition]:
 
 
 class Triggers:
-    """Says at the beginning of each slot which events take place in it.
+    """Events to execute at the start of each slot.
 
-    `due` before the slot, `look` after it. Of one slot they come in the order of the
-    file; each takes place once.
+    Call `due` before the slot and `look` after it. Events of one slot keep the order of
+    the file; each occurs once.
     """
 
     def __init__(self, events: Iterable[ScenarioEvent]) -> None:
-        """Wait for them all."""
+        """Register all events as pending."""
         self._timed: list[tuple[int, int]] = []
-        """Heap of tick and place in the file."""
+        """Heap of tick and index in the file."""
         self._events = tuple(events)
         self._watches: list[tuple[int, int, ConditionWatch]] = []
-        """Place in the file, delay in ticks, condition."""
+        """Index in the file, delay in ticks, condition."""
         for place, event in enumerate(self._events):
             if event.when is not None:
                 watch = ConditionWatch(event.when)
@@ -103,7 +103,7 @@ class Triggers:
                 heapq.heappush(self._timed, (event.earliest, place))
 
     def due(self, tick: int) -> list[ScenarioEvent]:
-        """Return the events that take place at the beginning of a slot."""
+        """Return the events to execute at the start of a slot."""
         timed = self._timed
         if not timed or timed[0][0] > tick:
             return []
@@ -113,7 +113,7 @@ class Triggers:
         return [self._events[place] for place in sorted(places)]
 
     def look(self, facts: Facts) -> None:
-        """Watch a slot that is over."""
+        """Evaluate the conditions in a finished slot."""
         came_true = [item for item in self._watches if item[2].look(facts)]
         for item in came_true:
             place, delay, _ = item
@@ -122,7 +122,7 @@ class Triggers:
 
     @property
     def left(self) -> tuple[ScenarioEvent, ...]:
-        """Those that have not taken place, in the order of the file."""
+        """Events that have not occurred, in the order of the file."""
         places = [place for _, place in self._timed]
         places += [place for place, _, _ in self._watches]
         return tuple(self._events[place] for place in sorted(places))

@@ -1,9 +1,8 @@
-"""Note behaviours of a file that nothing could come of.
+"""Checks of a file's behaviours that can never act.
 
-The tree of owners that `parent:` makes: each has one, and none is its own. Ids that
-synchronous groups may get, and texts that may be said. Commands that begin in another
-posture or go to one: what the way there needs. What a schema refuses to be activated
-with, and resources that are never granted.
+The owner tree made by `parent:` must have no cycles. Further checks cover the ids of
+synchronous groups, spoken texts, the resources that an initial motion needs, activation
+parameters that a schema rejects, and resources that are never granted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,13 +26,13 @@ from nao_testbed.models.resources import DeviceKind
 
 
 def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
-    """Note parents that are below the top or come later, and circles of them.
+    """Report parents below the top level or later in the file, and cycles of parents.
 
-    Behaviours of the top level are owners even if they need nothing.
+    Behaviours of the top level are owners even without needs.
 
     Args:
         behaviours: of the top level, in the order of the file.
-        lookup: knows all of them.
+        lookup: with all of them registered.
     """
     above: dict[str, str] = {}
     order = {behaviour.name: i for i, behaviour in enumerate(behaviours)}
@@ -64,7 +63,7 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
 def _note_circles(
     behaviours: tuple[Behaviour, ...], above: dict[str, str], lookup: Lookup
 ) -> set[str]:
-    """Note each circle once, and return who is in one."""
+    """Report each cycle once; return the behaviours in cycles."""
     in_circle: set[str] = set()
     for i, behaviour in enumerate(behaviours):
         way = [behaviour.name]
@@ -82,7 +81,7 @@ def _note_circles(
 
 
 MOST_PARTS = 10
-"""Of a group whose sums are looked at; whoever sends more of them is believed."""
+"""Number of parts whose point sums are tested; larger groups are accepted."""
 
 
 def group_ids(
@@ -90,20 +89,20 @@ def group_ids(
 ) -> Iterator[str]:
     """Yield every text that may be the id of a synchronous group.
 
-    A group has the name of its command, unless who starts it gives another id; that is
-    a parameter of a behaviour, whatever the parameter is called.
+    A group has the name of its command unless its sender gives another id. That id is a
+    parameter of a behaviour, under any parameter name.
 
     Args:
-        library: of the robot, with what the file brings.
+        library: of the robot, extended by the file.
         behaviours: of the top level.
-        lookup: knows their parameters.
+        lookup: with their parameters.
     """
     yield from (name for name, order in library.orders.items() if order.is_synchronous)
     yield from parameter_texts(behaviours, lookup)
 
 
 def joined_commands(form: ScenarioFile) -> frozenset[str]:
-    """Return the commands that behaviours complete to a group of one ID.
+    """Return the commands that behaviours complete to a group with one id.
 
     Behaviours that give commands the same `group` send its parts: it can start if the
     points of some of them sum to the preset.
@@ -168,15 +167,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def check_ways(behaviours: tuple[Behaviour, ...], posture: str, lookup: Lookup) -> None:
-    """Note behaviours whose command an initial motion leads to that they may not play.
+    """Report behaviours that lack resources for the initial motion of their command.
 
-    Only where nobody else in the file may move the joints of the way: else the robot
-    may be in the right posture by then.
+    A behaviour is checked only if no other behaviour moves the joints on that path;
+    otherwise the robot may already be in the right posture.
 
     Args:
         behaviours: of the top level, in the order of the file.
-        posture: in which the scenario begins.
-        lookup: knows all behaviours and what they ask for.
+        posture: initial posture of the scenario.
+        lookup: with all behaviours and their requests.
     """
     for i, behaviour in enumerate(behaviours):
         _check_way(behaviour, ("behaviours", i), posture, lookup)
@@ -237,17 +236,17 @@ def _note_needs(
 
 
 def _command(parameters: Any) -> str:
-    """Return the command that a schema plays; empty where it has none."""
+    """Return the command that a schema plays; empty without one."""
     command = getattr(parameters, "command", "")
     return command if isinstance(command, str) else ""
 
 
 def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
-    """Note what schemas refuse to be woken with.
+    """Report activation parameters that a schema rejects.
 
     Args:
         behaviours: of the top level, in the order of the file.
-        lookup: knows their schemas.
+        lookup: with their schemas.
     """
     for place, behaviour in _walk_with_places(behaviours):
         schema, made = (role := lookup.roles[behaviour.path]).schema, role.made
@@ -256,7 +255,7 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
         try:
             behaviour.check()
         except BadInput:
-            continue  # it is told elsewhere
+            continue  # reported elsewhere
         here = (*place, "with" if behaviour.parameters else "schema")
         lookup.notes.attempt(here, check_waking, schema, behaviour, made, lookup.robot)
 
@@ -269,14 +268,14 @@ def check_grants(
     *,
     changes_body: bool,
 ) -> None:
-    """Note behaviours that wait in vain, unless the file expects that they do.
+    """Report behaviours that wait without a possible grant, unless the file expects it.
 
     Args:
         behaviours: of the top level, in the order of the file.
         expectations: of the file.
-        preemption: whether a priority takes what is held.
-        lookup: knows what they ask for.
-        changes_body: whether an event gives the robot another body.
+        preemption: rule by which priorities preempt holders.
+        lookup: with their requests.
+        changes_body: True if an event changes the robot's body.
     """
     expected = {w for one in expectations for w in one.waiters_in_vain()}
     absent = frozenset() if changes_body else lookup.leaves(lookup.robot.absent)

@@ -1,8 +1,8 @@
 """Behaviours of a scenario file: schema, parameters, owners and their tree.
 
-A behaviour asks for what the file says (`needs`, `optional`, `rates`), or else for what
-its schema declares; a ledger is asked on trial, so that what it would refuse is told
-beforehand.
+A behaviour requests the resources of the file (`needs`, `optional`, `rates`), or by
+default those that its schema declares. A trial ledger receives the requests, so that
+rejected requests are reported before the run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,13 +44,13 @@ class PolicyForm(Part):
     """A conflict policy with settings."""
 
     name: Name
-    """Such as pause."""
+    """Name of the policy, such as pause."""
     within_s: Seconds | None = None
-    """Time that it needs to give way, in s (stop, pause)."""
+    """Time to release after a demand, in s (stop, pause)."""
     resume_timeout_s: Seconds | None = None
     """Longest pause, in s (pause)."""
     limit_s: Seconds | None = None
-    """Longest time before it is made to stop, in s (callback)."""
+    """Time limit before the holder is stopped, in s (callback)."""
 
 
 AnyPolicy = Annotated[
@@ -60,57 +60,57 @@ AnyPolicy = Annotated[
 
 
 class BehaviourForm(Part):
-    """A schema that runs; one with children lets them compete."""
+    """A behaviour with a schema; its children compete."""
 
     name: Name
-    """Of its own in this file, without a slash."""
+    """Unique name in this file, without a slash."""
     schema_: Annotated[Name, Field(alias="schema")]
-    """A registered schema, such as look around."""
+    """Registered schema, such as look around."""
     with_: dict[str, Any] = Field(alias="with", default_factory=dict)
-    """Its parameters."""
+    """Parameters of the schema."""
     children: "list[BehaviourForm]" = Field(default_factory=list)
-    """In their static order, the first one the highest."""
+    """Children in their static order, highest first."""
     needs: list[Name] | None = None
-    """Resources that it must have to act; absent: those that its schema declares."""
+    """Resources required to act; absent: those that its schema declares."""
     optional: list[Name] | None = None
-    """Resources that it takes if they are free."""
+    """Resources used if they are free."""
     rates: dict[Name, Percent] | None = None
-    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
+    """Cumulative resource, such as CPU, to the required rate, in percent."""
     mode: Literal["use", "reserve"] | None = None
-    """Of earlier files; without effect."""
+    """Field of earlier files; without effect."""
     policy: AnyPolicy | None = None
-    """What it answers who wants what it holds: lock, stop, pause or callback."""
+    """Response to a demand for held resources: lock, stop, pause or callback."""
     priority: Priority | None = None
-    """From 0, low, to 9, high."""
+    """Priority from 0, low, to 9, high."""
     timeout_s: Seconds | None = None
-    """How long it waits for its resources, in s."""
+    """Maximum wait for its resources, in s."""
     start_s: Seconds | None = None
-    """When it is woken, in s; absent: at 0."""
+    """Activation time, in s; absent: 0."""
     start: Literal["waits"] | None = None
-    """`waits`: it is woken by an event alone."""
+    """`waits`: activation by an event only."""
     parent: BehaviourPath | None = None
-    """Another behaviour: as an owner, this one is a part of it."""
+    """Parent behaviour: this owner is a part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedResources:
-    """Resources by their names."""
+    """Requested resources by name."""
 
     needs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     rates: Mapping[str, float] = field(default_factory=dict)
-    """Cumulative resource to the rate that it must have, in percent."""
+    """Cumulative resource to the required rate, in percent."""
     is_certain: bool = True
-    """Whether there are no others; not where something in the behaviour is wrong."""
+    """True if the list is complete; False if the behaviour has an error."""
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Without which it does not act."""
+        """Resources required to act."""
         return (*self.needs, *self.rates)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """Names of all requested resources."""
         return (*self.needs, *self.optional, *self.rates)
 
 
@@ -121,14 +121,14 @@ def read_asked(
     parameters: Any,
     lookup: Lookup,
 ) -> AskedResources:
-    """Return what a behaviour asks for, needed, optional and by rates.
+    """Return the resources that a behaviour requests: needed, optional and by rate.
 
     Args:
         form: of the behaviour.
-        place: of it in the file.
-        schema: its class; None: it is unknown.
-        parameters: of the schema; None: some are wrong.
-        lookup: gets notes of what cannot be asked for.
+        place: of the behaviour in the file.
+        schema: its class; None: unknown.
+        parameters: of the schema; None: some are invalid.
+        lookup: collects reports of requests that the ledger rejects.
     """
     needs = _named(form, place, "needs", schema, parameters, lookup)
     optional = _named(form, place, "optional", schema, parameters, lookup)
@@ -162,7 +162,7 @@ def read_asked(
 
 
 class _TrialLedger:
-    """A ledger that is asked for trial, so that what it refuses is told beforehand."""
+    """Ledger that receives trial requests, to report rejected ones before the run."""
 
     def __init__(self, owner: str, lookup: Lookup) -> None:
         self._owner = owner
@@ -171,10 +171,10 @@ class _TrialLedger:
         self._ledger.add_owner(Owner(name=owner), 0)
 
     def ask(self, place: Place, **wanted: Any) -> bool:
-        """Tell whether this could be asked for; note it if not."""
+        """Return True if the request is valid; report it otherwise."""
         names = [name for group in wanted.values() for name in group]
         if not all(name in self._lookup.tree for name in names):
-            return False  # noted before
+            return False  # reported before
         return self._lookup.notes.attempt(place, self._request, **wanted) is not None
 
     def _request(self, **wanted: Any) -> Ticket:
@@ -189,7 +189,7 @@ def _named(
     parameters: Any,
     lookup: Lookup,
 ) -> tuple[str, ...] | None:
-    """Return resources of a kind; None where the schema cannot be asked for them."""
+    """Return resources of a kind; None if the schema's declaration is unavailable."""
     given = getattr(form, key)
     if given is not None:
         for i, name in enumerate(given):
@@ -207,11 +207,11 @@ def _named(
 def read_behaviours(
     forms: list[BehaviourForm], lookup: Lookup, started: Mapping[str, float]
 ) -> tuple[Behaviour, ...]:
-    """Return the behaviours of the top level, and tell the lookup of all of them.
+    """Return the behaviours of the top level; register all behaviours in the lookup.
 
     Args:
         forms: of the file.
-        lookup: gets their names and roles.
+        lookup: receives their names and roles.
         started: name to the earliest time at which an event may start it, in s.
     """
     _check_names(forms, lookup)
@@ -238,7 +238,7 @@ def walk_forms(
 def read_schema(
     form: BehaviourForm, place: Place, notes: Notes
 ) -> tuple[SchemaClass | None, Any]:
-    """Return the schema and its parameters, tested value by value; None: wrong."""
+    """Return the schema and its parameters, validated one by one; None: invalid."""
     found = notes.attempt((*place, "schema"), schema_class, form.schema_)
     if found is None:
         return None, None
@@ -278,7 +278,7 @@ def _check_names(forms: list[BehaviourForm], lookup: Lookup) -> None:
 
 
 class _Reader:
-    """Reads one behaviour of the top level and all below it."""
+    """Reader of one behaviour of the top level and its descendants."""
 
     def __init__(self, lookup: Lookup, first_tick: int | None) -> None:
         self._lookup = lookup
@@ -288,11 +288,11 @@ class _Reader:
     def read(
         self, form: BehaviourForm, place: Place, above: str, order: int = 0
     ) -> Behaviour:
-        """Return a behaviour; what is wrong in it is noted.
+        """Return a behaviour; report its errors.
 
         Args:
             form: of the behaviour.
-            place: of it in the file.
+            place: of the behaviour in the file.
             above: path of its parent; empty at the top.
             order: its rank among its siblings.
         """
@@ -330,7 +330,7 @@ class _Reader:
     def _tell(
         self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
     ) -> None:
-        """Let the lookup know of it."""
+        """Register the behaviour in the lookup."""
         schema, parameters = read_schema(form, place, self._notes)
         asked = read_asked(form, place, schema, parameters, self._lookup)
         names = asked.names if asked.is_certain else (self._lookup.tree.root.name,)

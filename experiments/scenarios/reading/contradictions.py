@@ -1,8 +1,7 @@
-"""Note events and expectations that could never be, whatever the run does.
+"""Checks for events and expectations that can never hold, whatever the run does.
 
-Expectations that exclude each other; what is waited for or expected of behaviours that
-nothing has activated by then; events that wait for each other; events that cannot take
-place beside the others.
+Reported are expectations that exclude each other, conditions on behaviours that are not
+active at that time, events that wait for each other, and conflicting events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,12 +18,12 @@ from nao_testbed.models.files.yaml_forms import Place
 def check_together(
     expectations: Iterable[tuple[Place, Expectation]], tree: ResourceTree, notes: Notes
 ) -> None:
-    """Note two holders of one leaf in one slot, two states of a set, and such.
+    """Report contradictory claims, such as two holders of one leaf in one slot.
 
     Args:
         expectations: each with its place in the file.
         tree: of resources; only exclusive leaves have one holder.
-        notes: gets the later one of two that exclude each other.
+        notes: receives the later one of two contradictory claims.
     """
     said: dict[tuple[int, tuple[str, str]], tuple[int, Claim]] = {}
     for place, item in expectations:
@@ -40,11 +39,11 @@ def check_together(
 
 
 def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
-    """Note events that wait for what never comes true, or for each other.
+    """Report events whose condition never comes true, or that wait for each other.
 
     Args:
-        events: in the order of the file; None where one is wrong.
-        lookup: knows when behaviours are woken at the earliest, and events take place.
+        events: in the order of the file; None for an invalid event.
+        lookup: with the earliest activation of behaviours and the times of events.
     """
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
@@ -74,11 +73,11 @@ def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> No
 
 
 def check_actions(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
-    """Note what events cannot do by then, such as repairs of what is not broken.
+    """Report impossible actions, such as repairs of parts that are not broken.
 
     Args:
-        events: in the order of the file; None where one is wrong.
-        lookup: gets the notes.
+        events: in the order of the file; None for an invalid event.
+        lookup: collects the reports.
     """
     right = [event for event in events if event is not None]
     for i, event in enumerate(events):

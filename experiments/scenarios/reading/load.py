@@ -1,10 +1,10 @@
-"""Read a scenario file: all that is wrong in it at once, or a plan for its runner.
+"""Reader of a scenario file: returns a plan for the runner, or all errors at once.
 
     scenario = load_scenario(Path("greeting.yaml"))
     scenario = load_scenario(SCENARIOS.find("sit_stand_hello"))  # a builtin one
 
-Nothing is started before all of the file is right. Where a part has no form, it is left
-out and the rest is judged beside it, so that one slip does not hide the others.
+Nothing is started before the whole file is valid. An invalid part is dropped and the
+rest is checked, so that one error does not hide the others.
 """
 
 import math
@@ -86,9 +86,9 @@ FormT = TypeVar("FormT", bound=BaseModel)
 
 
 def entry_of(place: Place) -> Place:
-    """Return what is left out where a value is wrong: an entry of a section, a child.
+    """Return the part to drop for a wrong value: an entry of a section, a child.
 
-    The rest is judged beside it, so that one slip does not hide the others.
+    The rest is checked, so that one error does not hide the others.
     """
     n = 2
     while place[:1] == ("behaviours",) and place[n : n + 1] == ("children",):
@@ -99,7 +99,7 @@ def entry_of(place: Place) -> Place:
 
 
 def names_left_out(file: ReadFile[FormT]) -> Iterator[str]:
-    """Yield names of behaviours and events that were left out as wrong."""
+    """Yield names of behaviours and events that were dropped as invalid."""
     if not file.left_out:
         return
     tree = read_tree(file.path)
@@ -130,11 +130,11 @@ SCENARIOS = BuiltinFiles(
 
 
 def scenario_about(name: str) -> str:
-    """Return what a scenario of ours says of itself.
+    """Return the description of a built-in scenario.
 
     Raises:
-        UnknownName: none of ours has this name.
-        FileErrors: its file is wrong.
+        UnknownName: there is no built-in scenario with this name.
+        FileErrors: its file is invalid.
     """
     return read_file(SCENARIOS.named(name), ScenarioFile).refuse().about
 
@@ -142,16 +142,16 @@ def scenario_about(name: str) -> str:
 OTHER_OWNERS = frozenset(
     {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
 )
-"""Owners that are no behaviours of a file: what is hot, broken, absent or saved, the
+"""Owners that are not behaviours of a file: hot, broken, absent or saved parts, the
 scenario itself, the stiffness controller."""
 _SECTIONS = tuple(LibraryForm.model_fields)
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Return the scenario of a file, every name known and every time a slot.
+    """Return the scenario of a file, with resolved names and times in slots.
 
     Raises:
-        FileErrors: all that is wrong in the file, a line each, with `file:line`.
+        FileErrors: all errors of the file, a line each, with `file:line`.
     """
     file = read_file(path, ScenarioFile, entry_of)
     if file.value is None:
@@ -168,7 +168,7 @@ def load_scenario(path: Path) -> Scenario:
 def _each_once(
     file: ReadFile[ScenarioFile], problems: list[Problem]
 ) -> Iterator[Problem]:
-    """Leave out what would be said twice of one line."""
+    """Remove duplicate reports of one line."""
     said = set()
     for problem in problems:
         line = yaml_line(file.tree, problem.place)
@@ -178,7 +178,7 @@ def _each_once(
 
 
 class _Loader:
-    """One pass over a file whose form is right, or was made right."""
+    """One pass over a file whose form is valid or was repaired."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class _Loader:
         )
 
     def read(self) -> Scenario:
-        """Return the plan; it is of use only if nothing was noted."""
+        """Return the plan; it is valid only if no error was reported."""
         form, lookup, notes = self._form, self._lookup, self._notes
         lookup.ticks(("duration_s",), form.duration_s)
         check_reservations(form, lookup)
@@ -264,7 +264,7 @@ class _Loader:
         )
 
     def _add_library(self) -> None:
-        """Give the robot the entries of the file too, if they are right."""
+        """Add the entries of the file to the robot's library, if they are valid."""
         own = self._robot.library
         known = KnownNames.of_library(own).with_left_out(self._file.left_out)
         joined = joined_commands(self._form)
@@ -284,7 +284,7 @@ class _Loader:
                 before = started.get(event.start, math.inf)
                 started[event.start] = min(before, event.at_s or 0.0)
         if any(place[0] == "events" for place in self._file.left_out):
-            started = {form.name: 0.0 for form in self._form.behaviours}  # perhaps
+            started = {form.name: 0.0 for form in self._form.behaviours}  # earliest
         found = read_behaviours(self._form.behaviours, self._lookup, started)
         check_owner_tree(found, self._lookup)
         return found

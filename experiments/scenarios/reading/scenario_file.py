@@ -1,8 +1,8 @@
-"""The root of a scenario file as pydantic models, and its settings as configuration.
+"""Root of a scenario file as pydantic models, and its settings as configuration.
 
-World, what is wrong with the robot, rules of the reservations, buses of the
-transmitter: as the file gives them (`...Form`), and as the parts of the testbed take
-them (`read_...`). The models make the JSON Schema for editors, too.
+World, faults of the robot, rules of the reservations, and buses of the transmitter: the
+models of the file (`...Form`), and their conversion to configurations (`read_...`). The
+models also generate the JSON Schema for editors.
 """
 
 from collections.abc import Mapping
@@ -37,8 +37,8 @@ Bus = Annotated[list[UnitName], Field(min_length=1)]
 
 
 QUICK_RESIDUAL = 1e-5
-"""Squared residual at which the contact solver stops, unless the file says another:
-quicker than the 1e-7 of the heat experiment, and no different to the eye."""
+"""Default squared residual at which the contact solver stops: faster than the 1e-7 of
+the heat experiment, without a visible difference."""
 if TYPE_CHECKING:
     WorldForm = Part
     SimulationForm = Part
@@ -72,36 +72,36 @@ else:
 
 
 class ReservationsForm(Part):
-    """How the ledger settles conflicts."""
+    """Conflict rules of the ledger."""
 
     preemption: Literal["off", "by_priority"] = "off"
-    """Whether a strictly higher priority takes what a holder keeps."""
+    """`by_priority`: a strictly higher priority preempts the holder."""
     retry_s: PositiveSeconds = 0.5
-    """Period at which holders are told again of those who wait, in s."""
+    """Period of repeated demands to the holders, in s."""
     overtake_s: Seconds = 5.0
-    """How long a waiting request may be passed by equals, in s."""
+    """Time limit for equals to overtake a waiting request, in s."""
 
 
 class TransmitterForm(Part):
-    """How outputs are put on buses."""
+    """Transmission of outputs on buses."""
 
     buses: Annotated[dict[Name, Bus], Field(min_length=1)] = Field(
         default_factory=lambda: {"main": list(UNITS)}
     )
     """Bus to the units that it serves; each unit has one bus."""
     mode: Literal["watching", "elected"] = "watching"
-    """Whether each bus watches the points, or one elected unit tests them."""
+    """`watching`: each bus counts points; `elected`: one elected unit counts them."""
     enable: Literal["expected", "at end", "early"] = "expected"
-    """When synchronous outputs are asked for during an initial motion: so that they
-    arrive at its end; only at its end; or earlier than expected, by `early_s`."""
+    """Time to request synchronous outputs during an initial motion: so that they arrive
+    at its end; only at its end; or earlier than expected, by `early_s`."""
     early_s: Seconds | None = None
-    """With `enable: early`, in s."""
+    """With `enable: early`: lead time in s."""
     ttl_s: PositiveSeconds = 10.0
-    """A group that is not complete by then is deleted, in s."""
+    """Lifetime of an incomplete group, in s."""
     conversion_s: dict[UnitName, Seconds] = Field(default_factory=dict)
-    """Unit to what its converter takes, in s: known beforehand."""
+    """Unit to the known delay of its converter, in s."""
     late_s: dict[UnitName, Seconds] = Field(default_factory=dict)
-    """Unit to what its converter takes beyond that, in s: nobody expects it."""
+    """Unit to the additional, unexpected delay of its converter, in s."""
 
     @model_validator(mode="after")
     def _early_has_a_time(self) -> "TransmitterForm":
@@ -111,46 +111,46 @@ class TransmitterForm(Part):
 
 
 class ScenarioFile(LibraryForm):
-    """A scripted scenario: who wants what, what happens, what is expected.
+    """A scenario: setting, behaviours, events, expectations.
 
-    Motions, lights, sounds, commands and transitions are those of the robot and these.
+    Its motions, lights, sounds, commands and transitions extend the robot's library.
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Name
-    """Short, for lists."""
+    """Short name, for lists."""
     about: Prose
-    """What it shows, in a sentence or two."""
+    """Purpose, in a sentence or two."""
     robot: Name = "nao"
-    """`nao`, or the folder of another robot, seen from this file."""
+    """`nao`, or the folder of another robot, relative to this file."""
     body: Name | None = None
     """Body of the robot, such as H25; absent: with all parts."""
     posture: Name | None = None
-    """Stored posture in which it begins, at rest; absent: Stand, or the first one."""
+    """Initial stored posture, at rest; absent: Stand, or the first one."""
     duration_s: Annotated[PositiveSeconds, Strict()]
     """Simulated time in s."""
     seed: Annotated[int, Strict(), Field(ge=0)] = 0
-    """Of all noise and chance."""
+    """Seed of all noise and random choices."""
     controller: Name = "fixed"
     """Stiffness controller, as `nao-testbed heat --controllers` names it."""
     voice: Name = "syllables"
-    """Who speaks: `syllables`, or `espeak`, whose words people understand."""
+    """Speech synthesis: `syllables`, or `espeak` for intelligible words."""
     world: WorldForm = WorldForm()
     simulation: SimulationForm = SimulationForm()
     reservations: ReservationsForm = ReservationsForm()
     transmitter: TransmitterForm = TransmitterForm()
     behaviours: list[BehaviourForm] = Field(default_factory=list)
-    """In the order of acting."""
+    """Behaviours in the order of acting."""
     events: list[AnyEvent] = Field(default_factory=list)
     expect: list[AnyExpectation] = Field(default_factory=list)
 
 
 def scenario_schema() -> dict[str, Any]:
-    """Return the schema (draft 2020-12) of what a scenario file may say.
+    """Return the JSON Schema (draft 2020-12) of scenario files.
 
-    It knows the keys, the types and the ranges; names, times and what excludes each
-    other are for `nao-testbed scenario check`.
+    The schema covers keys, types and ranges. `nao-testbed scenario check` validates
+    names, times and contradictions.
     """
     schema = ScenarioFile.model_json_schema(by_alias=True)
     return {
@@ -164,7 +164,7 @@ BUILT_IN_ROBOT, DEFAULT_POSTURE = "nao", "Stand"
 
 
 def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
-    """Return the robot with the body that it begins with; None where there is none."""
+    """Return the robot with its initial body; None if it does not exist."""
     folder = (
         default_robot_folder()
         if form.robot == BUILT_IN_ROBOT
@@ -177,12 +177,12 @@ def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
 
 
 def posture_of(form: ScenarioFile, robot: Robot) -> str:
-    """Return the posture in which it begins; the robot may lack it."""
+    """Return the initial posture; the robot may lack it."""
     return robot.posture_name(form.posture, DEFAULT_POSTURE)
 
 
 def read_setting(form: ScenarioFile, robot: Robot, notes: Notes) -> RobotSetting:
-    """Return the setting; of what is wrong, each value is noted and left out."""
+    """Return the setting; report and drop invalid values."""
     name = posture_of(form, robot)
     posture = name if name in robot.postures else None
     right: dict[str, Any] = {"seed": form.seed, "posture": posture}
@@ -204,7 +204,7 @@ def read_setting(form: ScenarioFile, robot: Robot, notes: Notes) -> RobotSetting
 
 
 def _checked(given: Mapping[str, Any], robot: Robot, posture: str | None) -> bool:
-    """Look whether a robot can be in a posture and this setting.
+    """Return True if the robot can be in a posture with this setting.
 
     Raises:
         BadInput: it cannot.
@@ -224,7 +224,7 @@ def read_ledger(form: ScenarioFile) -> LedgerCfg:
 
 
 def check_reservations(form: ScenarioFile, lookup: Lookup) -> None:
-    """Note times of the reservations' rules that are no whole slots."""
+    """Report times of the reservation rules that are not whole slots."""
     lookup.ticks(("reservations", "retry_s"), form.reservations.retry_s)
     lookup.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
 
@@ -232,9 +232,9 @@ def check_reservations(form: ScenarioFile, lookup: Lookup) -> None:
 def read_transmitter(
     form: TransmitterForm, lookup: Lookup
 ) -> tuple[TransmitterCfg, CommandControllerCfg, dict[Unit, float]]:
-    """Return how outputs are put on buses, when, and what the converters really take.
+    """Return the buses, the command controller, and the actual delays of converters.
 
-    What is wrong is noted, and wrong buses are left at their default.
+    Errors are reported; wrong buses keep their default.
     """
     place = ("transmitter", "buses")
     served = [unit for units in form.buses.values() for unit in units]

@@ -1,9 +1,8 @@
-"""A scenario as one figure: who had what, what was played, what was said, how hot.
+"""Figure of a scenario: holders, streams, speech and temperatures over time.
 
-From the top: events; resources with their owners and, hatched, those who waited;
-behaviours that compete; streams by unit with the starts of synchronous groups; the
-temperatures of the hottest motors on the same time axis. `draw_timeline` writes it to
-the run folder.
+From the top: events; resources with their owners and, hatched, their waiters; competing
+behaviours; streams by unit with the starts of synchronous groups; the temperatures of
+the hottest motors on the same time axis. `draw_timeline` writes it to the run folder.
 """
 
 import warnings
@@ -71,37 +70,37 @@ if TYPE_CHECKING:
 
 
 TOP, MARK, FOOT, HEAT, BETWEEN = 0.45, 0.17, 0.75, 1.9, 0.15
-"""Heights in inches: title, a line of event labels, foot, temperatures, between."""
+"""Heights in inches: title, a line of event labels, foot, temperatures, gap."""
 LEAST = 0.4
-"""Height of rows where nobody did anything, in inches."""
+"""Height of rows without any bar, in inches."""
 DASHES = (0, (3, 3))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """Something that the scenario did to the robot, or that went wrong."""
+    """Event of the scenario, or failure, at a time."""
 
     time_s: float
     text: str
     is_failure: bool = False
-    """Whether it went wrong, rather than was done on purpose."""
+    """True for a failure, False for an intended event."""
 
     @property
     def colour(self) -> str:
-        """Of its line and label."""
+        """Colour of the line and its label."""
         return BROKEN if self.is_failure else SOFT_INK
 
 
 MOST_LEVELS = 4
-"""Lines of labels; what has no room in them is only a line in the panels."""
+"""Maximum lines of labels; a mark without room for a label is only a line."""
 LONGEST = 56
-"""Letters of a label."""
+"""Maximum letters of a label."""
 
 
 def label_span(mark: Mark, duration_s: float, width: float) -> tuple[float, float]:
-    """Return where a label begins and ends, in inches from the panel's left edge.
+    """Return start and end of a label, in inches from the panel's left edge.
 
-    It begins at its mark. Where it would run out of the panel it ends there instead.
+    A label starts at its mark; near the right edge it ends at its mark instead.
     """
     at = mark.time_s / duration_s * width
     length = (min(len(mark.text), LONGEST) + 2) * LETTER * SIZE
@@ -183,7 +182,7 @@ def _draw_rows(rows: DrawnRows, scenario: Scenario, events: Sequence[Event]) -> 
 def _asked_for(
     held: Mapping[str, Sequence[Span]], tree: ResourceTree
 ) -> dict[str, Sequence[Span]]:
-    """Leave out torque limits that nobody but the stiffness controller asked for."""
+    """Remove torque limits that only the stiffness controller requested."""
 
     def is_limit(leaf: str) -> bool:
         device = tree.node(leaf).device if leaf in tree else None
@@ -199,7 +198,7 @@ def _asked_for(
 def _competing(
     acting: Mapping[str, Sequence[Span]], held: Mapping[str, Sequence[Span]]
 ) -> list[TimelineRow]:
-    """Return rows of behaviours that are not to be seen as owners, by parent."""
+    """Return rows of behaviours that are not shown as owners, by parent."""
     owners = {span.name for spans in held.values() for span in spans}
     levels: dict[str, list[Span]] = {}
     for path, spans in acting.items():
@@ -229,13 +228,13 @@ def _colours(events: Iterable[Event], scenario: Scenario) -> dict[str, str]:
 
 MOST_CURVES = 5
 LABEL_HEIGHT = 0.095
-"""Of a label at the end of a curve, over the panel's height."""
+"""Height of a label at the end of a curve, over the panel's height."""
 
 
 def _draw_temperatures(
     axes: "Axes", frame: "pd.DataFrame", scenario: Scenario, end_s: float
 ) -> None:
-    """Draw the joints that were hottest, one a motor, each named at its end."""
+    """Draw the hottest joints, one per motor, each labelled at its end."""
     peaks = frame.max().sort_values(ascending=False, kind="stable")
     motor = {joint.name: joint.motor for joint in scenario.robot.joints}
     of_motor: dict[str, str] = {}
@@ -274,11 +273,11 @@ def _expected_limits(scenario: Scenario, joints: Iterable[str]) -> list[float]:
 
 
 MINUTES_FROM_S = 240.0
-"""Runs of this length or more have minutes on the axis."""
+"""Minimum duration of a run for a time axis in minutes, in s."""
 
 
 def _frame_panels(panels: "Sequence[Axes]", rows: DrawnRows) -> None:
-    """Give all panels one axis of time, and name the rows."""
+    """Set one time axis for all panels, and label the rows."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415  # heavy
 
     is_long = rows.end_s >= MINUTES_FROM_S
@@ -319,13 +318,13 @@ def timeline_figure(
     """Return the figure of a run.
 
     Args:
-        scenario: whose robot, names and length.
+        scenario: with robot, names and length.
         events: the trace.
         temperatures: index time in s, a column a joint, in °C; None: no such panel.
-        marks: what the scenario did, at its times.
-        end_s: where the run ended; None: the scenario's length.
-        said: at the right of the title.
-        all_hold: whether that is good news.
+        marks: events of the scenario, at their times.
+        end_s: end of the run; None: the scenario's length.
+        said: text at the right of the title.
+        all_hold: True if all expectations hold.
     """
     from matplotlib import rc_context  # noqa: PLC0415  # heavy
     from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
@@ -396,7 +395,7 @@ def timeline_figure(
 
 
 MOST_FAILURES = 6
-"""That are marked; the table and the JSON have all."""
+"""Maximum number of marked failures; the table and the JSON have all."""
 
 
 def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[Path]:
@@ -432,7 +431,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
     }
     paths = [folder / "timeline.png", folder / TIMELINE]
     with warnings.catch_warnings():
-        # A letter that the font lacks is drawn as a box.
+        # Matplotlib draws a box for a letter that the font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         for path in paths:
             save_figure(figure, path, f"Scenario {scenario.name}", settings)

@@ -1,4 +1,4 @@
-"""What the first cell of the notebook `04_who_held_what` may be set to."""
+"""Parameters of the first cell of the notebook `04_who_held_what`."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ from nao_testbed.experiments.scenarios.reading.load import SCENARIOS
 
 @dataclass(frozen=True, kw_only=True)
 class HoldingStory(Checked):
-    """Of `04_who_held_what`."""
+    """Parameters of `04_who_held_what`."""
 
     scenario: str
-    """The name of a scenario that ships."""
+    """Name of a built-in scenario."""
     controller: str | None
-    """Of stiffness, in the place of the scenario's; None: that."""
+    """Stiffness controller that replaces the scenario's; None: the scenario's."""
     seed: Seed
 
     def __post_init__(self) -> None:
-        """Refuse what the notebook cannot use."""
+        """Reject values that the notebook cannot use."""
         super().__post_init__()
         check_names("scenario", [self.scenario], SCENARIOS.names())
         if self.controller is not None:

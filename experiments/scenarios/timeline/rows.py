@@ -1,8 +1,8 @@
-"""Rows of a timeline: which spans stand on which line, under which name and colour.
+"""Rows of a timeline: spans arranged in lines, with names and colours.
 
-An owner keeps one colour through all rows; LEDs show their own. Leaves that move
-together are one row, and rows are few enough to be read. `DrawnRows` puts them on axes
-whose vertical unit is the inch.
+An owner keeps one colour in all rows; LEDs show their own. Leaves that move together
+share a row, and the number of rows is limited for legibility. `DrawnRows` draws them on
+axes whose vertical unit is the inch.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ OWNER_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
     *("#8f7500", "#6a5acd", "#7fb77e", "#b07d62"),
 )
-"""The first six are Okabe and Ito's; further ones repeat, names tell them apart."""
+"""The first six colours are Okabe and Ito's; further ones repeat."""
 BODY_COLOUR = SOFT_INK
-"""Of what the body itself has: hot, broken, absent."""
+"""Colour of faults of the body: hot, broken, absent."""
 STATE_COLOURS = ("#57606a", "#a8b1ba", "#3d444d", "#8c959f")
-"""Of the robot's states, which are nobody's."""
+"""Colours of the robot's states, which have no owner."""
 BROKEN = "#b3261e"
-"""Of what went wrong."""
+"""Colour of failures."""
 Colour = tuple[float, float, float]
 
 
@@ -54,14 +54,14 @@ def owner_colours(names: Iterable[str], virtual: Iterable[str]) -> dict[str, str
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of letters that can be read on another one."""
+    """Return the colour of letters that is legible on another colour."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
     luminance = 0.299 * red + 0.587 * green + 0.114 * blue
     return "white" if luminance < 0.62 else INK
 
 
 def pattern_colour(pattern: LightPattern, time_s: float) -> Colour:
-    """Return the mean colour of a pattern's LEDs, dark before it, at a time of it."""
+    """Return the mean colour of a pattern's LEDs at a time; dark before its start."""
     shown: dict[str, Colour] = dict.fromkeys(pattern.leds, (0.0, 0.0, 0.0))
     for step in pattern.steps:
         if step.at_s > time_s:
@@ -82,21 +82,21 @@ def _between(start: Colour, end: Colour, part: float) -> Colour:
 
 
 MOST_ROWS = 14
-"""Of resources: more could not be read."""
+"""Maximum rows of resources, for legibility."""
 
 LONGEST_LABEL = 20
-"""Letters of two names that stand beside each other."""
+"""Maximum letters of two names side by side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineRow:
-    """A line of bars, with lanes below each other where they overlap."""
+    """Row of bars; overlapping bars go to separate lanes."""
 
     label: str
     lanes: tuple[list[Span], ...]
-    """Holders in the first ones, waiters below."""
+    """Lanes of holders first, waiters below."""
     n_holding: int
-    """How many lanes holders have."""
+    """Number of lanes with holders."""
 
 
 def resource_rows(
@@ -105,13 +105,13 @@ def resource_rows(
     hidden: frozenset[str] = frozenset(),
     most: int = MOST_ROWS,
 ) -> tuple[list[TimelineRow], int]:
-    """Return the rows of resources in the order of the tree, and how many are left out.
+    """Return the rows of resources in tree order, and the number of omitted rows.
 
     Args:
         spans: leaf to its spans.
-        tree: of the robot; leaves that it has not stand at the end.
+        tree: of the robot; leaves that it lacks come last.
         hidden: owners whose spans are not shown.
-        most: rows; those in which most happens stay.
+        most: maximum number of rows; rows with most changes are kept.
     """
     together: dict[tuple[Span, ...], list[str]] = {}
     order = {leaf: i for i, leaf in enumerate(_in_order(tree, spans))}
@@ -126,7 +126,7 @@ def resource_rows(
 
 
 def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
-    """Return few names that mean all these leaves, the largest composites first."""
+    """Return few names that cover these leaves, largest composites first."""
     left = {leaf for leaf in leaves if leaf in tree}
     names = []
     for name in tree.names:  # parents come before their parts
@@ -160,7 +160,7 @@ def _in_order(tree: ResourceTree, spans: Mapping[str, Sequence[Span]]) -> list[s
 
 
 def _interest(row: tuple[Span, ...]) -> tuple[int, int]:
-    """How many took part, and how often something changed."""
+    """Return the number of participants and the number of changes."""
     return len({span.name for span in row}), len(row)
 
 
@@ -170,11 +170,11 @@ SpanT = TypeVar("SpanT", Span, StreamSpan)
 def lanes(
     spans: Iterable[SpanT], key: Callable[[SpanT], tuple[Any, ...]]
 ) -> list[list[SpanT]]:
-    """Put spans that overlap into lanes below each other, the earliest at the top.
+    """Distribute overlapping spans over lanes, the earliest at the top.
 
     Args:
         spans: in any order.
-        key: their order; its first number is when a span begins.
+        key: their order; its first number is the start of a span.
     """
     found: list[list[SpanT]] = []
     for span in sorted(spans, key=key):
@@ -189,35 +189,35 @@ def lanes(
 
 
 WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
-"""Of the figure and of its margins, in inches."""
+"""Width of the figure and its margins, in inches."""
 PANEL = WIDTH - LEFT - RIGHT
 BAR, THIN, GAP, HEADING = 0.25, 0.13, 0.11, 0.30
 """Heights of a lane of holders, of waiters, between rows, of a heading, in inches."""
 LETTER = 0.0083
 """Width of a letter over its size in points, in inches."""
 SIZE = 7.0
-"""Of the letters, in points."""
+"""Font size in points."""
 HATCHES = {SpanKind.WAITS: "/////", SpanKind.FROZEN: "xxx"}
 BACKING = {"fc": "white", "lw": 0.0, "pad": 0.5, "alpha": 0.9}
-"""Behind words on a hatched ground."""
+"""Background of text on a hatched area."""
 SAMPLES = 48
-"""Colours in the strip of a light pattern, at most."""
+"""Maximum number of colours in the strip of a light pattern."""
 
 
 @dataclass
 class DrawnRows:
-    """Draws rows from the top downwards; `y` is where the next one begins."""
+    """Drawing of rows from the top down; `y` is the top of the next row."""
 
     axes: "Axes"
     end_s: float
     colours: Mapping[str, str]
     y: float = 0.0
     labels: list[tuple[float, str, bool]] = field(default_factory=list)
-    """Height, text, and whether it is a heading."""
+    """Height, text, and True for a heading."""
     drawn: dict[str, str] = field(default_factory=dict)
-    """Names that have bars, and their colours."""
+    """Colour of each name that has a bar."""
     named: set[str] = field(default_factory=set)
-    """Names that stand in a bar or beside it: they need no legend."""
+    """Names written in or beside a bar; they need no legend."""
 
     def heading(self, text: str) -> None:
         """Write the name of a section."""
@@ -225,14 +225,14 @@ class DrawnRows:
         self.y += HEADING
 
     def end_row(self, top: float, label: str) -> None:
-        """Draw a line below the row that began at `top`, and name it."""
+        """Draw a line below the row that began at `top`, and label it."""
         self.labels.append((0.5 * (top + self.y), label, False))
         self.y += 0.5 * GAP
         self.axes.axhline(self.y, color=FAINT_INK, lw=0.4, alpha=0.7, zorder=0)
         self.y += 0.5 * GAP
 
     def row(self, row: TimelineRow) -> None:
-        """Draw holders, and below them those who wait."""
+        """Draw holders, and the waiters below them."""
         top = self.y
         for i, lane in enumerate(row.lanes):
             height = BAR if i < row.n_holding else THIN
@@ -246,7 +246,7 @@ class DrawnRows:
         self.end_row(top, row.label)
 
     def bar(self, span: Span, height: float, colour: str, below: float = 0.0) -> None:
-        """Draw one span in the present lane, so many inches lower."""
+        """Draw one span in the present lane, lowered by `below` inches."""
         waits = span.kind is SpanKind.WAITS
         self.axes.broken_barh(
             [(span.start_s, span.end_s - span.start_s)],
@@ -269,14 +269,14 @@ class DrawnRows:
     def write(
         self, span: Span, text: str, height: float, colour: str, free_s: float = 0.0
     ) -> bool:
-        """Write into a bar if there is room; return whether there was.
+        """Write a text into a bar if there is room; return True if it was written.
 
         Args:
             span: of the bar.
-            text: what.
+            text: to write.
             height: of the bar, in inches.
             colour: of the bar.
-            free_s: until when nothing stands right of it, where it may be written too.
+            free_s: end of the free space right of the bar, which may be used too.
         """
         size = SIZE + 0.5 if height > THIN else SIZE - 1.0
         needed_s = (LETTER * size * len(text) + 0.08) / PANEL * self.end_s
@@ -299,9 +299,9 @@ class DrawnRows:
 
 
 WELL = frozenset({None, EndReason.DONE, EndReason.REPLACED})
-"""Ends of a stream that nobody need look at."""
+"""End reasons of a stream that need no attention."""
 INDEPENDENT = "#9aa4ae"
-"""Colour of streams of no group."""
+"""Colour of streams without a group."""
 
 
 def draw_outputs(
@@ -331,7 +331,7 @@ def draw_outputs(
         line = [top - 0.06, rows.y]
         rows.axes.plot([start.time_s] * 2, line, color=INK, lw=1.4, zorder=4)
         text = f"▾ {start.group}"
-        if start.time_s >= free_s:  # else the label before it is still there
+        if start.time_s >= free_s:  # otherwise the previous label covers the place
             free_s = start.time_s + LETTER * SIZE * len(text) / PANEL * rows.end_s
             at = start.time_s, top - 0.08
             rows.axes.text(*at, text, fontsize=SIZE, color=INK, va="bottom")

@@ -1,9 +1,7 @@
-"""Who had what when, and who waited for it how long: spans of time from a trace.
+"""Spans of time from a trace: holders, waiters, states, behaviours and streams.
 
 Holders and waiters of each resource leaf, active states, acting behaviours; streams of
-the transmitter, with what waited for it; every request with its outcome and who stood
-in its way; how much of a run a leaf was somebody's. Pure functions of the events; times
-in s.
+the transmitter with their waiting time. Pure functions of the events; times in s.
 """
 
 from collections.abc import Iterable
@@ -38,19 +36,19 @@ from nao_testbed.models.library import Unit
 
 
 class SpanKind(Enum):
-    """How a name is drawn."""
+    """Drawing style of a name."""
 
     HOLDS = "holds"
     LENT = "lent"
-    """It holds it; one of its parts has it meanwhile."""
+    """The owner holds the leaf, and lends it to one of its parts."""
     WAITS = "waits"
     FROZEN = "frozen"
-    """The body itself has it: hot, broken, absent."""
+    """The body freezes the leaf: hot, broken, absent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Somebody, from one time to another."""
+    """One name in an interval of time."""
 
     name: str
     start_s: float
@@ -60,7 +58,7 @@ class Span:
 
 @dataclass(slots=True)
 class _Open:
-    """Spans that have begun and not ended."""
+    """Spans that have started and not ended."""
 
     tick_s: float
     done: dict[str, list[Span]]
@@ -103,12 +101,12 @@ class _Open:
 def holding_spans(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> dict[str, list[Span]]:
-    """Return the spans of each leaf that anybody asked for, or the body took.
+    """Return the spans of each leaf that was requested, or frozen by the body.
 
     Args:
         events: the trace.
         tick_s: length of a tick in s.
-        end_tick: what is held or waited for then ends there.
+        end_tick: end of spans that are still open.
     """
     spans = _Open(tick_s, {}, {})
     asked: dict[int, Names] = {}
@@ -130,7 +128,7 @@ def holding_spans(
                 spans.end(("request", number), asked.pop(number, ()), event.tick)
                 spans.begin(token, shares, owner, event.tick, SpanKind.HOLDS)
                 for leaf, outer in event.inside.items():
-                    if shares[leaf] == FULL:  # of a rate the rest is still its own
+                    if shares[leaf] == FULL:  # the owner keeps the rest of a rate
                         around[token, leaf] = outer
                         spans.change(outer, leaf, event.tick, SpanKind.LENT)
             case Failed(request=number):
@@ -167,7 +165,7 @@ def state_spans(
 def acting_spans(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> dict[str, list[Span]]:
-    """Return when each actuation schema might act, by its path."""
+    """Return the intervals in which each actuation schema may act, by path."""
     spans = _Open(tick_s, {}, {})
     perceptive: set[str] = set()
     for event in events:
@@ -197,12 +195,12 @@ class StreamSpan:
     """Time of its first item; None: it never started."""
     end_s: float
     reason: EndReason | None
-    """None: it was not over at the end."""
+    """End reason; None: it had not ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupStart:
-    """All first items of a group went out."""
+    """Start of a group: all its first items were sent."""
 
     group: str
     time_s: float
@@ -211,12 +209,12 @@ class GroupStart:
 def stream_spans(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> list[StreamSpan]:
-    """Return all streams that were received, in the order of their receipt.
+    """Return all received streams in the order of their receipt.
 
     Args:
         events: the trace.
         tick_s: length of a tick in s.
-        end_tick: what plays or waits then ends there.
+        end_tick: end of streams that still play or wait.
     """
     received: dict[int, StreamReceived] = {}
     started: dict[int, int] = {}
@@ -228,7 +226,7 @@ def stream_spans(
             case StreamStarted(stream=number):
                 started.setdefault(number, event.tick)
             case StreamEnded(stream=number, reason=reason):
-                # The slot of its last item is a part of it.
+                # The slot of the last item belongs to the stream.
                 last = event.tick + (reason is EndReason.DONE)
                 ended[number] = (last, reason)
             case _:
@@ -248,7 +246,7 @@ def stream_spans(
 
 
 def group_starts(events: Iterable[Event], tick_s: float) -> list[GroupStart]:
-    """Return when each group started."""
+    """Return the start of each group."""
     return [
         GroupStart(group=event.group, time_s=event.tick * tick_s)
         for event in events

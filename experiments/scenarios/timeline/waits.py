@@ -1,8 +1,8 @@
-"""How long behaviours waited, behind whom, and how long they had what they got.
+"""Waiting times of requests, their blocking holders, and the holding times.
 
-Every request of a trace with its outcome and who stood in its way (`find_waits`); how
-much of a run a leaf was somebody's (`leaf_uses`); a bar a request (`waits_figure`).
-Pure functions of the events; times in s.
+Every request of a trace with its outcome and blocking holders (`find_waits`); the
+utilisation of each leaf (`leaf_uses`); a bar per request (`waits_figure`). Pure
+functions of the events; times in s.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,54 +42,54 @@ if TYPE_CHECKING:
 
 
 STILL_WAITS = "still waits"
-"""Outcome of a request that the run's end found waiting."""
+"""Outcome of a request that is still waiting at the end of the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """A request, from asking to its answer."""
+    """Request, from its time of asking to its answer."""
 
     request: int
-    """Its number in the trace."""
+    """Number of the request in the trace."""
     owner: str
     leaves: Names
-    """The essential ones that it asked for."""
+    """Required leaves of the request."""
     asked_s: float
     answered_s: float
-    """The run's end, where nobody answered."""
+    """Time of the answer; the run's end without one."""
     outcome: str
     """`granted`, `denied`, `timed_out`, `cancelled` or `still waits`."""
     behind: Names
-    """Who had one of the leaves when it was asked, the body itself too; sorted."""
+    """Holders of its leaves at the time of the request, virtual ones too; sorted."""
 
     @property
     def waited_s(self) -> float:
-        """From asking to the answer."""
+        """Time from the request to the answer."""
         return self.answered_s - self.asked_s
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeafUse:
-    """How much of a run a leaf was somebody's."""
+    """Utilisation of a leaf in a run."""
 
     leaf: str
     held_s: float
-    """Time in which an owner had it."""
+    """Time in which an owner held it."""
     wanted_s: float
-    """Time in which somebody waited for it; of two who wait, both count."""
+    """Sum of the waiting times of all its waiters."""
     share: float
-    """Of the run in which an owner had it: its utilisation, from 0 to 1."""
+    """Fraction of the run in which an owner held it, from 0 to 1."""
 
 
 def find_waits(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> tuple[Wait, ...]:
-    """Return every request of a trace, in the order of asking.
+    """Return every request of a trace, in order.
 
     Args:
         events: the trace.
         tick_s: length of a tick in s.
-        end_tick: who waits then has waited until there.
+        end_tick: end of waits that are still open.
     """
     asked: dict[int, tuple[Requested, Names]] = {}
     holders: dict[str, str] = {}
@@ -150,13 +150,13 @@ def leaf_uses(
     end_tick: int,
     owners: Sequence[str] | None = None,
 ) -> tuple[LeafUse, ...]:
-    """Return the use of each leaf that anybody had or wanted, the busiest first.
+    """Return the use of each leaf that was held or requested, the busiest first.
 
     Args:
         events: the trace.
         tick_s: length of a tick in s.
         end_tick: of the run; not 0.
-        owners: who counts; None: all.
+        owners: owners that count; None: all.
     """
     uses = []
     for leaf, spans in holding_spans(events, tick_s, end_tick).items():
@@ -186,17 +186,17 @@ def _let_go(holders: dict[str, str], owner: str, leaves: Iterable[str]) -> None:
 
 
 WAITS_WIDTH, WAITS_ROW_HEIGHT, WAITS_REST = 9.0, 0.42, 1.1
-"""In inches."""
+"""Sizes in inches."""
 
 
 def waits_figure(
     waits: Sequence[Wait], held: Mapping[int, float], title: str
 ) -> "Figure":
-    """Return bars of the time that each request waited (hatched) and had its leaves.
+    """Return bars of the time that each request waited (hatched) and held its leaves.
 
     Args:
         waits: the requests, the first at the top.
-        held: request to the time in s for which it had what it got.
+        held: request to its holding time in s.
         title: the finding.
     """
     figure = new_figure(WAITS_WIDTH, WAITS_REST + WAITS_ROW_HEIGHT * max(1, len(waits)))
@@ -242,7 +242,7 @@ def waits_figure(
 def held_times(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> dict[int, float]:
-    """Return for each granted request how long its token lived, in s."""
+    """Return for each granted request the lifetime of its token, in s."""
     begun: dict[TokenId, tuple[int, int]] = {}
     ended: dict[TokenId, int] = {}
     for event in events:

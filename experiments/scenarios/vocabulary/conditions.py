@@ -1,15 +1,16 @@
 """Conditions: claims about a run that are true or false after each slot.
 
-Some last (`holds`, `state`, `degc_above`): true in every slot in which it is so. Others
-happen (`started`, `said`): true in just the slots in which it happened. A condition
-*comes true* in a slot in which it is true and was not in the slot before; one
-that happens comes true each time. Events wait for that, expectations count it.
+Lasting conditions (`holds`, `state`, `degc_above`) are true in every slot in which the
+state persists. Momentary conditions (`started`, `said`) are true only in the slots in
+which the event occurs. A lasting condition *comes true* in a slot in which it is true
+and was false one slot earlier; a momentary one comes true at each occurrence. Events
+are triggered by this edge, and expectations count it.
 
-A class a word: its fields are what the file says, their types how names are looked up
-(`JointName`; or `resolved`), `check` notes what can never come true, `is_true` tests
-the facts of a slot, and `ConditionWatch` remembers when. A new condition is one more
-class here. Behaviours and owners are named by their path, such as `life/dance`; who is
-at the top has its name alone.
+Each word is a class. Its fields are the file's fields, and their types select the name
+lookup (`JointName`; or `resolved`). `check` reports conditions that can never come
+true, `is_true` tests the facts of a slot, `ConditionWatch` records the slots. To add a
+condition, add a class here. Behaviours and owners are named by path, such as
+`life/dance`; a top-level behaviour is named by its own name.
 """
 
 import operator
@@ -52,29 +53,29 @@ from nao_testbed.models.values import Celsius
 
 
 class Entry(Part):
-    """An event or an expectation: as a file says it, then with its names looked up."""
+    """An event or an expectation: as read from the file, then with resolved names."""
 
     _text: str = ""
     _line: int = 0
 
     @property
     def text(self) -> str:
-        """As in the file, on one line."""
+        """Return the entry as one line of the file's text."""
         return self._text
 
     @property
     def line(self) -> int:
-        """Of the file."""
+        """Return the line in the file."""
         return self._line
 
     def said(self, tree: Any, line: int) -> Self:
-        """Return it with its text, as it was read, and its line."""
+        """Return a copy with its source text and line."""
         entry = self.model_copy()
         entry._text, entry._line = one_line(tree), line
         return entry
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return it with paths and leaves; None, and a note, where a name is wrong."""
+        """Return a copy with paths and leaves; report wrong names and return None."""
         return self if is_all_known(self, place, lookup) else None
 
 
@@ -82,38 +83,38 @@ class Condition(Part):
     """A claim that is true or false after each slot."""
 
     key: ClassVar[str] = ""
-    """The word of the file: its first field."""
+    """Keyword in the file: the name of the first field."""
     lasts: ClassVar[bool] = False
-    """Whether it is true as long as it is so; else it happens, and comes true each
-    time."""
+    """True for a lasting condition; False for one that comes true at each
+    occurrence."""
     is_in_vain: ClassVar[bool] = False
-    """Whether its owner waits in vain where it comes true."""
+    """True if the condition shows a request of its owner that ends without a grant."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Take the first field's name as the word of the file."""
+        """Take the first field's name as the keyword of the file."""
         cls.key = next(iter(cls.model_fields), "")
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return it with paths and leaves; None, and a note, where a name is wrong."""
+        """Return a copy with paths and leaves; report wrong names and return None."""
         return self if is_all_known(self, place, lookup) else None
 
     def check(self, place: Place, first: int, last: int, lookup: Lookup) -> None:
-        """Note that it cannot come true from one slot to another, whatever happens."""
+        """Report a condition that cannot come true in slots `first` to `last`."""
         del first
         if self.path is not None:
             lookup.note_asleep(place, self.path, last)
 
     @property
     def path(self) -> str | None:
-        """Behaviour that has to be awake for it to come true."""
+        """Behaviour that must be awake for the condition to come true."""
         return None
 
     def asks_for(self, wanted: Wanted) -> None:
-        """Say what has to be read in each slot for it."""
+        """Register the quantities to read in each slot."""
 
     def is_true(self, facts: Facts) -> bool:
-        """Whether it is so in a slot."""
+        """Return True if the condition holds in this slot."""
         raise NotImplementedError
 
     def _with_key(self, value: Any) -> Self:
@@ -121,22 +122,22 @@ class Condition(Part):
 
 
 class OfBehaviour(Condition):
-    """Something happens to a behaviour, which is all that it says.
+    """Momentary condition of one behaviour, its only field.
 
-    Facts have a set of behaviours under the same word.
+    `Facts` has a set of behaviours under the same keyword.
     """
 
     @property
     def path(self) -> str:
-        """The behaviour."""
+        """Return the behaviour's path."""
         return str(getattr(self, self.key))
 
     def is_true(self, facts: Facts) -> bool:
-        """It happens in this slot."""
+        """Return True if the event occurs in this slot."""
         return self.path in getattr(facts, self.key)
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the behaviour up."""
+        """Resolve the behaviour's name."""
         role = self._role((*place, self.key), lookup)
         return None if role is None else self._with_key(role.path)
 
@@ -145,16 +146,17 @@ class OfBehaviour(Condition):
 
 
 class StartedForm(OfBehaviour):
-    """A behaviour begins to act: it won, and has what it needs."""
+    """A behaviour starts acting: it won arbitration and holds its resources."""
 
     started: BehaviourPath
     """A behaviour."""
 
 
 class StoppedForm(OfBehaviour):
-    """A behaviour that had started may not act any more.
+    """A started behaviour stops acting.
 
-    It lost, finished, was put to sleep, failed, or lost its token.
+    The behaviour lost arbitration, finished, was put to sleep, failed, or lost its
+    token.
     """
 
     stopped: BehaviourPath
@@ -168,26 +170,26 @@ class FailedForm(OfBehaviour):
     """A behaviour."""
 
     def check(self, place: Place, first: int, last: int, lookup: Lookup) -> None:
-        """Nothing: whoever expects a failure knows why."""
+        """Report nothing: a failure can occur in any slot."""
 
 
 class OfOwner(OfBehaviour):
-    """Something happens to a behaviour with needs."""
+    """Momentary condition of one behaviour with needs."""
 
     def _role(self, place: Place, lookup: Lookup) -> Role | None:
         return lookup.owner(place, self.path)
 
 
 class RequestEnded(OfOwner):
-    """A request of an owner ended in the way that the key says."""
+    """A request of an owner ended in the way named by the key."""
 
     @cached_property
     def fact(self) -> tuple[str, str]:
-        """Owner and way, made once: it is looked for in each slot."""
+        """Owner and way, computed once because every slot looks the pair up."""
         return self.path, self.key
 
     def is_true(self, facts: Facts) -> bool:
-        """It ended in this slot."""
+        """Return True if the request ended in this slot."""
         return self.fact in facts.requests
 
 
@@ -222,7 +224,7 @@ class CancelledForm(RequestEnded):
 
 
 class RevokedForm(OfOwner):
-    """Resources are taken away from an owner."""
+    """An owner's resources are revoked."""
 
     revoked: BehaviourPath
     """An owner: a behaviour with needs."""
@@ -233,18 +235,18 @@ class HoldsForm(Condition):
 
     lasts = True
     holds: Annotated[dict[Name, BehaviourPath | None], Field(min_length=1)]
-    """Resource to who holds it whole; null: nobody holds any of it."""
+    """Resource to the owner of all its leaves; null: all its leaves are free."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Make resources leaves."""
+        """Expand resources to leaves."""
         return self._with_key(read_holders(self.holds, (*place, "holds"), lookup))
 
     def asks_for(self, wanted: Wanted) -> None:
-        """Ask for the holders of its leaves."""
+        """Register the leaves whose holders are read."""
         wanted.leaves.update(self.holds)
 
     def is_true(self, facts: Facts) -> bool:
-        """All of them at once."""
+        """Return True if every leaf has its expected holder."""
         return all(
             is_held_by(facts.holders.get(leaf, ()), owner)
             for leaf, owner in self.holds.items()
@@ -259,54 +261,54 @@ class StateForm(Condition):
     """A state resource, such as Sit."""
 
     def is_true(self, facts: Facts) -> bool:
-        """It is the active one of its set."""
+        """Return True if the state is active in its set."""
         return self.state in facts.states.values()
 
 
 class AllBeyond(Condition):
-    """All these quantities are above, or below, a limit of their own.
+    """All these quantities are above, or below, their limits.
 
-    The one field is a name to a limit in the quantity's unit.
+    The only field maps names to limits in the quantity's unit.
     """
 
     lasts = True
     beyond: ClassVar[Callable[[Any, Any], bool]] = operator.gt
     quantity: ClassVar[str]
-    """Field of `Facts` that has it, by name."""
+    """Field of `Facts` that maps names to values."""
     wants: ClassVar[str]
-    """Field of `Wanted` that asks for it."""
+    """Field of `Wanted` that registers the names."""
 
     @property
     def limits(self) -> dict[str, float]:
-        """Name to limit."""
+        """Return the limits by name."""
         limits: dict[str, float] = getattr(self, self.key)
         return limits
 
     def asks_for(self, wanted: Wanted) -> None:
-        """Ask for the quantities."""
+        """Register the quantities."""
         getattr(wanted, self.wants).update(self.limits)
 
     def is_true(self, facts: Facts) -> bool:
-        """All of them at once."""
+        """Return True if every quantity is beyond its limit."""
         values, beyond = getattr(facts, self.quantity), type(self).beyond
         return all(beyond(values[name], limit) for name, limit in self.limits.items())
 
 
 class OfTemperature(AllBeyond):
-    """The temperatures that motors report, in °C, by joint."""
+    """Motor temperatures reported by the sensors, in °C, by joint."""
 
     quantity, wants = "degc", "joints"
 
 
 class DegcAboveForm(OfTemperature):
-    """Motors are reported to be hot."""
+    """Reported motor temperatures are above limits."""
 
     degc_above: Annotated[dict[JointName, Celsius], Field(min_length=1)]
     """Joint to temperature in °C; all of them must be above."""
 
 
 class DegcBelowForm(OfTemperature):
-    """Motors are reported to be cool."""
+    """Reported motor temperatures are below limits."""
 
     beyond = operator.lt
     degc_below: Annotated[dict[JointName, Celsius], Field(min_length=1)]
@@ -314,7 +316,7 @@ class DegcBelowForm(OfTemperature):
 
 
 class OfForce(AllBeyond):
-    """The forces on obstacles, in N, by obstacle."""
+    """Forces on obstacles, in N, by obstacle."""
 
     quantity, wants = "force_n", "obstacles"
 
@@ -323,18 +325,18 @@ Force = Annotated[FiniteFloat, Field(ge=0.0)]
 
 
 class ForceAboveForm(OfForce):
-    """The robot presses against obstacles."""
+    """The robot presses against obstacles with more than a force."""
 
     force_above: Annotated[dict[ObstacleName, Force], Field(min_length=1)]
-    """Obstacle to force in N; all of them must be pressed with more."""
+    """Obstacle to force in N; every force must be above its limit."""
 
 
 class ForceBelowForm(OfForce):
-    """The robot presses against obstacles no more."""
+    """The robot presses against obstacles with less than a force."""
 
     beyond = operator.lt
     force_below: Annotated[dict[ObstacleName, Force], Field(min_length=1)]
-    """Obstacle to force in N; all of them must be pressed with less."""
+    """Obstacle to force in N; every force must be below its limit."""
 
 
 class FallenForm(Condition):
@@ -342,10 +344,10 @@ class FallenForm(Condition):
 
     lasts = True
     fallen: Literal[True]
-    """Always true: the key says it all."""
+    """Always true; the key has no parameter."""
 
     def is_true(self, facts: Facts) -> bool:
-        """As `SimulatedRobot.has_fallen` tells."""
+        """Return True if `SimulatedRobot.has_fallen`."""
         return facts.has_fallen
 
 
@@ -354,10 +356,10 @@ class ShutDownForm(Condition):
 
     lasts = True
     shut_down: Literal[True]
-    """Always true: the key says it all."""
+    """Always true; the key has no parameter."""
 
     def is_true(self, facts: Facts) -> bool:
-        """As the protection tells."""
+        """Return True if the protection has shut the robot down."""
         return facts.is_shut_down
 
 
@@ -373,36 +375,36 @@ class GroupStartedForm(Condition):
     """A synchronous group starts."""
 
     group_started: GroupName
-    """Its id."""
+    """Group id."""
 
     def is_true(self, facts: Facts) -> bool:
-        """Its first items go out."""
+        """Return True if the group's first items are sent in this slot."""
         return self.group_started in facts.groups_started
 
 
 class GroupEndedForm(Condition):
-    """A synchronous group is over."""
+    """A synchronous group ends."""
 
     group_ended: GroupName
-    """Its id."""
+    """Group id."""
     reason: Reason | None = None
-    """Why, such as done or deleted; absent: whatever it was."""
+    """End reason, such as done or deleted; absent: any."""
 
     def is_true(self, facts: Facts) -> bool:
-        """Its last stream is over: done, deleted, expired, rejected or revoked."""
+        """Return True if the group's last stream ended, for any reason."""
         if self.reason is None:
             return any(self.group_ended == group for group, _ in facts.groups_ended)
         return (self.group_ended, self.reason) in facts.groups_ended
 
 
 class SaidForm(Condition):
-    """The robot begins to say a text."""
+    """The robot starts saying a text."""
 
     said: Name
     """The whole text."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Note a text that nobody says but somebody says one that is nearly it."""
+        """Report a text that no behaviour says if a similar one is said."""
         near = get_close_matches(self.said, lookup.spoken, n=1, cutoff=0.75)
         if self.said not in lookup.spoken and near and not lookup.doubtful:
             lookup.notes.add(
@@ -413,21 +415,21 @@ class SaidForm(Condition):
         return self
 
     def is_true(self, facts: Facts) -> bool:
-        """As it was ordered."""
+        """Return True if the text, as ordered, starts in this slot."""
         return (Unit.SOUND, self.said) in facts.begun
 
 
 class StreamBegins(Condition):
-    """A motion or a light pattern begins.
+    """A motion or a light pattern starts.
 
-    What is played in parts, as a dance is, begins with its first part; the motions of a
-    way between postures begin with the way.
+    A motion played in parts, such as a dance, starts with its first part. The motions
+    of a path between postures start when the path starts.
     """
 
     unit: ClassVar[Unit]
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the name up in the library, if all of that is right."""
+        """Resolve the name in the library, if the whole library is valid."""
         if not lookup.is_library_right:
             return self
         kind = self.unit.value.capitalize()
@@ -441,23 +443,23 @@ class StreamBegins(Condition):
 
     @cached_property
     def fact(self) -> tuple[Unit, str]:
-        """Unit and name, made once: it is looked for in each slot."""
+        """Unit and name, computed once because every slot looks the pair up."""
         return self.unit, getattr(self, self.key)
 
     def is_true(self, facts: Facts) -> bool:
-        """It begins in this slot."""
+        """Return True if the stream starts in this slot."""
         return self.fact in facts.begun
 
 
 class MotionStartedForm(StreamBegins):
-    """A motion begins."""
+    """A motion starts."""
 
     unit = Unit.MOTION
     motion_started: Name
-    """Of the library; `dance 2/5` is a part of one between its stable stops."""
+    """Motion of the library; `dance 2/5` is a part between two stable stops."""
 
     def _known(self, lookup: Lookup) -> list[str]:
-        """Return those of the library, what a schema of ours makes, a dance's part."""
+        """Return motions of the library, of built-in schemas, and parts of a dance."""
         name, library = self.motion_started, lookup.robot.library
         known = [*library.motions, *(ADJUST.format(p) for p in lookup.robot.postures)]
         part = re.fullmatch(r"(.+) (\d+/\d+|back to stop \d+)", name)
@@ -467,24 +469,24 @@ class MotionStartedForm(StreamBegins):
 
 
 class LightStartedForm(StreamBegins):
-    """A light pattern begins."""
+    """A light pattern starts."""
 
     unit = Unit.LIGHT
     light_started: Name
-    """Of the library."""
+    """Light pattern of the library."""
 
     def _known(self, lookup: Lookup) -> Iterable[str]:
         return lookup.robot.library.lights
 
 
 class EventForm(Condition):
-    """A named event of this file takes place."""
+    """A named event of this file occurs."""
 
     event: Name
-    """Its name."""
+    """Name of the event."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the event up."""
+        """Resolve the event's name."""
         if self.event in lookup.doubtful:
             return None
         where = "the named events of this scenario"
@@ -494,7 +496,7 @@ class EventForm(Condition):
         return self if is_known else None
 
     def check(self, place: Place, first: int, last: int, lookup: Lookup) -> None:
-        """Note an event at a time that is not one of these slots."""
+        """Report an event whose time lies outside these slots."""
         at_s = lookup.events.get(self.event)
         if at_s is None or first <= round(at_s / lookup.tick_s) <= last:
             return
@@ -507,32 +509,32 @@ class EventForm(Condition):
         )
 
     def is_true(self, facts: Facts) -> bool:
-        """It takes place in this slot."""
+        """Return True if the event occurs in this slot."""
         return self.event in facts.events
 
 
 class OfOutput(Condition):
-    """A behaviour is awake, and so is an output of it.
+    """A behaviour is awake and its output satisfies a claim.
 
-    The one field is one of `behaviour.output` to a value or limit; in facts, its path
-    stands for the behaviour.
+    The only field maps `behaviour.output` to a value or limit. In facts, the path of
+    the behaviour replaces its name.
     """
 
     lasts = True
 
     @property
     def name(self) -> str:
-        """The `behaviour.output` of the file, or with the path in its place."""
+        """`behaviour.output` as in the file, or with the path of the behaviour."""
         (name,) = getattr(self, self.key)
         return str(name)
 
     @property
     def path(self) -> str:
-        """The behaviour."""
+        """Return the behaviour's path."""
         return self.name.rpartition(".")[0]
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look behaviour and output up, and see that the value fits its type."""
+        """Resolve behaviour and output; check the value against the output's type."""
         name = self.name
         here = (*place, self.key, name)
         who, dot, variable = name.rpartition(".")
@@ -559,11 +561,11 @@ class OfOutput(Condition):
         return self._with_key({f"{role.path}.{variable}": value})
 
     def _problem(self, variable: str, kind: Any, value: Any) -> str | None:
-        """Return why an output of this type never is so."""
+        """Return the reason why an output of this type can never satisfy the claim."""
         raise NotImplementedError
 
     def asks_for(self, wanted: Wanted) -> None:
-        """Ask for the output."""
+        """Register the output."""
         wanted.outputs.add(self.name)
 
 
@@ -581,7 +583,7 @@ class OutputForm(OfOutput):
         )
 
     def is_true(self, facts: Facts) -> bool:
-        """The values are equal."""
+        """Return True if the output equals the value."""
         ((name, value),) = self.output.items()
         return bool(facts.outputs.get(name) == value)
 
@@ -590,7 +592,7 @@ _Limit = Annotated[dict[BehaviourPath, FiniteFloat], Field(min_length=1, max_len
 
 
 class OutputBeyond(OfOutput):
-    """An output of a behaviour is a number beyond a limit, in its unit."""
+    """An output of a behaviour, a number, is beyond a limit in its unit."""
 
     beyond: ClassVar[Callable[[Any, Any], bool]] = operator.gt
 
@@ -605,12 +607,12 @@ class OutputBeyond(OfOutput):
 
     @cached_property
     def limit(self) -> tuple[str, float]:
-        """Output and limit, made once: they are compared in each slot."""
+        """Output and limit, computed once because every slot compares them."""
         ((name, limit),) = getattr(self, self.key).items()
         return name, limit
 
     def is_true(self, facts: Facts) -> bool:
-        """It is a number, and beyond."""
+        """Return True if the output is a number beyond the limit."""
         name, limit = self.limit
         value = facts.outputs.get(name)
         if isinstance(value, bool) or not isinstance(value, Real):
@@ -634,7 +636,7 @@ class OutputBelowForm(OutputBeyond):
 
 
 CONDITIONS = kinds_of(Condition)
-"""Key to kind."""
+"""Condition classes by key."""
 
 if TYPE_CHECKING:
     AnyCondition = Condition
@@ -645,9 +647,9 @@ else:
 def read_holders(
     given: Mapping[str, str | None], place: Place, lookup: Lookup
 ) -> dict[str, str | None]:
-    """Return leaf to the path of who holds it, of resources to names.
+    """Return the holder's path for each leaf, from resources to names.
 
-    Notes what is unknown, two holders of one leaf, and an owner that never asks for it.
+    Reports unknown names, two holders of one leaf, and an owner that never requests it.
     """
     holders: dict[str, str | None] = {}
     for resource, name in given.items():
@@ -680,7 +682,7 @@ def read_holders(
 
 
 def is_held_by(users: Sequence[str], owner: str | None) -> bool:
-    """Whether an owner is among those who have a resource; None: nobody has it."""
+    """Return True if the owner is among the users of a resource; None: it is free."""
     return not users if owner is None else owner in users
 
 
@@ -689,7 +691,7 @@ def _type_name(kind: Any) -> str:
 
 
 def _may_be(kind: Any, value: Any) -> bool:
-    """Tell whether an output of a type may have a value."""
+    """Return True if an output of this type can have this value."""
     kinds = get_args(kind) or (kind,)
     if value is None or isinstance(value, kinds):
         is_truth = isinstance(value, bool)
@@ -701,23 +703,23 @@ def _may_be(kind: Any, value: Any) -> bool:
 
 
 class ConditionWatch:
-    """Notes when a condition came true, and for how long; `look` after each slot."""
+    """Record of slots in which a condition was true; call `look` after each slot."""
 
     __slots__ = ("_lasts", "_test", "_was_true", "condition", "last_ticks", "ticks")
 
     def __init__(self, condition: Condition) -> None:
-        """Begin before the first slot, in which nothing is true."""
+        """Create the record before the first slot, in which no condition is true."""
         self.condition = condition
         self._test = condition.is_true
         self._lasts = condition.lasts
         self._was_true = False
         self.ticks: list[int] = []
-        """Slots in which it came true, rising."""
+        """Slots in which the condition came true, ascending."""
         self.last_ticks: list[int] = []
-        """For each of them the last slot in which it still was."""
+        """Last slot in which it was still true, for each entry of the list above."""
 
     def look(self, facts: Facts) -> bool:
-        """Return whether it came true in this slot."""
+        """Record this slot; return True if the condition came true in it."""
         is_true = self._test(facts)
         came_true = is_true and not self._was_true
         self._was_true = is_true and self._lasts
@@ -729,6 +731,6 @@ class ConditionWatch:
         return came_true
 
     def is_true_within(self, first: int, last: int) -> bool:
-        """Whether it was true in any slot from one to another, both with it."""
+        """Return True if it was true in any slot of the inclusive interval."""
         spans = zip(self.ticks, self.last_ticks, strict=True)
         return any(begin <= last and end >= first for begin, end in spans)

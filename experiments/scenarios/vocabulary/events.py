@@ -1,12 +1,13 @@
-"""Events: what a scenario does to its robot, and what triggers it.
+"""Events: actions of a scenario on its robot, and their triggers.
 
-An event at a time takes place at the beginning of its slot, before anybody acts. One on
-a condition takes place once: at the beginning of the slot after that in which the
-condition first comes true, or later by a delay.
+A timed event occurs at the start of its slot, before any behaviour acts. A conditional
+event occurs once: at the start of the slot after the one in which its condition first
+comes true, or later by a delay.
 
-A class a word, told by its key (`...Event`): fields are what the file says, their types
-how names are looked up (`JointName`; or `resolved`), `act` lets it happen, `in_words`
-is its label in the figure. A new event is one more class here.
+Each word is a class, selected by its key (`...Event`). Its fields are the file's
+fields, and their types select the name lookup (`JointName`; or `resolved`). `act`
+executes the event, `in_words` is its label in the figure. To add an event, add a class
+here.
 """
 
 from collections.abc import Iterable
@@ -49,16 +50,16 @@ from nao_testbed.models.values import (
 
 
 class ScenarioEvent(Entry):
-    """What happens at `at_s`, or after `when` came true, perhaps `after_s` later."""
+    """An event at `at_s`, or `after_s` after `when` comes true."""
 
     name: Name | None = None
-    """By which conditions speak of it."""
+    """Name for reference in conditions."""
     at_s: Seconds | None = None
-    """Time at which it happens, in s."""
+    """Time of the event in s."""
     when: AnyCondition | None = None
-    """It happens once, in the slot after that in which this first comes true."""
+    """Trigger: the event occurs once, in the slot after this first comes true."""
     after_s: Seconds | None = None
-    """With `when`: later by this time, in s."""
+    """With `when`: delay in s."""
     _tick: int | None = None
     _after_ticks: int = 0
 
@@ -72,7 +73,7 @@ class ScenarioEvent(Entry):
 
     @property
     def tick(self) -> int | None:
-        """Slot in which it happens; None: that is not known beforehand."""
+        """Slot of the event; None if it depends on a condition."""
         return self._tick
 
     @property
@@ -82,16 +83,16 @@ class ScenarioEvent(Entry):
 
     @property
     def earliest(self) -> int:
-        """Slot before which it cannot take place."""
+        """Earliest possible slot."""
         return 0 if self.tick is None else self.tick
 
     @property
     def latest(self) -> float:
-        """Slot after which it cannot take place."""
+        """Latest possible slot."""
         return inf if self.tick is None else self.tick
 
     def triggered(self, place: Place, lookup: Lookup) -> Self | None:
-        """Return it with its slot, or its condition resolved; as of `resolved`."""
+        """Return a copy with its slot or resolved condition; notes as `resolved`."""
         if self.when is None:
             self._tick = lookup.moment((*place, "at_s"), self.at_s or 0.0)
             return self
@@ -106,18 +107,19 @@ class ScenarioEvent(Entry):
         events: "Iterable[ScenarioEvent]",
         lookup: Lookup,
     ) -> None:
-        """Note that it cannot take place by its latest slot, beside all the others."""
+        """Report that the event cannot occur by its latest slot, given all events."""
 
     def act(self, setup: Setup) -> None:
-        """Let it happen, at the beginning of the present slot.
+        """Execute the event at the start of the present slot.
 
         Raises:
-            TestbedError: it cannot be done now; the message says why.
+            TestbedError: the event cannot be executed now; the message gives the
+                reason.
         """
         raise NotImplementedError
 
     def in_words(self) -> str:
-        """Return it as a label of a figure has room for it: key and value."""
+        """Return a short label for the figure: key and value."""
         said = next(iter(self.model_fields_set - ScenarioEvent.model_fields.keys()))
         value = getattr(self, said)
         text = ", ".join(value) if isinstance(value, list) else value
@@ -125,10 +127,10 @@ class ScenarioEvent(Entry):
 
 
 class OfTopLevel(ScenarioEvent):
-    """Something is done to a behaviour of the top level, which is all that it says."""
+    """An event that acts on one behaviour of the top level, its only field."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the behaviour up; those below are for the one above them."""
+        """Resolve the behaviour; children are activated by their parent only."""
         key = next(iter(self.model_fields_set - ScenarioEvent.model_fields.keys()))
         name, here = getattr(self, key), (*place, key)
         role = lookup.behaviour(here, name)
@@ -152,29 +154,29 @@ class StartEvent(OfTopLevel):
     """A behaviour of the top level."""
 
     def act(self, setup: Setup) -> None:
-        """Wake it; awake already, it goes on."""
+        """Wake the behaviour; an awake behaviour continues."""
         setup.schemas.wake(self.start, setup.tick)
 
 
 class StopEvent(OfTopLevel):
-    """Put a behaviour to sleep, with all below it."""
+    """Put a behaviour to sleep, with all its children."""
 
     stop: BehaviourPath
     """A behaviour of the top level."""
 
     def act(self, setup: Setup) -> None:
-        """Put it to sleep."""
+        """Put the behaviour to sleep."""
         setup.schemas.sleep(self.stop, setup.tick)
 
 
 class SayEvent(ScenarioEvent):
-    """Say something."""
+    """Say a text."""
 
     say: Annotated[Name, Field(max_length=LONGEST_TEXT)]
     """The text."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Note a text of which nothing could be heard."""
+        """Report a text without audible words."""
         if any(letter.isalnum() for letter in self.say):
             return self
         lookup.notes.add(
@@ -184,9 +186,9 @@ class SayEvent(ScenarioEvent):
         return None
 
     def act(self, setup: Setup) -> None:
-        """Say it, as an independent command of an owner of its own.
+        """Speak the text as an independent command of a separate owner.
 
-        It waits while somebody else has the loudspeaker.
+        The command waits while another owner holds the loudspeaker.
         """
         setup.say(self.say)
 
@@ -199,11 +201,11 @@ class PushForm(Part):
     """A force on a link."""
 
     link: LinkName
-    """Where: at its centre of mass."""
+    """Link pushed at its centre of mass."""
     newton: Annotated[list[Newton], Field(min_length=3, max_length=3)]
-    """Force in world axes, in N: x ahead at the start, y to the left, z up."""
+    """Force in world axes, in N: x forward at the start, y left, z up."""
     for_s: WholeSlots
-    """How long, in s."""
+    """Duration in s."""
 
 
 class PushEvent(ScenarioEvent):
@@ -212,7 +214,7 @@ class PushEvent(ScenarioEvent):
     push: PushForm
 
     def act(self, setup: Setup) -> None:
-        """Push for so many slots, the present one first."""
+        """Push for the given number of slots, starting with the present one."""
         over = setup.tick + round(self.push.for_s / setup.tick_s)
         setup.disturbance.push(self.push.link, self.push.newton, over)
 
@@ -228,11 +230,11 @@ class HeatForm(Part):
     joint: JointName
     """A joint of the motor."""
     degc: Celsius
-    """In °C; it goes on from there."""
+    """Initial temperature in °C; the thermal model continues from it."""
 
 
 class HeatEvent(ScenarioEvent):
-    """Give a motor a temperature."""
+    """Set the temperature of a motor."""
 
     heat: HeatForm
 
@@ -247,13 +249,13 @@ class HeatEvent(ScenarioEvent):
 
 
 class BreakEvent(ScenarioEvent):
-    """Let parts fail: no torque, and nobody's."""
+    """Break parts: they produce no torque, and no owner can hold them."""
 
     break_: Annotated[list[ResourceName], Field(min_length=1, alias="break")]
     """Resources, such as Left arm."""
 
     def act(self, setup: Setup) -> None:
-        """Break them."""
+        """Break the parts."""
         setup.body.break_parts(tuple(self.break_))
 
 
@@ -261,7 +263,7 @@ class RepairEvent(ScenarioEvent):
     """Repair parts that an event broke."""
 
     repair: Annotated[list[ResourceName], Field(min_length=1)]
-    """By the names with which they were broken."""
+    """Names with which the parts were broken."""
 
     def check(
         self,
@@ -270,7 +272,7 @@ class RepairEvent(ScenarioEvent):
         events: Iterable[ScenarioEvent],
         lookup: Lookup,
     ) -> None:
-        """Note parts that are never broken, or only later."""
+        """Report parts that are never broken, or are broken only later."""
         broken: dict[str, int] = {}
         for event in events:
             if isinstance(event, BreakEvent):
@@ -289,28 +291,28 @@ class RepairEvent(ScenarioEvent):
                 )
 
     def act(self, setup: Setup) -> None:
-        """Let them work again."""
+        """Repair the parts."""
         setup.body.repair_parts(tuple(self.repair))
 
 
 class BodyEvent(ScenarioEvent):
-    """Make it another model of the robot."""
+    """Change the body to another model of the robot."""
 
     body: BodyName
-    """Such as H25 or T14."""
+    """Body type, such as H25 or T14."""
 
     def act(self, setup: Setup) -> None:
-        """Change the body: what it lacks is nobody's from now on."""
+        """Change the body; parts that it lacks cannot be held from now on."""
         setup.body.change_body(self.body)
 
 
 class GroundForm(Part):
-    """A ground; what is absent stays as it is."""
+    """Ground properties; an absent property keeps its value."""
 
     friction: GroundFriction | None = None
     """Coulomb coefficient."""
     slope_deg: SlopeDegrees | None = None
-    """Rises by this angle towards +x, in degrees."""
+    """Slope in degrees; the ground rises towards +x."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -320,16 +322,16 @@ class GroundForm(Part):
 
 
 class GroundEvent(ScenarioEvent):
-    """Set the ground."""
+    """Change the ground."""
 
     ground: GroundForm
 
     def act(self, setup: Setup) -> None:
-        """Set what it says; the rest stays."""
+        """Set the given properties; the others keep their values."""
         setup.disturbance.set_ground(self.ground.friction, self.ground.slope_deg)
 
     def in_words(self) -> str:
-        """Return what it sets."""
+        """Return the properties that are set."""
         friction, slope = self.ground.friction, self.ground.slope_deg
         words = [] if friction is None else [f"friction {friction:g}"]
         words += [] if slope is None else [f"slope {slope:g}°"]
@@ -340,10 +342,10 @@ class ControllerEvent(ScenarioEvent):
     """Use another stiffness controller."""
 
     controller: ControllerName
-    """As `nao-testbed heat --controllers` names it."""
+    """Name as in `nao-testbed heat --controllers`."""
 
     def act(self, setup: Setup) -> None:
-        """Let it decide from now on."""
+        """Switch to the controller from this slot on."""
         setup.use_controller(self.controller)
 
 
@@ -351,30 +353,30 @@ class DeleteGroupEvent(ScenarioEvent):
     """Delete a synchronous group."""
 
     delete_group: GroupName
-    """Its id."""
+    """Group id."""
 
     def act(self, setup: Setup) -> None:
-        """Delete it: waiting, it never starts; running, it ends whole."""
+        """Delete the group: a waiting one never starts; a running one ends whole."""
         setup.delete_group(self.delete_group)
 
 
 class ModulateForm(Part):
-    """Other parameters of a behaviour."""
+    """New parameters of a behaviour."""
 
     behaviour: BehaviourPath
-    """Which one."""
+    """Path of the behaviour."""
     with_: Annotated[dict[str, Any], Field(alias="with", min_length=1)]
-    """Name to value; the others stay."""
+    """Parameter name to value; the others keep their values."""
 
 
 class ModulateEvent(ScenarioEvent):
     """Change parameters of a behaviour that is awake."""
 
     modulate: ModulateForm
-    """Which behaviour, and how."""
+    """Behaviour and new values."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the behaviour up, and try its parameters."""
+        """Resolve the behaviour and validate its parameters."""
         here, modulate = (*place, "modulate"), self.modulate
         role = lookup.behaviour((*here, "behaviour"), modulate.behaviour)
         if role is None:
@@ -387,7 +389,7 @@ class ModulateEvent(ScenarioEvent):
         return self.model_copy(update={"modulate": found})
 
     def act(self, setup: Setup) -> None:
-        """Change them; asleep, it stays as it is."""
+        """Change the parameters; a sleeping behaviour is left unchanged."""
         setup.modulate(self.modulate.behaviour, self.modulate.with_)
 
     def in_words(self) -> str:
@@ -396,7 +398,7 @@ class ModulateEvent(ScenarioEvent):
 
 
 ACTIONS = kinds_of(ScenarioEvent)
-"""Key to kind."""
+"""Event classes by key."""
 
 if TYPE_CHECKING:
     AnyEvent = ScenarioEvent
@@ -407,12 +409,12 @@ else:
 def read_event(
     form: ScenarioEvent, place: Place, lookup: Lookup, tree: Any
 ) -> ScenarioEvent | None:
-    """Return an event; None, and notes, where something in it is wrong.
+    """Return a validated event; report errors and return None if it is invalid.
 
     Args:
         form: of the event.
         place: of the event in the file.
-        lookup: what it may name.
+        lookup: known names.
         tree: the event as it was read.
     """
     event = form.said(tree, lookup.line_of(place))
@@ -424,7 +426,7 @@ def read_event(
 def event_names(
     forms: Iterable[ScenarioEvent], lookup: Lookup
 ) -> dict[str, float | None]:
-    """Return name to time in s, None of one on a condition; note names of two."""
+    """Return times in s by name, None for a conditional event; report duplicates."""
     names: dict[str, float | None] = {}
     for i, form in enumerate(forms):
         if form.name is None:

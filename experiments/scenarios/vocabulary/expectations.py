@@ -1,12 +1,13 @@
-"""Expectations: what a scenario file expects; judged after the run, a verdict each.
+"""Expectations: pass criteria of a scenario file, one verdict each after the run.
 
 Times are ticks: slot `t` begins at `t` times the slot's length. "In slot t" means after
-all that happens in it. Temperatures and postures of expectations are the true ones of
-the simulation; those of conditions are what the robot's sensors report.
+all events of the slot. Temperatures and postures of expectations are true values of the
+simulation; conditions use the values reported by the robot's sensors.
 
-A class a word, told by its key (`...Expectation`), and below it who judges it: fields
-are what the file says, `resolved` looks up the names, `window` the slots, `check` notes
-what could never be. A new expectation is one more class and its judge here.
+Each word is a class, selected by its key (`...Expectation`), followed by its judge. Its
+fields are the file's fields; `resolved` looks up names, `window` returns the slots, and
+`check` reports impossible claims. To add an expectation, add a class and its judge
+here.
 """
 
 from collections import Counter
@@ -79,19 +80,19 @@ Times = Annotated[int, Field(ge=0)]
 
 
 class ConditionExpectation(Expectation):
-    """A condition is true in some slots, or comes true so often in them.
+    """A condition is true in some slots, or comes true a given number of times.
 
-    What lasts counts in every slot of a window in which it is so, also if it came true
-    before. After another condition something happens only if it comes true then; and
-    nothing does only if it is not so in any slot. If the other one never comes true,
-    the expectation is broken, also one that nothing happens: a test that passes because
-    nothing was tested is none.
+    A lasting condition counts in every slot of the window, even if it came true
+    earlier. With `after`, a condition counts only if it comes true in the window;
+    `never` requires that the condition is false in every slot. If `after` never comes
+    true, the expectation fails, also for `never`: a criterion that was never tested
+    does not pass.
     """
 
     key: ClassVar[str]
     ways: ClassVar[str] = "from_s and to_s, or after"
-    """To say when."""
-    if TYPE_CHECKING:  # each kind has them, in words of its own
+    """Time fields of this kind, for messages."""
+    if TYPE_CHECKING:  # each kind declares them with its own docstrings
         from_s: Seconds | None
         to_s: Seconds | None
         after: AnyCondition | None
@@ -99,13 +100,13 @@ class ConditionExpectation(Expectation):
 
     @property
     def condition(self) -> Condition:
-        """What comes true, or does not."""
+        """Condition that must come true, or must not."""
         condition: Condition = getattr(self, self.key)
         return condition
 
     @property
     def count(self) -> int | None:
-        """So often; None: it is true in one slot or more; 0: in none of them."""
+        """Required count; None: true in at least one slot; 0: true in no slot."""
         return 0
 
     @model_validator(mode="after")
@@ -120,7 +121,7 @@ class ConditionExpectation(Expectation):
         return self
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look up what it names, and what that follows."""
+        """Resolve the condition and its `after` condition."""
         found: dict[str, Condition | None] = {
             self.key: self.condition.resolved((*place, self.key), lookup)
         }
@@ -129,54 +130,54 @@ class ConditionExpectation(Expectation):
         return None if None in found.values() else self.model_copy(update=found)
 
     def window(self, place: Place, lookup: Lookup) -> Window:
-        """Return the slots; after a condition all, until it comes true."""
+        """Return the slots; with `after`, all slots until it comes true."""
         return slots_between(place, lookup, self.from_s, self.to_s)
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note what cannot come true in these slots."""
+        """Report conditions that cannot come true in these slots."""
         if self.count != 0:
             self.condition.check((*place, self.key), *window, lookup)
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return what comes true, and what that follows."""
+        """Return the condition and its `after` condition."""
         after = self.after
         return (self.condition,) if after is None else (self.condition, after)
 
     def waiters_in_vain(self) -> Iterator[str]:
-        """Yield the owner of a request that ends without a grant."""
+        """Yield owners of requests that end without a grant."""
         if self.condition.is_in_vain:
             yield str(self.condition.path)
 
 
 class HappensExpectation(ConditionExpectation):
-    """Something comes true, in the whole run or in a part of it."""
+    """A condition comes true, in the whole run or in a part of it."""
 
     key = "happens"
     ways = "at_s, or from_s and to_s, or after"
     happens: AnyCondition
-    """What comes true."""
+    """Condition that comes true."""
     at_s: Seconds | None = None
-    """At this time, in s."""
+    """Time in s."""
     within_s: Seconds | None = None
-    """With `at_s`: by how much it may be off, in s; absent: not by a slot."""
+    """With `at_s`: tolerance in s; absent: exactly that slot."""
     from_s: Seconds | None = None
-    """Not before, in s."""
+    """Earliest time in s."""
     to_s: Seconds | None = None
-    """Not after, in s."""
+    """Latest time in s."""
     after: AnyCondition | None = None
     """In or after the slot in which this first comes true."""
     within_slots: Times | None = None
-    """With `after`: at most so many slots later."""
+    """With `after`: maximum delay in slots."""
     times: Annotated[int, Field(ge=1)] | None = None
-    """Exactly so often; absent: at least once."""
+    """Exact count; absent: at least once."""
 
     @property
     def count(self) -> int | None:
-        """As the file says."""
+        """Return the count given in the file."""
         return self.times
 
     def window(self, place: Place, lookup: Lookup) -> Window:
-        """Return the slots, or those near to one."""
+        """Return the slots, or those within the tolerance of one."""
         if self.at_s is None:
             return super().window(place, lookup)
         tick = lookup.moment((*place, "at_s"), self.at_s)
@@ -185,26 +186,26 @@ class HappensExpectation(ConditionExpectation):
 
 
 class NeverExpectation(ConditionExpectation):
-    """Something does not come true, in the whole run or in a part of it."""
+    """A condition does not come true, in the whole run or in a part of it."""
 
     key = "never"
     never: AnyCondition
-    """What does not come true."""
+    """Condition that does not come true."""
     from_s: Seconds | None = None
-    """From this time on, in s."""
+    """Start of the interval in s."""
     to_s: Seconds | None = None
-    """Up to this time, in s."""
+    """End of the interval in s."""
     after: AnyCondition | None = None
     """In and after the slot in which this first comes true."""
     within_slots: Times | None = None
-    """With `after`: for so many slots."""
+    """With `after`: number of slots."""
 
 
 class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
-    """Watches the condition, and the one after which it should come true."""
+    """Judge of one condition and its `after` condition."""
 
     def verdict(self) -> tuple[bool, str]:
-        """Look whether it was true in the window, or count how often it came true."""
+        """Return True if the condition was true in the window, or its count matches."""
         watch, *firsts = self.watches
         window = self.window
         if firsts:
@@ -218,7 +219,7 @@ class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
             holds = len(inside) == self.want.count
         elif self.want.count == 0:
             holds = not is_true
-        else:  # after something else it has to come true, not to be so since before
+        else:  # with `after`, the condition must come true within the window
             holds = bool(inside) if firsts else is_true
         others = self.times(watch.ticks)
         if inside:
@@ -234,13 +235,13 @@ class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
 
 
 class OrderExpectation(Expectation):
-    """Conditions come true one after the other, or in one slot."""
+    """Conditions come true in this order, or in one slot."""
 
     order: Annotated[list[AnyCondition], Field(min_length=2)]
-    """What comes true, in this order."""
+    """Conditions in order."""
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Look up what each names."""
+        """Resolve the names of each condition."""
         found = [
             one.resolved((*place, "order", i), lookup)
             for i, one in enumerate(self.order)
@@ -248,24 +249,24 @@ class OrderExpectation(Expectation):
         return self.model_copy(update={"order": [one for one in found if one]})
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note what cannot come true."""
+        """Report conditions that cannot come true."""
         for i, condition in enumerate(self.order):
             condition.check((*place, "order", i), *window, lookup)
 
     def conditions(self) -> list[Condition]:
-        """Return all of them."""
+        """Return all conditions."""
         return self.order
 
     def waiters_in_vain(self) -> Iterator[str]:
-        """Yield the owners of requests that end without a grant."""
+        """Yield owners of requests that end without a grant."""
         yield from (str(one.path) for one in self.order if one.is_in_vain)
 
 
 class OrderJudge(Judge[OrderExpectation], of=OrderExpectation):
-    """Watches them all; the next one counts from the slot of the one before."""
+    """Judge of an order: each condition counts from the slot of its predecessor."""
 
     def verdict(self) -> tuple[bool, str]:
-        """Take for each condition the first slot that is not before the last one's."""
+        """Take each condition's first slot not before its predecessor's slot."""
         reached: list[int] = []
         for watch in self.watches:
             since = reached[-1] if reached else 0
@@ -292,13 +293,13 @@ class TemperatureExpectation(Expectation):
     joint: NameOrNames
     """Joints or groups of joints, such as HeadYaw, Legs or Body."""
     degc_below: Celsius | None = None
-    """In °C, in every slot."""
+    """Upper limit in °C, in every slot."""
     degc_above: Celsius | None = None
-    """In °C, in every slot."""
+    """Lower limit in °C, in every slot."""
     from_s: Seconds | None = None
-    """From this time on, in s."""
+    """Start of the interval in s."""
     to_s: Seconds | None = None
-    """Up to this time, in s."""
+    """End of the interval in s."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -308,11 +309,11 @@ class TemperatureExpectation(Expectation):
 
     @property
     def joints(self) -> list[str]:
-        """All of them."""
+        """Return all joint names."""
         return self.joint if isinstance(self.joint, list) else [self.joint]
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Make groups joints."""
+        """Expand groups to joints."""
         here = (*place, "joint")
         found = [joint for name in self.joints for joint in lookup.joints(here, name)]
         return self.model_copy(update={"joint": list(dict.fromkeys(found))})
@@ -322,7 +323,7 @@ class TemperatureExpectation(Expectation):
         return slots_between(place, lookup, self.from_s, self.to_s)
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note limits that exclude each other, or what is so at the start."""
+        """Report limits that exclude each other or are violated at the start."""
         below, above = self.degc_below, self.degc_above
         if below is not None and above is not None and below <= above:
             lookup.notes.add(
@@ -345,19 +346,19 @@ class TemperatureExpectation(Expectation):
 
 
 class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation):
-    """Keeps the highest and the lowest of them, and where they were."""
+    """Judge that keeps the highest and lowest temperature with joint and slot."""
 
     def __init__(
         self, want: TemperatureExpectation, window: Window, tick_s: float
     ) -> None:
-        """Begin before the first slot."""
+        """Create the judge before the first slot."""
         super().__init__(want, window, tick_s)
         self._joints = want.joints
         self._highest = (-inf, "", 0)
         self._lowest = (inf, "", 0)
 
     def look(self, facts: Facts, setup: Setup) -> None:
-        """Compare the temperatures of a slot of the window."""
+        """Compare the temperatures in a slot of the window."""
         if not self.window.first <= facts.tick <= self.window.last:
             return
         degc = setup.true_degc()
@@ -387,20 +388,20 @@ class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation)
 
 
 INITIAL_MOTION = "initial motion"
-"""What a command controller plays to bring the robot where a group begins."""
+"""Motion of a command controller that brings the robot to a group's first posture."""
 
 
 class GroupExpectation(Expectation):
-    """A synchronous group starts as one."""
+    """The streams of a synchronous group start together."""
 
     group: GroupName
-    """Its id."""
+    """Group id."""
     starts_after: Name | None = None
     """`initial motion`, or the id of another group."""
     empty_slots: Times | None = None
-    """With `starts_after`: exactly so many slots without an item in between."""
+    """With `starts_after`: exact number of slots without an item in between."""
     skew_slots: Times = 0
-    """Exactly so many slots between the first items of its streams."""
+    """Exact number of slots between the first items of its streams."""
 
     @model_validator(mode="after")
     def _counts_from_something(self) -> Self:
@@ -409,7 +410,7 @@ class GroupExpectation(Expectation):
         return self
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Note groups that nothing could start, and an initial motion to nowhere."""
+        """Report groups that cannot start, and initial motions without a target."""
         super().resolved(place, lookup)
         if self.starts_after == INITIAL_MOTION:
             self._note_no_start((*place, "starts_after"), lookup)
@@ -418,11 +419,11 @@ class GroupExpectation(Expectation):
         return self
 
     def _note_no_start(self, place: Place, lookup: Lookup) -> None:
-        """Note a command that begins in any posture: no initial motion leads there."""
+        """Report a command that starts in any posture: it has no initial motion."""
         library = lookup.robot.library
         order = library.orders.get(self.group)
         if order is None:
-            return  # another id than a command's name
+            return  # the id is not a command's name
         motion = library.motions.get(order.outputs.get(Unit.MOTION, ""))
         if motion is None or motion.start is None:
             lookup.notes.add(
@@ -440,27 +441,27 @@ class _Start:
     tick: int
     streams: tuple[int, ...]
     before: int | None
-    """Slot of the last item of what it follows; None: that did not end."""
+    """Slot of the last item of the predecessor; None: it did not end."""
 
 
 class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
-    """Notes the first slots of the group's streams, and the last of those before."""
+    """Judge that records the group's first slots and its predecessor's last slot."""
 
     def __init__(self, want: GroupExpectation, window: Window, tick_s: float) -> None:
-        """Begin without having seen any."""
+        """Create the judge without any start."""
         super().__init__(want, window, tick_s)
         self._starts: list[_Start] = []
         self._first: dict[int, int] = {}
-        """Stream of the group to the slot of its first item."""
+        """First slot by stream of the group."""
         self._orders: dict[int, int | None] = {}
-        """Order that prepared for a group of this ID to the preset of that."""
+        """Order that prepared a group of this id to that group's preset."""
         self._before: dict[int, int | None] = {}
-        """Stream that it follows to that preset; None: any."""
+        """Predecessor stream to its preset; None: any."""
         self._last_before: dict[int | None, int] = {}
-        """Preset to the slot in which the last of these ended, since the last start."""
+        """Slot in which the last stream of a preset ended, since the last start."""
 
     def hear(self, event: Event) -> None:
-        """Note what belongs to the group."""
+        """Record events of the group."""
         group, after = self.want.group, self.want.starts_after
         match event:
             case PrepSent() if event.group == group and after == INITIAL_MOTION:
@@ -493,7 +494,7 @@ class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
         return holds, seen
 
     def _judge(self, start: _Start) -> tuple[bool, str]:
-        """Return whether a start is as expected, and what it was like."""
+        """Return the verdict on one start, and its description."""
         want = self.want
         slots = [self._first[n] for n in start.streams if n in self._first]
         begin = min(slots, default=start.tick)
@@ -520,18 +521,18 @@ CountForm = Annotated[
 
 
 class CountsExpectation(Expectation):
-    """How often something happened to an owner in the run."""
+    """Counts of an owner's events in the run."""
 
     owner: BehaviourPath
     """A behaviour with needs."""
     executed: CountForm | None = None
-    """Its commands that were written to a device: a number, or [lowest, highest]."""
+    """Commands written to a device: a number, or [lowest, highest]."""
     refused: CountForm | None = None
-    """Its commands that the gate refused."""
+    """Commands refused by the gate."""
     granted: CountForm | None = None
-    """Its requests that were granted."""
+    """Granted requests."""
     demanded: CountForm | None = None
-    """Times that it was told that somebody wants what it holds."""
+    """Notifications that another owner wants a held resource."""
 
     @model_validator(mode="after")
     def _counts_something(self) -> Self:
@@ -541,11 +542,11 @@ class CountsExpectation(Expectation):
 
     @property
     def counts_commands(self) -> bool:
-        """If those that were written are counted."""
+        """Return True if written commands are counted."""
         return self.executed is not None
 
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """Return what is counted to its lowest and highest number, both with it."""
+        """Return the inclusive range of each count."""
         given = {key: getattr(self, key) for key in COUNTED}
         return {
             key: (one, one) if isinstance(one, int) else (one[0], one[1])
@@ -554,12 +555,12 @@ class CountsExpectation(Expectation):
         }
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
-        """Look the owner up."""
+        """Resolve the owner."""
         role = lookup.owner((*place, "owner"), self.owner)
         return None if role is None else self.model_copy(update={"owner": role.path})
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note ranges that hold no number."""
+        """Report empty ranges."""
         del window
         for key, (low, high) in self.ranges().items():
             if low > high:
@@ -573,17 +574,17 @@ COUNTED = ("executed", "refused", "granted", "demanded")
 
 
 class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
-    """Counts events of one owner; commands belong to him whose token they carry."""
+    """Judge that counts an owner's events; a command belongs to its token's owner."""
 
     def __init__(self, want: CountsExpectation, window: Window, tick_s: float) -> None:
-        """Begin at 0."""
+        """Start all counts at 0."""
         super().__init__(want, window, tick_s)
         self._owner = want.owner
         self._tokens: set[TokenId] = set()
         self._counted: Counter[str] = Counter()
 
     def hear(self, event: Event) -> None:
-        """Count."""
+        """Count an event."""
         owner = self._owner
         match event:
             case Granted() if event.owner == owner:
@@ -597,23 +598,23 @@ class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
                 self._counted["refused"] += event.token in self._tokens
 
     def verdict(self) -> tuple[bool, str]:
-        """Compare each count that is expected."""
+        """Compare each expected count."""
         ranges, counted = self.want.ranges(), self._counted
         holds = all(low <= counted[key] <= high for key, (low, high) in ranges.items())
         return holds, ", ".join(f"{counted[key]} {key}" for key in ranges)
 
 
 class AtTimeExpectation(Expectation):
-    """All this is so at one time."""
+    """All these claims are true at one time."""
 
     at_s: Seconds
-    """In s."""
+    """Time in s."""
     holds: dict[Name, BehaviourPath | None] = Field(default_factory=dict, min_length=1)
-    """Resource to who holds it whole; null: nobody holds any of it."""
+    """Resource to the owner of all its leaves; null: all its leaves are free."""
     waiters: dict[Name, list[BehaviourPath]] = Field(default_factory=dict, min_length=1)
-    """Resource to all who wait for it, in the order of being served."""
+    """Resource to all its waiters, in the order of service."""
     state: StateName | None = None
-    """A state resource that is active."""
+    """State resource that is active."""
     running: list[BehaviourPath] = Field(default_factory=list, min_length=1)
     """Behaviours that may act."""
     not_running: list[BehaviourPath] = Field(default_factory=list, min_length=1)
@@ -621,7 +622,7 @@ class AtTimeExpectation(Expectation):
     posture: Name | None = None
     """Stored posture that every joint is near."""
     within_deg: Annotated[FiniteFloat, Field(gt=0.0, le=90.0)] = 5.0
-    """With `posture`: how near, in degrees."""
+    """With `posture`: tolerance in degrees."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -633,7 +634,7 @@ class AtTimeExpectation(Expectation):
         return self
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
-        """Look up resources, owners and behaviours; composites become leaves."""
+        """Resolve resources, owners and behaviours; expand composites to leaves."""
         super().resolved(place, lookup)
         waiters: dict[str, list[str]] = {}
         for resource, names in self.waiters.items():
@@ -665,12 +666,12 @@ class AtTimeExpectation(Expectation):
         return self.model_copy(update=update)
 
     def window(self, place: Place, lookup: Lookup) -> Window:
-        """Return its one slot."""
+        """Return its single slot."""
         tick = lookup.moment((*place, "at_s"), self.at_s)
         return Window(tick, tick)
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note who has to be awake then, and is not."""
+        """Report behaviours that must be awake in the slot but cannot be."""
         acting = {
             "holds": [owner for owner in self.holds.values() if owner is not None],
             "waiters": list(self.waiters_in_vain()),
@@ -681,7 +682,7 @@ class AtTimeExpectation(Expectation):
                 lookup.note_asleep((*place, key), path, window.first)
 
     def claims(self, tree: ResourceTree) -> Iterator[Claim]:
-        """Yield holders of exclusive resources, the state, who runs and who not."""
+        """Yield holders of exclusive resources, the state, and running behaviours."""
         for leaf, owner in self.holds.items():
             if tree.node(leaf).kind is ResourceKind.EXCLUSIVE:
                 words = "nobody's" if owner is None else f"held by {owner!r}"
@@ -695,7 +696,7 @@ class AtTimeExpectation(Expectation):
             yield Claim("not_running", ("running", path), False, "not running")
 
     def waiters_in_vain(self) -> Iterator[str]:
-        """Yield all that wait."""
+        """Yield all waiters."""
         yield from (owner for paths in self.waiters.values() for owner in paths)
 
 
@@ -712,13 +713,13 @@ def _note_idle_waiters(
 
 
 class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
-    """Looks once."""
+    """Judge of one slot."""
 
     wrong: list[str] | None = None
-    """What was otherwise in its slot; None before it."""
+    """Differences found in the slot; None before it."""
 
     def look(self, facts: Facts, setup: Setup) -> None:
-        """Compare everything in the slot."""
+        """Compare every claim in the slot."""
         if facts.tick == self.window.first:
             rows = {row.name: row for row in take_snapshot(setup.ledger).resources}
             self.wrong = [
@@ -728,7 +729,7 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
             ]
 
     def verdict(self) -> tuple[bool, str]:
-        """Say what was otherwise."""
+        """Return the differences."""
         if self.wrong is None:
             return False, "the run ended before"
         return not self.wrong, "; ".join(self.wrong) or "as expected"
@@ -767,7 +768,7 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
 
 
 EXPECTATIONS = kinds_of(Expectation)
-"""Key to kind; `at_s` is the last, since another kind may have it too."""
+"""Expectation classes by key; `at_s` comes last because other kinds have it too."""
 
 if TYPE_CHECKING:
     AnyExpectation = Expectation

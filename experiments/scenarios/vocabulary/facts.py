@@ -1,6 +1,6 @@
-"""What is so in a slot, and what happened in it: all that conditions look at.
+"""State and events of one slot: the input of all conditions.
 
-The trace tells what happened; the ledger, the sensors and the simulator what is so.
+Events come from the trace; state comes from the ledger, the sensors and the simulator.
 """
 
 from collections.abc import Mapping
@@ -52,44 +52,44 @@ HEARD = frozenset(
         Thawed,
     }
 )
-"""Kinds of events that matter: there are many others in each slot."""
+"""Relevant event kinds; every slot has many others."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Wanted:
-    """What conditions ask for, and is read in each slot for them alone."""
+    """Quantities that conditions need; only these are read in each slot."""
 
     leaves: set[str] = field(default_factory=set)
-    """Whose holders matter."""
+    """Leaves whose holders are read."""
     outputs: set[str] = field(default_factory=set)
-    """Each as `path.output`."""
+    """Outputs as `path.output`."""
     joints: set[str] = field(default_factory=set)
-    """Whose temperatures matter."""
+    """Joints whose temperatures are read."""
     obstacles: set[str] = field(default_factory=set)
-    """On which the forces matter."""
+    """Obstacles whose forces are read."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Facts:
-    """The present slot; `clear` before it, `hear` its events, then look."""
+    """Facts of the present slot; call `clear` before it, `hear` for its events."""
 
     tick: int = 0
-    # What lasts.
+    # Lasting facts.
     holders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Leaf to who has it (`ResourceRow.users`); those that somebody asks about."""
+    """Users (`ResourceRow.users`) by requested leaf."""
     states: dict[str, str | None] = field(default_factory=dict)
-    """Set of states to its active one."""
+    """Active state by set of states."""
     degc: Mapping[str, float] = field(default_factory=dict)
-    """Joint to the temperature that its motor reports, in °C."""
+    """Reported motor temperature in °C, by joint."""
     outputs: Mapping[str, object] = field(default_factory=dict)
-    """`path.output` to its value; those that somebody asks about."""
+    """Requested outputs: `path.output` to value."""
     force_n: Mapping[str, float] = field(default_factory=dict)
     """Obstacle to the sum of the forces of all links on it, in N."""
     has_fallen: bool = False
     is_shut_down: bool = False
-    # What happens.
+    # Momentary facts.
     has_moved: bool = False
-    """Whether reservations changed hands."""
+    """True if a reservation changed."""
     started: set[str] = field(default_factory=set)
     stopped: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
@@ -98,17 +98,17 @@ class Facts:
     groups_started: set[str] = field(default_factory=set)
     groups_ended: set[tuple[str, str]] = field(default_factory=set)
     begun: set[tuple[Unit, str]] = field(default_factory=set)
-    """Unit, and what it begins to put out: a motion, a light pattern, a text."""
+    """Unit and name of each started output: a motion, a light pattern, a text."""
     events: set[str] = field(default_factory=set)
-    """Names of the scenario's events that took place."""
+    """Names of the scenario's events that occurred."""
     members: dict[tuple[int | None, str], set[int]] = field(default_factory=dict)
-    """Preset and ID of a group to its streams that are not over: with the last one,
-    the group is."""
+    """Streams still active, by preset and id of a group; the group ends with its last
+    stream."""
     is_quiet: bool = True
-    """Whether nothing was heard since `clear`."""
+    """True if no event arrived since `clear`."""
 
     def clear(self, tick: int) -> None:
-        """Begin a slot: nothing has happened in it."""
+        """Start a slot: clear all momentary facts."""
         self.tick = tick
         if self.is_quiet:
             return
@@ -128,12 +128,12 @@ class Facts:
         self.is_quiet = True
 
     def note_event(self, name: str) -> None:
-        """Note that a named event of the scenario takes place in this slot."""
+        """Record that a named event of the scenario occurs in this slot."""
         self.events.add(name)
         self.is_quiet = False
 
     def hear(self, event: Event) -> None:
-        """Note an event of this slot; a listener of the ledger."""
+        """Record an event of this slot; a listener of the ledger."""
         if type(event) in HEARD:
             self._note(event)
 
@@ -172,7 +172,7 @@ class Facts:
             case StreamStarted(unit=Unit.MOTION):
                 self.begun.add((Unit.MOTION, event.label))
                 whole, _, part = event.label.rpartition(" ")
-                if part.startswith("1/"):  # of what is played in parts
+                if part.startswith("1/"):  # first part of a motion played in parts
                     self.begun.add((Unit.MOTION, whole))
             case StreamStarted() | PartStarted():
                 self.begun.add((event.unit, event.label))

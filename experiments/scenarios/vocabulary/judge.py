@@ -1,8 +1,8 @@
-"""What every expectation of a scenario file has, and how it is judged.
+"""Base classes of expectations and of their judges.
 
-An `Expectation` is what the file says, its names looked up, with the slots that it is
-about; for each run it gets a `Judge`, who looks on and at the end says what the run
-showed: a `Verdict`.
+An `Expectation` holds the fields of the file, resolved names, and the slots that it
+covers. Each run creates a `Judge` for it, which observes the run and returns a
+`Verdict`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,80 +23,80 @@ from nao_testbed.models.files.yaml_forms import Place
 
 
 class Window(NamedTuple):
-    """Slots from one to another, both with it."""
+    """Inclusive interval of slots."""
 
     first: int
     last: int
 
 
 class Claim(NamedTuple):
-    """What is so in one slot, and excludes another value of the same."""
+    """Claim about one slot that excludes another value of the same quantity."""
 
     key: str
-    """Of the expectation."""
+    """Key of the expectation."""
     about: tuple[str, str]
-    """Of what and of whom it is a value."""
+    """Quantity and subject of the value."""
     value: object
     words: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether an expectation holds."""
+    """Result of judging one expectation."""
 
     expectation: str
-    """As in the file, on one line."""
+    """Text of the file, on one line."""
     holds: bool
     seen: str
-    """What the run showed, in words with units."""
+    """Observed outcome, in words with units."""
     line: int
-    """Of the scenario's file."""
+    """Line of the scenario's file."""
 
     def complaint(self, file: str) -> str:
-        """Say in a sentence that it does not hold, with file and line."""
+        """Return a sentence with file and line that reports the failed expectation."""
         place = f"{file}:{self.line}" if self.line else file
         return f"{place}: not as expected: {self.expectation}. Seen: {self.seen}."
 
 
 class Expectation(Entry):
-    """What a file expects; its key is the first field."""
+    """Base class of expectations; the key is the first field."""
 
     judged_by: "ClassVar[type[Judge[Any]]]"
-    """The subclass of `Judge` of this kind."""
+    """Subclass of `Judge` for this kind."""
     _slots: Window = Window(0, 0)
 
     @property
     def slots(self) -> Window:
-        """Those that it is about."""
+        """Slots that the expectation covers."""
         return self._slots
 
     @property
     def counts_commands(self) -> bool:
-        """Whether it can be judged only if the trace has every command."""
+        """True if judging it requires every command in the trace."""
         return False
 
     def window(self, place: Place, lookup: Lookup) -> Window:
-        """Return the slots that it is about; note times that are none."""
+        """Return the covered slots; report times that are not slots."""
         return slots_between(place, lookup, None, None)
 
     def check(self, place: Place, window: Window, lookup: Lookup) -> None:
-        """Note what is expected before it can be, whatever the run does."""
+        """Report claims that are impossible whatever the run does."""
 
     def conditions(self) -> Iterable[Condition]:
-        """Return those that are watched for it."""
+        """Return the conditions to watch."""
         return ()
 
     def claims(self, tree: ResourceTree) -> Iterable[Claim]:
-        """Return what is so in its one slot; of resources only what excludes others."""
+        """Return the claims of its single slot; for resources only exclusive ones."""
         del tree
         return ()
 
     def waiters_in_vain(self) -> Iterator[str]:
-        """Yield owners of whom it is expected that they wait, or get nothing."""
+        """Yield owners that are expected to wait or to get no grant."""
         yield from ()
 
     def judge(self, tick_s: float) -> "Judge[Any]":
-        """Return who judges it in one run."""
+        """Return a judge for one run."""
         return self.judged_by(self, self.slots, tick_s)
 
 
@@ -104,53 +104,54 @@ ExpectationT = TypeVar("ExpectationT", bound=Expectation)
 
 
 class Judge(Generic[ExpectationT]):
-    """Looks on and changes nothing; a subclass `of=` an expectation judges that.
+    """Read-only observer of a run; a subclass `of=` an expectation judges that kind.
 
-    `hear` each event of the trace, `look` at each slot, then ask for the `verdict`.
+    Call `hear` for each event of the trace and `look` in each slot, then read
+    `verdict`.
     """
 
     def __init_subclass__(cls, of: type[Expectation]) -> None:
-        """Let an expectation be judged by it."""
+        """Register this class as the judge of an expectation."""
         of.judged_by = cls
 
     def __init__(self, want: ExpectationT, window: Window, tick_s: float) -> None:
-        """Begin before the first slot."""
+        """Create the judge before the first slot."""
         self.want = want
         self.window = window
         self.watches = [ConditionWatch(one) for one in want.conditions()]
-        """In the order of `conditions`."""
+        """Watches in the order of `conditions`."""
         self._tick_s = tick_s
 
     @property
     def hears(self) -> bool:
-        """Whether the trace matters to it."""
+        """True if the judge reads the trace."""
         return type(self).hear is not Judge.hear
 
     def hear(self, event: Event) -> None:
-        """Note an event of the trace, as it happens."""
+        """Record an event of the trace when it occurs."""
 
     def look(self, facts: Facts, setup: Setup) -> None:
-        """Look at a slot that is over; the physics has not run yet."""
+        """Read a finished slot, before its physics step."""
         del setup
         for watch in self.watches:
             watch.look(facts)
 
     def verdict(self) -> tuple[bool, str]:
-        """Return whether it holds, and what was seen until now."""
+        """Return the result and the observed outcome so far."""
         raise NotImplementedError
 
     def judged(self) -> Verdict:
-        """Return what the run showed until now."""
+        """Return the verdict so far."""
         holds, seen = self.verdict()
         text, line = self.want.text, self.want.line
         return Verdict(expectation=text, holds=holds, seen=seen, line=line)
 
     def time(self, tick: int) -> str:
-        """Return the time of a slot for people, in s."""
+        """Return the time of a slot in s, for display."""
         return f"{tick * self._tick_s:.2f} s"
 
     def times(self, ticks: list[int], most: int = 5) -> str:
-        """Return the times of some slots for people."""
+        """Return the times of some slots for display."""
         if not ticks:
             return "never"
         more = len(ticks) - most
@@ -162,12 +163,12 @@ class Judge(Generic[ExpectationT]):
 def read_expectation(
     form: Expectation, place: Place, lookup: Lookup, tree: Any
 ) -> Expectation | None:
-    """Return an expectation; None, and notes, where something in it is wrong.
+    """Return a validated expectation; report errors and return None if it is invalid.
 
     Args:
         form: of the expectation.
         place: of the expectation in the file.
-        lookup: what it may name.
+        lookup: known names.
         tree: the expectation as it was read.
     """
     expectation = form.said(tree, lookup.line_of(place))
@@ -178,7 +179,7 @@ def read_expectation(
 def slots_between(
     place: Place, lookup: Lookup, from_s: float | None, to_s: float | None
 ) -> Window:
-    """Return the slots from one time to another; None is the run's begin or end."""
+    """Return the slots between two times; None is the start or end of the run."""
     first, last = 0, lookup.duration_ticks - 1
     if from_s is not None:
         first = lookup.moment((*place, "from_s"), from_s)

@@ -1,10 +1,10 @@
-"""What a scenario file may say: what a robot knows by heart, and the words of the form.
+"""Listing of all names and words that a scenario file may use.
 
     words = scenario_words(load_robot())   # kind to its entries, as JSON can hold them
     for table in word_tables(words, ["motions", "policies"]): ...
 
-Nothing is said twice: names and numbers come from the robot and the registries, the
-sentences from the docstrings of the classes that a file's words stand for.
+Names and numbers come from the robot and the registries, sentences from the docstrings
+of the classes of the vocabulary.
 """
 
 import ast
@@ -30,14 +30,14 @@ from nao_testbed.models import BadInput, Robot, UnknownName
 Entry = Mapping[str, Any]
 Words = Mapping[str, list[dict[str, Any]]]
 Columns = Mapping[str, Callable[[Entry], str]]
-"""Head to what stands below it of an entry."""
+"""Column heads to functions that return the cell of an entry."""
 
 
 def scenario_words(robot: Robot) -> Words:
-    """Return every kind of word, and the entries of each.
+    """Return all kinds of words with their entries.
 
     Raises:
-        FileErrors: the library of the robot is wrong.
+        FileErrors: the library of the robot is invalid.
     """
     library = robot.library
     return {
@@ -98,15 +98,15 @@ def scenario_words(robot: Robot) -> Words:
 
 
 def schema_words() -> list[dict[str, Any]]:
-    """Return the schemas of this installation; one that cannot be loaded says why."""
+    """Return the installed schemas; one that fails to load gives the reason."""
     return [_schema(name) for name in schema_names()]
 
 
 def check_kinds(kinds: Iterable[str]) -> None:
-    """Refuse a kind of word that there is not.
+    """Reject unknown kinds of words.
 
     Raises:
-        UnknownName: one of them.
+        UnknownName: a kind is unknown.
     """
     for kind in kinds:
         if kind not in _COLUMNS:
@@ -114,13 +114,13 @@ def check_kinds(kinds: Iterable[str]) -> None:
 
 
 def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
-    """Yield a table a kind; no kinds are all of them."""
+    """Yield one table per kind; without kinds, all of them."""
     for kind in kinds or words:
         yield _table(f"\n{kind.capitalize()}", words[kind], _COLUMNS[kind])
 
 
 def schema_table() -> Table:
-    """Return the schemas of this installation; one that cannot be loaded says why."""
+    """Return the installed schemas; one that fails to load gives the reason."""
     return _table("", schema_words(), {"does": _said, "with": _parameters}, "schema")
 
 
@@ -136,13 +136,13 @@ def _table(
     return table
 
 
-# -- what is said of one --------------------------------------------------------------
+# -- text of an entry ----------------------------------------------------------------
 
 
 def _schema(name: str) -> dict[str, Any]:
     try:
         schema = schema_class(name)
-    except BadInput as error:  # of a package that cannot be loaded
+    except BadInput as error:  # its package fails to load
         return {"name": name, "about": str(error), "parameters": [], "outputs": []}
     info = schema.info
     made, abouts = info.parameters(), _field_abouts(info.parameters)
@@ -178,12 +178,12 @@ def _settings(kind: type) -> dict[str, Any]:
 
 
 def _field_abouts(kind: type) -> dict[str, str]:
-    """Return what stands below each field of a class, where its source is at hand."""
+    """Return the docstring below each field of a class whose source is available."""
     found: dict[str, str] = {}
     for one in reversed(kind.__mro__[:-1]):
         try:
             body = ast.parse(dedent(inspect.getsource(one))).body[0]
-        except (OSError, SyntaxError):  # made on the spot
+        except (OSError, SyntaxError):  # defined dynamically
             continue
         for field, below in pairwise(
             body.body if isinstance(body, ast.ClassDef) else ()
@@ -198,7 +198,7 @@ def _field_abouts(kind: type) -> dict[str, str]:
 
 
 def _plain(value: object) -> Any:
-    """Return a default as JSON can hold it; what has no end has none."""
+    """Return a default as JSON can hold it; an infinite value becomes None."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -209,7 +209,7 @@ def _plain(value: object) -> Any:
     return value if is_plain else str(value)
 
 
-# -- how it is shown ------------------------------------------------------------------
+# -- display ------------------------------------------------------------------------
 
 
 def _way(entry: Entry) -> str:
@@ -271,4 +271,4 @@ _COLUMNS: Mapping[str, Columns] = {
     "events": {"do": _said},
     "expectations": {"claim": _said},
 }
-"""Kind to its columns behind the name: head, and what stands below it of an entry."""
+"""Columns after the name by kind: head, and the function that returns the cell."""

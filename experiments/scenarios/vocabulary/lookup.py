@@ -1,9 +1,8 @@
-"""Look up what the parts of a scenario file may name, and turn times into slots.
+"""Name lookup for the parts of a scenario file, and conversion of times to slots.
 
-Joints, resources, states, behaviours, owners and groups: an unknown name is noted with
-the place in the file and the nearest known one. Parameters of a schema are tested
-together, since some values belong together; of those that are refused the wrong one is
-found.
+An unknown joint, resource, state, behaviour, owner or group is reported with its place
+in the file and the nearest known name. Parameters of a schema are validated together,
+since some values depend on each other; the wrong value of a rejected set is identified.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,63 +30,63 @@ from nao_testbed.models.resources import ResourceKind
 from nao_testbed.models.values import PositiveSeconds
 
 ATOL_TICKS = 1e-6
-"""Rounding of a time that is written as a decimal number."""
+"""Rounding tolerance, in ticks, of times written as decimal numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """What is known of a behaviour of the file."""
+    """Properties of a behaviour of the file."""
 
     path: str
     is_owner: bool
-    """Whether it needs any resource."""
+    """True if the behaviour needs any resource."""
     leaves: frozenset[str]
-    """All that it may hold."""
+    """All leaves that it may hold."""
     needed: frozenset[str]
-    """Without which it does not act."""
+    """Leaves that it needs to act."""
     first_tick: int | None
-    """Slot before which nothing wakes it, or the one above it; None: nothing ever."""
+    """Earliest slot in which the behaviour or its parent is activated; None: never."""
     is_top: bool
     schema: SchemaClass | None = None
-    """None: it is not known, or is woken by another behaviour itself."""
+    """None: unknown, or activated by another behaviour."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """As the file gives them."""
+    """Parameters given in the file."""
     made: Any = None
-    """Parameters of the schema that they make; None: they are wrong."""
+    """Validated parameters of the schema; None: invalid."""
 
 
 @dataclass(kw_only=True)
 class Lookup:
-    """The robot, the clock, and the names of the file."""
+    """Robot, clock, and names of the file."""
 
     robot: Robot
-    """With the library of the file, once that is read."""
+    """Robot, with the library of the file once that is read."""
     tree: ResourceTree
     tick_s: float
     duration_ticks: int
     notes: Notes
     line_of: Callable[[Place], int]
-    """Place to line of the file."""
+    """Line of the file by place."""
     roles: dict[str, Role] = field(default_factory=dict)
-    """By path."""
+    """Roles by path."""
     paths: dict[str, str] = field(default_factory=dict)
-    """Name to path; a path leads to itself."""
+    """Paths by name; a path maps to itself."""
     doubtful: frozenset[str] = frozenset()
-    """Names of behaviours and events that were left out as wrong."""
+    """Names of behaviours and events that were dropped as invalid."""
     virtual: frozenset[str] = frozenset()
-    """Owners that are no behaviours, such as `hotEngine`."""
+    """Owners that are not behaviours, such as `hotEngine`."""
     events: Mapping[str, float | None] = field(default_factory=dict)
-    """Name to time in s; None of one on a condition."""
+    """Times in s by event name; None for a conditional event."""
     is_library_right: bool = True
-    """Whether the robot's library holds all that the file brings."""
+    """True if the robot's library holds every entry of the file."""
     groups: frozenset[str] = frozenset()
-    """Ids that synchronous groups may get."""
+    """Ids that synchronous groups may have."""
     spoken: frozenset[str] = frozenset()
-    """Texts that behaviours or events may say; there may be others."""
+    """Texts that behaviours or events may say; others are possible."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
-    """Joint to temperature of its motor at the start."""
+    """Initial motor temperature in °C, by joint."""
     obstacles: tuple[str, ...] = ()
-    """What stands in the robot's way."""
+    """Obstacles around the robot."""
 
     @property
     def duration_s(self) -> float:
@@ -95,12 +94,12 @@ class Lookup:
         return self.duration_ticks * self.tick_s
 
     def ticks(self, place: Place, seconds: float, what: str = "") -> int:
-        """Return a time in slots; note it if it is no whole number of them.
+        """Return a time in slots; report it if it is not a whole number of slots.
 
         Args:
             place: of the time in the file.
             seconds: the time in s.
-            what: name of it; empty takes the last word of its place.
+            what: name for the message; empty takes the last word of the place.
         """
         exact = seconds / self.tick_s
         ticks = round(exact)
@@ -115,7 +114,7 @@ class Lookup:
         return ticks
 
     def moment(self, place: Place, seconds: float) -> int:
-        """Return a time in slots; note it if the scenario is over by then."""
+        """Return a time in slots; report a time after the end of the scenario."""
         ticks = self.ticks(place, seconds)
         if ticks >= self.duration_ticks:
             self.notes.add(
@@ -128,15 +127,15 @@ class Lookup:
         return ticks
 
     def obstacle(self, place: Place, name: str) -> bool:
-        """Tell whether a name is that of an obstacle; note it if not."""
+        """Return True if the name is an obstacle; report it otherwise."""
         where = "this scenario's simulation"
         return self.notes.is_known(place, "Obstacle", name, self.obstacles, where)
 
     def behaviour(self, place: Place, name: str) -> Role | None:
-        """Return a behaviour by its name or path; note it if there is none.
+        """Return a behaviour by name or path; report an unknown one.
 
-        One that a behaviour of the file wakes by itself, such as `dance/wave`, is named
-        by its path.
+        A child that a behaviour of the file activates by itself, such as `dance/wave`,
+        is named by its path.
         """
         path = self.paths.get(name)
         if path is not None:
@@ -149,7 +148,7 @@ class Lookup:
         return role
 
     def _woken_by_itself(self, name: str) -> Role | None:
-        """Return whom a behaviour without children in the file may wake."""
+        """Return the role of a behaviour activated by one without children."""
         above, _, below = name.rpartition("/")
         rest = [below]
         while above and above not in self.paths:
@@ -170,7 +169,7 @@ class Lookup:
         )
 
     def owner(self, place: Place, name: str) -> Role | None:
-        """Return a behaviour that is an owner; note it if it is none."""
+        """Return a behaviour that is an owner; report it otherwise."""
         role = self.behaviour(place, name)
         if role is not None and not role.is_owner:
             self.notes.add(
@@ -182,12 +181,12 @@ class Lookup:
         return role
 
     def link(self, place: Place, name: str) -> bool:
-        """Tell whether the robot has a link; note it if not."""
+        """Return True if the robot has the link; report it otherwise."""
         links = [link.name for link in self.robot.links]
         return self._of_robot(place, "Link", name, links)
 
     def body(self, place: Place, name: str) -> bool:
-        """Tell whether the robot may have a body; note it if not."""
+        """Return True if the robot can have the body; report it otherwise."""
         return self._of_robot(place, "Body", name, self.robot.bodies)
 
     def _of_robot(
@@ -198,15 +197,15 @@ class Lookup:
         )
 
     def controller(self, place: Place, spec: str) -> None:
-        """Note a stiffness controller that cannot be made, or is of another robot."""
+        """Report a controller that cannot be created or needs another robot."""
         self.notes.attempt(place, check_controller, spec, self.robot)
 
     def joint(self, place: Place, name: str) -> bool:
-        """Tell whether the robot has a joint; note it if not."""
+        """Return True if the robot has the joint; report it otherwise."""
         return self._of_robot(place, "Joint", name, self.robot.joint_names)
 
     def joints(self, place: Place, name: str) -> tuple[str, ...]:
-        """Return the joints of a joint or a group; note it if there is none."""
+        """Return the joints of a joint or group; report an unknown name."""
         robot = self.robot
         if name in robot.groups:
             return tuple(robot.groups[name])
@@ -214,12 +213,12 @@ class Lookup:
         return (name,) if self._of_robot(place, "Joint", name, known) else ()
 
     def resource(self, place: Place, name: str) -> bool:
-        """Tell whether there is such a resource; note it if not."""
+        """Return True if the resource exists; report it otherwise."""
         where = f"the resources of {self.robot.name!r}"
         return self.notes.is_known(place, "Resource", name, self.tree.names, where)
 
     def state(self, place: Place, name: str) -> bool:
-        """Tell whether there is such a state; note it if not."""
+        """Return True if the state exists; report it otherwise."""
         states = [
             leaf
             for leaf in self.tree.all_leaves
@@ -229,7 +228,7 @@ class Lookup:
         return self.notes.is_known(place, "State", name, states, where)
 
     def group(self, place: Place, name: str) -> None:
-        """Note a group that nothing in this scenario could start."""
+        """Report a group that cannot start in this scenario."""
         base, _, number = name.rpartition(" ")
         if name in self.groups or (number.isdigit() and base in self.groups):
             return
@@ -243,7 +242,7 @@ class Lookup:
             self.notes.is_known(place, "Group", name, known, where)
 
     def note_asleep(self, place: Place, path: str, tick: int) -> None:
-        """Note a behaviour that is asleep in a slot, whatever happens."""
+        """Report a behaviour that is certainly asleep in a slot."""
         top = path.partition("/")[0]
         role = self.roles.get(top)
         if role is None or (role.first_tick is not None and role.first_tick <= tick):
@@ -262,7 +261,7 @@ class Lookup:
         )
 
     def leaves(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the leaves of resources that are known."""
+        """Return the leaves of the known resources."""
         return frozenset(
             leaf
             for name in names
@@ -278,18 +277,18 @@ def read_parameters(
     notes: Notes,
     base: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Return the parameters that values make; None where they are refused.
+    """Return the parameters that the values make; None if they are rejected.
 
-    Some values belong together and are refused alone, so all are tried at once. Of
-    those that are refused, the one is noted without which the rest is right; else each
-    that is refused alone; else all of them.
+    All values are tried at once because some depend on each other. For a rejected set,
+    the value is reported without which the rest is valid; otherwise each value that is
+    rejected alone; otherwise all values.
 
     Args:
         info: of the schema.
-        given: name to value.
+        given: values by name.
         place: of the values in the file.
-        notes: gets what is wrong.
-        base: values that were given before.
+        notes: collects the errors.
+        base: values given earlier.
     """
     before = dict(base or {})
     problem = _problem(info, {**before, **given})
@@ -325,10 +324,10 @@ def _problem(info: SchemaInfo, values: Mapping[str, Any]) -> str | None:
 
 
 class Known(NamedTuple):
-    """Of a field's type: how its value is looked up."""
+    """Lookup of a field's value, attached to its type."""
 
     look: Callable[[Lookup, Place, Any], object]
-    """Notes what is wrong; False where the value is of no use then."""
+    """Reports errors; returns False if the value is unusable."""
 
 
 JointName = Annotated[Name, Known(Lookup.joint)]
@@ -343,7 +342,7 @@ WholeSlots = Annotated[PositiveSeconds, Known(Lookup.ticks)]
 
 
 def is_all_known(part: Part, place: Place, lookup: Lookup) -> bool:
-    """Look up all values of a part, and of the parts in it, whose type is `Known`."""
+    """Resolve all values of a part, and of nested parts, whose type is `Known`."""
     hints = get_type_hints(type(part), include_extras=True)
     found = [
         _is_known(hints[key], getattr(part, key), (*place, one.alias or key), lookup)
@@ -353,11 +352,11 @@ def is_all_known(part: Part, place: Place, lookup: Lookup) -> bool:
 
 
 def _is_known(kind: Any, value: Any, place: Place, lookup: Lookup) -> bool:
-    """Look up a value; of a mapping its keys, of a list its items."""
-    if isinstance(value, Part):  # an entry or a condition is looked up by itself
+    """Resolve a value: the keys of a mapping, the items of a list."""
+    if isinstance(value, Part):  # entries and conditions look themselves up
         return hasattr(value, "resolved") or is_all_known(value, place, lookup)
     if get_origin(kind) in {Union, UnionType}:
-        kind = get_args(kind)[0]  # the other one is None
+        kind = get_args(kind)[0]  # the other type is None
     marks = getattr(kind, "__metadata__", ())
     inner = get_args(kind.__origin__ if marks else kind)
     if isinstance(value, dict | list) and inner:

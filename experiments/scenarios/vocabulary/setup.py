@@ -1,7 +1,7 @@
-"""Set up what a scenario is played on: robot, reservations, transmitter, schemas.
+"""Setup of a scenario: robot, reservations, transmitter, schemas.
 
-Events act on it, expectations look at it. And what the world does to the robot: forces
-on links, and a ground that turns.
+Events act on the setup and expectations read it. It also applies disturbances: forces
+on links, and a tilting ground.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,35 +31,35 @@ from nao_testbed.sim.engine.world import ticks_of
 from nao_testbed.sim.robot import SimulatedRobot, misalignment_of
 
 SLOPE_RATE_DEG_S = 2.0
-"""At which the ground turns, in degrees/s: under a robot that stands, a jump of its
-slope would be a blow."""
+"""Tilt rate of the ground, in degrees/s: a sudden slope would hit a standing robot like
+a blow."""
 
 MISALIGNMENT_RATE_DEG_S = 1.0
-"""At which the error of an encoder changes, in degrees/s, for the same reason."""
+"""Rate at which an encoder error changes, in degrees/s, for the same reason."""
 
 
 class Disturbance:
-    """Several pushes at a time, and one ground; `begin` at the beginning of each slot.
+    """Pushes and a ground, applied at the start of each slot by `begin`.
 
-    While nothing disturbs the robot it costs nothing.
+    Without an active disturbance a slot costs nothing.
     """
 
     def __init__(self, body: RobotWithLedger) -> None:
-        """Leave the robot alone."""
+        """Create an inactive disturbance."""
         self._body = body
         self._pushes: list[tuple[str, NDArray[np.float64], int]] = []
-        """Link, force in N, and the slot in which it is over."""
+        """Link, force in N, and the slot in which the push ends."""
         self._slope_deg: float | None = None
-        """To which the ground turns; None: it is there."""
+        """Target slope in degrees; None: reached."""
         self._errors_deg: dict[str, float] = {}
-        """Joint to the error to which its encoder goes."""
+        """Target encoder error by joint."""
 
     def push(self, link: str, newton: Sequence[float], until_tick: int) -> None:
         """Push a link at its centre of mass, in world axes, until a slot."""
         self._pushes.append((link, np.array(newton), until_tick))
 
     def set_ground(self, friction: float | None, slope_deg: float | None) -> None:
-        """Let the ground be another one; it turns at 2 degrees/s."""
+        """Change the ground; its slope changes at 2 degrees/s."""
         engine = self._body.sim.engine
         if friction is not None:
             engine.set_ground(friction, engine.cfg.slope_deg)
@@ -67,7 +67,7 @@ class Disturbance:
             self._slope_deg = slope_deg
 
     def set_misalignment(self, joint: str, degrees: float) -> None:
-        """Let the error of a joint's encoder go to another one, at 1 degree/s.
+        """Change the encoder error of a joint at 1 degree/s.
 
         Raises:
             UnknownName: there is no such joint.
@@ -78,11 +78,11 @@ class Disturbance:
 
     @property
     def is_turning(self) -> bool:
-        """Whether the ground or the error of an encoder is on its way to another."""
+        """Return True while the ground or an encoder error moves to its target."""
         return bool(self._errors_deg) or self._slope_deg is not None
 
     def begin(self, tick: int) -> None:
-        """Begin a slot."""
+        """Apply the disturbances at the start of a slot."""
         if self._errors_deg:
             self._misalign()
         if self._slope_deg is not None:
@@ -116,11 +116,11 @@ class Disturbance:
 
 
 DIRECTOR = "scenario"
-"""Owner for whom the schemas of a scenario are stepped, and what it says is said."""
+"""Owner of the scenario's own texts, for which its schemas are stepped."""
 
 
 class Setup:
-    """Built once; then slot by slot, and closed at the end."""
+    """Objects of one run: created once, stepped slot by slot, closed at the end."""
 
     def __init__(
         self,
@@ -135,33 +135,33 @@ class Setup:
         sim: SimulatedRobot | None = None,
         wrap: Callable[[Controller], Controller] = lambda controller: controller,
     ) -> None:
-        """Place the robot, make every behaviour known, and wake nobody.
+        """Place the robot and register every behaviour; wake none.
 
         Args:
             robot: with the library of the scenario.
             cfg: of the robot and its reservations.
-            behaviours: of the top level, each with the owner that it is a part of.
+            behaviours: of the top level, each with its parent owner.
             controller: stiffness controller, as `nao-testbed heat` names it.
-            seed: of the schemas' chance.
-            listeners: told every event, from the first on.
+            seed: of the schemas' random numbers.
+            listeners: called with every event from the start.
             control_period: of the stiffness controller, in s.
-            sim: the robot itself; None makes it as `cfg` says.
-            wrap: given each stiffness controller before it decides; returns the one
-                that decides in its place.
+            sim: the robot itself; None creates it from `cfg`.
+            wrap: called with each stiffness controller before its first decision;
+                returns the controller to use.
 
         Raises:
-            BadInput: a value cannot be used; nothing is left open.
+            BadInput: a value cannot be used; all resources are released.
         """
         self.robot = robot
         self._wrap = wrap
         self.controller = controller
-        """Name of the stiffness controller that decides now."""
+        """Name of the present stiffness controller."""
         self.tick_s = cfg.ledger.tick_s
         self.motor_of = {
             joint.name: int(robot.motor_of_joint[i])
             for i, joint in enumerate(robot.joints)
         }
-        """Joint to the place of its motor."""
+        """Index of the motor, by joint."""
         self.body = body = RobotWithLedger(robot, cfg, listeners=listeners, sim=sim)
         try:
             self.disturbance = Disturbance(body)
@@ -194,7 +194,7 @@ class Setup:
 
     @property
     def ledger(self) -> Ledger:
-        """Of the reservations."""
+        """Ledger of the reservations."""
         return self.body.ledger
 
     @property
@@ -211,7 +211,7 @@ class Setup:
         return self.robot.motor_names[self.motor_of[joint]]
 
     def say(self, text: str) -> None:
-        """Say a text for the scenario itself, as soon as the loudspeaker is free."""
+        """Speak a text for the scenario as soon as the loudspeaker is free."""
         self._said += 1
         name = f"{DIRECTOR} says {self._said}"
         waking = Waking(
@@ -221,13 +221,13 @@ class Setup:
         self.schemas.wake(name, self.tick)
 
     def modulate(self, path: str, values: Mapping[str, object]) -> None:
-        """Change parameters of a behaviour that is awake; another one stays asleep."""
+        """Change parameters of an awake behaviour; ignore a sleeping one."""
         with suppress(UnknownName):  # its parent has not woken it yet
             if self.schemas.view(path).state is not State.SLEPT:
                 self.schemas.modulate(path, values, self.tick)
 
     def use_controller(self, spec: str) -> None:
-        """Let another stiffness controller decide from now on."""
+        """Switch to another stiffness controller from now on."""
         self.stiffness.change(self._wrap(make_controller(spec)))
         self.controller = spec
 
