@@ -2,7 +2,7 @@
 
     programs -> doors -> exported services -> motion, memory, devices, system -> robot
 
-`doors` lets each program in as a client of its own, which is an owner of the ledger.
-`table` lists the services. `exported` turns their methods into those of `qi`, and
-`arguments` checks what arrives. `served_robot` is what they act on.
+`doors` accepts each program as a separate client, which is an owner of the ledger.
+`table` lists the services. `exported` exports their methods to `qi`, and
+`arguments` validates their arguments. `served_robot` is the robot behind them.
 """

@@ -1,10 +1,11 @@
-"""What clients send, checked in one place by the annotations of the services' methods.
+"""Validation of client arguments by the annotations of the services' methods.
 
     def setAngles(self, names: Names, angles: Numbers, fraction: Numbers) -> None
 
-A method's parameters say what it takes; those with a default may be left out, as in the
-overloads of NAOqi. A number is an int or a float that is finite; a list may be a tuple.
-Whatever else arrives is refused with its place and value, before the method runs.
+The annotations of a method's parameters define the accepted types. Parameters with a
+default may be omitted, as in the overloads of NAOqi. A number is a finite int or float;
+a list may be a tuple. Any other argument is rejected with its position and value,
+before the method runs.
 """
 
 import inspect
@@ -16,7 +17,7 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import short
 
 MOST_ITEMS = 20_000
-"""Values in one argument, nested ones counted."""
+"""Maximum number of values in one argument, nested ones included."""
 MOST_DEPTH = 16
 MOST_LETTERS = 100_000
 
@@ -28,7 +29,7 @@ def plain(value: object) -> Any:
     """Return a value made of lists, dicts, texts and numbers, within bounds.
 
     Raises:
-        BadInput: it is too large, too deep, or holds something else.
+        BadInput: it is too large, too deep, or has an unsupported type.
     """
     left = [MOST_ITEMS]
     return _plain(value, 0, left)
@@ -76,7 +77,7 @@ def whole(value: object) -> int:
 
 
 def flag(value: object) -> bool:
-    """Return true or false; 0 and 1 are taken too."""
+    """Return a boolean; 0 and 1 are accepted too."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float) and value in {0, 1}:
@@ -130,10 +131,10 @@ def _parser_of(hint: object) -> Callable[[object], object]:
 
 
 class Signature:
-    """What one method takes."""
+    """Parameters of one method."""
 
     def __init__(self, method: Callable[..., object]) -> None:
-        """Read them from its annotations."""
+        """Read the parameters from the method's annotations."""
         hints = get_type_hints(method, include_extras=True)
         own = list(inspect.signature(method).parameters.values())
         own = [one for one in own if one.name != "self"]
@@ -145,7 +146,7 @@ class Signature:
         self._last = None if self._rest is None else _parser_of(hints[self._rest.name])
 
     def __str__(self) -> str:
-        """Say them as in a call."""
+        """Return the parameters as in a call."""
         names = [
             name if i < self._least else f"[{name}]"
             for i, name in enumerate(self._names)
@@ -153,10 +154,10 @@ class Signature:
         return ", ".join([*names, *(["..."] if self._rest is not None else [])])
 
     def accept(self, args: Sequence[object]) -> list[Any]:
-        """Return the arguments as the method takes them.
+        """Return the arguments converted for the method.
 
         Raises:
-            BadInput: there are too few or too many, or one is not what it should be.
+            BadInput: there are too few or too many, or one has the wrong type.
         """
         n = len(self._names)
         if len(args) < self._least or (self._last is None and len(args) > n):

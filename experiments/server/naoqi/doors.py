@@ -1,11 +1,11 @@
-"""Where clients come in: one port, and behind it a session of `qi` for each of them.
+"""Connections of clients: one port, and a separate session of `qi` for each client.
 
-`qi` does not tell a service who calls. So each connection to the port gets a session of
-its own, with services that act for that client alone, and its bytes are passed on to
-it. The directory of that session tells the client where its services are. When the
-connection ends, so does the client. It ended cleanly if it closed the connection while
-it waited for no answer: what it moves then goes on. A program that is killed while it
-waits for nothing looks the same on the wire.
+`qi` does not give a service the identity of its caller. Therefore each connection gets
+a separate session, with services that act for that client only, and its bytes are
+forwarded to the session. The session's directory gives the client the addresses of its
+services. The client ends with the connection. A connection ends cleanly if the client
+closed it while no call was pending: its motions then continue. A program killed without
+a pending call looks the same on the wire.
 """
 
 import logging
@@ -28,38 +28,39 @@ from nao_testbed.models.system import keep_alive
 MOST_CLIENTS = 64
 CHUNK = 65_536
 KEEP_ALIVE = {"idle_s": 5, "period_s": 2, "tries": 3}
-"""A host that is gone is noticed after 5 s, and 3 tries at 2 s."""
+"""TCP keep-alive: a lost host is detected after 5 s and 3 tries at 2 s."""
 HEADER = struct.Struct("<4sIIHBBIII")
-"""Of a message: magic, number, size, version, kind, flags, service, object, action."""
+"""Header of a message: magic, number, size, version, kind, flags, service, object,
+action."""
 MAGIC = b"\x42\xde\xad\x42"
 VERSION = 0
 KINDS = range(1, 9)
 CALL, ANSWERS = 1, (2, 3, 8)
-"""Kinds of a call, and of its reply, its error and the word that it was cancelled."""
+"""Message kinds of a call, and of its reply, error and cancellation."""
 EVENT = 5
-"""Kind of the message that brings the value of a signal."""
+"""Message kind that carries the value of a signal."""
 MOST_BYTES = 1 << 24
-"""Of a message without its header."""
+"""Maximum size of a message without its header, in bytes."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class Doors:
-    """Listens on a port; each connection is a client."""
+    """Listener on a port; each connection is a client."""
 
     def __init__(
         self, parts: Parts, services: Sequence[type[ALService]], host: str, port: int
     ) -> None:
-        """Begin to listen.
+        """Start listening.
 
         Args:
-            parts: what services act on.
-            services: made anew for each client.
+            parts: shared objects of the services.
+            services: created for each client.
             host: address to listen on.
             port: 0 takes a free one.
 
         Raises:
-            BadInput: nothing can listen there.
+            BadInput: the address or port cannot be used.
         """
         self._parts, self._services, self._host = parts, services, host
         qi.logging.setLevel(qi.logging.ERROR)
@@ -73,7 +74,7 @@ class Doors:
             ) from error
         self.port: int = self._listener.getsockname()[1]
         self.n_clients = 0
-        """That ever connected."""
+        """Number of connections so far."""
         self._open: dict[int, Callable[[], None]] = {}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -83,7 +84,7 @@ class Doors:
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more, and end all connections."""
+        """Stop accepting connections, and close all connections."""
         self._is_closed = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -152,7 +153,7 @@ class Doors:
             back.join()
         except RobotEnded:
             pass
-        except Exception:  # noqa: BLE001  # the others are served
+        except Exception:  # noqa: BLE001  # other clients are served on
             _LOG.exception("%s could not be served", client.name)
         finally:
             self._open.pop(number, None)
@@ -169,7 +170,7 @@ class Doors:
 
 
 class Ending(Enum):
-    """How a connection came to its end."""
+    """Way in which a connection ended."""
 
     ENDED = "closed after a whole message"
     NO_MESSAGE = "sent what is no message"
@@ -177,7 +178,7 @@ class Ending(Enum):
 
 
 class _Calls:
-    """Counts the calls of a client that were not answered yet."""
+    """Counter of a client's pending calls."""
 
     def __init__(self, event_passed: Callable[[], None]) -> None:
         self._sent = self._answered = 0
@@ -195,25 +196,25 @@ class _Calls:
 
     @property
     def are_open(self) -> bool:
-        """Whether the client still waits for an answer."""
+        """Return True if a call is pending."""
         return self._sent > self._answered
 
 
 def _pass_messages_on(
     source: socket.socket, sink: socket.socket, passed: Callable[[int], None]
 ) -> Ending:
-    """Pass whole messages on until the source has ended; then end both.
+    """Forward whole messages until the source has ended; then close both.
 
-    Bytes that are no message would end the process: `qi` does not survive them.
+    Bytes that are not a message would crash the process: `qi` does not survive them.
 
     Args:
-        source: from where they come.
-        sink: where they go.
-        passed: told the kind of each message: before a call goes on, and once
-            anything else has gone.
+        source: socket to read.
+        sink: socket to write.
+        passed: called with the kind of each message: before a call is forwarded, and
+            after any other message is forwarded.
 
     Returns:
-        How the source ended.
+        The way in which the source ended.
     """
     try:
         while header := _exactly(source, HEADER.size):
@@ -241,7 +242,7 @@ def _pass_messages_on(
 
 
 def _exactly(source: socket.socket, n: int) -> bytes:
-    """Return so many bytes, or none where the source has ended before."""
+    """Return exactly `n` bytes, or none if the source ended earlier."""
     found = b""
     while len(found) < n:
         data = source.recv(n - len(found))

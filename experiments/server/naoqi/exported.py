@@ -1,4 +1,4 @@
-"""Services as objects of `qi`: methods by name, futures, errors with their reason."""
+"""Services exported as objects of `qi`: methods by name, futures, error texts."""
 
 import logging
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CallRefused(Exception):
-    """What a client reads: the service, the method, and the reason."""
+    """Error text for a client: the service, the method, and the reason."""
 
 
 _KINDS: dict[str, Callable[[], Any]] = {}
@@ -23,8 +23,8 @@ _KINDS: dict[str, Callable[[], Any]] = {}
 def exported(service: ALService) -> object:
     """Return an object of `qi` with the public methods of a service.
 
-    Its calls run side by side. A method that returns a future answers when that ends,
-    without keeping a thread.
+    Calls run concurrently. A method that returns a future answers when the future ends,
+    without blocking a thread.
     """
     kind = _KINDS.get(service.NAME)
     if kind is None:
@@ -37,7 +37,7 @@ def exported(service: ALService) -> object:
 
 
 class _Exported:
-    """Base of what `qi` sees; one class a service, one object a client."""
+    """Base class of exported objects; one class per service, one object per client."""
 
     served_by: ALService
 
@@ -47,10 +47,10 @@ def _method(service: ALService, name: str) -> Callable[..., object]:
 
     def call(self: _Exported, *args: object) -> object:
         try:
-            result = self.served_by._call(name, args)  # its other side
+            result = self.served_by._call(name, args)  # private counterpart
         except TestbedError as error:
             raise CallRefused(f"{where}: {error}") from None
-        except Exception as error:  # noqa: BLE001  # the client is told
+        except Exception as error:  # noqa: BLE001  # sent to the client
             _LOG.exception("%s failed", where)
             raise CallRefused(f"{where}: {type(error).__name__}: {error}") from None
         return _promised(result, where) if isinstance(result, Future) else result

@@ -1,7 +1,7 @@
-"""A client, and what services of all clients act on.
+"""Client, and the objects that the services of all clients share.
 
-Parts: the motion engine, the memory, and further parts made when first used
-Counted: a number for which threads may wait
+Parts: the motion engine, the memory, and further parts created at first use
+Counted: a counter with a blocking wait
 Client: a program, an owner of the ledger from its connection to its end
 """
 
@@ -27,10 +27,10 @@ PartT = TypeVar("PartT")
 
 
 class Parts:
-    """What is shared by the services of all clients of a robot."""
+    """Objects shared by the services of all clients of a robot."""
 
     def __init__(self, served: ServedRobot) -> None:
-        """Build the motion engine and the memory on a robot."""
+        """Create the motion engine and the memory of a robot."""
         self.served = served
         self.body = BodyNames(served.robot)
         self.motion = MotionEngine(served, self.body)
@@ -39,7 +39,7 @@ class Parts:
         self._made: dict[object, Any] = {}
 
     def get(self, kind: Callable[["Parts"], PartT]) -> PartT:
-        """Return the part of a kind, made at its first use."""
+        """Return the part of a kind, created at its first use."""
         with self.served.access():
             if kind not in self._made:
                 self._made[kind] = kind(self)
@@ -48,50 +48,49 @@ class Parts:
 
 
 class Counted:
-    """A number of things that only grows, for which threads may wait."""
+    """Monotonic counter with a blocking wait."""
 
     def __init__(self) -> None:
-        """Begin at 0."""
+        """Start at 0."""
         self.n = 0
         self._changed = threading.Condition()
 
     def add(self) -> None:
-        """Count one more."""
+        """Increment the counter."""
         with self._changed:
             self.n += 1
             self._changed.notify_all()
 
     def wait(self, n: int, timeout_s: float) -> bool:
-        """Wait until there are so many; return whether there are."""
+        """Wait until the counter reaches `n`; return False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self.n >= n, timeout_s)
 
 
 class NaoqiClient:
-    """One program; what it holds ends with `leave`."""
+    """One program; `leave` ends its commands, requests and reservations."""
 
     def __init__(self, parts: Parts, number: int, address: str) -> None:
-        """Become known to the ledger.
+        """Register the client with the ledger.
 
         Args:
-            parts: what services act on.
+            parts: shared objects of the services.
             number: of the client, from 1.
-            address: from which it came.
+            address: remote address.
         """
         self.parts = parts
         self.name = f"{CLIENT} {number}"
         self.address = address
         self.find_service: Callable[[str], Any] | None = None
-        """Returns a service by name, those that the client registered too; raises
-        RuntimeError."""
+        """Function that returns a service by name, including the client's own services;
+        raises RuntimeError."""
         self.sent = Counted()
-        """Events that were sent to its connection."""
+        """Number of events sent to its connection."""
         self.pretended: Counter[str] = Counter()
-        """Calls of methods that only store, or do nothing."""
+        """Number of calls to methods that only store, or do nothing."""
         self.on_leave: list[Callable[[], None]] = []
         self.has_left = False
-        """Whether its connection has ended; calls that were sent before that may still
-        arrive."""
+        """True if its connection has ended; calls sent before that may still arrive."""
         self._numbers = itertools.count(1)
         served = parts.served
         with served.access():
@@ -101,14 +100,14 @@ class NaoqiClient:
             served.event("client", said=f"{self.name} from {address}")
 
     def next_number(self) -> int:
-        """Return a number that no call of this client has had."""
+        """Return an unused call number of this client."""
         return next(self._numbers)
 
     def leave(self, *, is_clean: bool = False) -> None:
-        """End all that it commands, holds and waits for.
+        """End all its commands, reservations and requests.
 
         Args:
-            is_clean: it ended by itself: what it moves goes on.
+            is_clean: the client closed the connection itself: its motions continue.
         """
         served = self.parts.served
         with served.access():

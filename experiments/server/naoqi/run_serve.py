@@ -1,4 +1,4 @@
-"""`nao-testbed naoqi serve`: one robot, its services, and a clean end."""
+"""Command `nao-testbed naoqi serve`: one robot, its services, and a clean end."""
 
 import ipaddress
 import logging
@@ -35,26 +35,26 @@ from nao_testbed.sim.recording.run_meta import recorded_robot
 from nao_testbed.sim.replayed_robot import read_observations
 
 DEFAULT_POSTURE = "Stand"
-"""Where a recording does not say from which posture it began."""
+"""Initial posture if a recording names none."""
 SWITCH_S = 0.001
-"""Between two threads of Python: so that a slot is not kept waiting by calls."""
+"""Switch interval of Python threads, in s: calls must not delay a slot."""
 FASTEST = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServeCfg:
-    """How the robot is served."""
+    """Configuration of the server."""
 
     host: str = "127.0.0.1"
     port: int = 9559
     speed: float = 1.0
-    """Simulated seconds in a second."""
+    """Simulated seconds per second of wall time."""
     seconds: float | None = None
-    """Of simulated time, after which it ends by itself; None: never."""
+    """Simulated time in s after which the server ends; None: never."""
     out: Path = Path("runs/naoqi")
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
+        """Reject invalid values.
 
         Raises:
             BadInput: a value is out of its range.
@@ -76,27 +76,27 @@ class ServeCfg:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Return True if only this machine can reach the server."""
         return ipaddress.ip_address(self.host).is_loopback
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """How serving a robot ended."""
+    """Result of serving a robot."""
 
     status: int
     """Exit status of the command."""
     reason: str
     folder: Path | None
-    """Of the run; None: a recording was served, nothing was recorded."""
+    """Folder of the run; None: a recording was served, and no run was recorded."""
     n_clients: int
     load: Load
     sim_s: float
     comparison: SetPointComparison | None = None
-    """Of what was commanded with what a recording did."""
+    """Comparison of the commanded set-points with a recording."""
 
     def as_json(self) -> dict[str, object]:
-        """Return it as `--json` writes it."""
+        """Return the JSON object of `--json`."""
         told: dict[str, object] = {
             "ended": self.reason,
             "folder": None if self.folder is None else str(self.folder),
@@ -116,10 +116,10 @@ def open_log(folder: Path, robot_folder: Path | None = None) -> LogRobot:
 
     Args:
         folder: of the run.
-        robot_folder: of its robot; None takes the one that the run names.
+        robot_folder: of its robot; None takes the robot named in the run.
 
     Raises:
-        BadInput: it is no run of one robot, or lacks what a replay needs.
+        BadInput: it is not a run of one robot, or lacks data that a replay needs.
     """
     run = read_run(folder)
     robot = recorded_robot(run.meta, robot_folder)
@@ -142,14 +142,13 @@ def run_serve(
     log: LogRobot | None = None,
     on_served: Callable[[Parts], None] | None = None,
 ) -> Ended:
-    """Serve a robot until a signal or its time.
+    """Serve a robot until a signal or the end of its time.
 
     Args:
         trial: the robot and its setting.
-        cfg: how it is served.
-        url_to: where its address is printed once programs can connect.
-        log: a recording that answers in the place of the simulated robot; nothing is
-            recorded then.
+        cfg: of the server.
+        url_to: stream for the address, printed once programs can connect.
+        log: a recording that replaces the simulated robot; no run is recorded then.
         on_served: called once programs can connect, before the robot runs.
 
     Raises:
@@ -216,7 +215,7 @@ def run_serve(
 
 
 def _what_is_done(log: LogRobot | None, folder: Path | None) -> str:
-    """Return a sentence for the begin."""
+    """Return a sentence for the start message."""
     if log is None:
         return f"Recording to {folder}"
     return (
@@ -226,9 +225,10 @@ def _what_is_done(log: LogRobot | None, folder: Path | None) -> str:
 
 
 class _EndOfLog:
-    """Says once, here and to programs, that a recording has ended.
+    """Notifier of the end of a recording, called in each slot.
 
-    It is called in each slot. Programs read `RECORDING_OVER` or subscribe to it.
+    It reports once, here and to programs, which read `RECORDING_OVER` or subscribe to
+    it.
     """
 
     def __init__(self, log: LogRobot, memory: Memory) -> None:
@@ -247,7 +247,7 @@ class _EndOfLog:
 
 
 def _say_compared(comparison: SetPointComparison) -> None:
-    """Print how far commanded set-points were from the recorded ones."""
+    """Print the differences between commanded and recorded set-points."""
     for one in comparison.differences:
         if one.n_samples:
             mean, most = np.rad2deg([one.mean_abs_rad, one.max_abs_rad])

@@ -1,12 +1,12 @@
-"""The robot that is served: simulated, in its own time, locked for one slot at a time.
+"""Served robot: simulated, in real time, locked for one slot at a time.
 
     ServedRobot: the robot with its ledger, stepped against the clock, and recorded
     UserStiffness: the stiffness controller within the limits that programs set
-    LedgerAccess: the ledger for threads that wait in the robot's time
+    LedgerAccess: the ledger for threads that wait in simulated time
 
-Services run in threads of `qi`. They look at and change the robot between two slots
-(`access`); what they command is carried out by behaviours in the next slot. Whatever
-waits, waits in simulated time: `after` calls a function in a slot to come.
+Services run in threads of `qi`. They read and change the robot between two slots
+(`access`); behaviours execute their commands in the next slot. All waiting is in
+simulated time: `after` calls a function in a later slot.
 """
 
 import copy
@@ -51,21 +51,21 @@ from nao_testbed.sim.effectors import save_sound
 from nao_testbed.sim.log_robot import LogRobot
 
 LATE_S = 0.5
-"""Behind the clock by more, the robot does not try to catch up."""
+"""Delay behind the clock, in s, above which the robot does not catch up."""
 LATE_CYCLE_S = 0.02
-"""A slot that ends this much behind the clock counts as late: a cycle of 50 Hz."""
+"""Delay in s above which a slot counts as late: a cycle of 50 Hz."""
 COURTESY_S = 0.0002
-"""What the robot leaves to threads that wait for access, after a slot."""
+"""Time in s left after a slot to threads that wait for access."""
 CROUCH_STIFFNESS = 0.2
-"""What stands for the braked gears of legs that crouch without stiffness."""
+"""Stiffness that replaces the braked gears of limp, crouching legs."""
 START = "start posture"
-"""Owner that brings the robot into its posture, and holds nothing afterwards."""
+"""Owner that moves the robot into its initial posture, and then releases it."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class RobotEnded(TestbedError):
-    """The robot is not served any more."""
+    """The robot is no longer served."""
 
 
 class UserStiffness(ControllerWrapper):
@@ -78,7 +78,7 @@ class UserStiffness(ControllerWrapper):
     """
 
     def __init__(self, controller: Controller, n_joints: int) -> None:
-        """Begin with a user's stiffness of 1, smart stiffness on."""
+        """Create the wrapper with a user's stiffness of 1, smart stiffness on."""
         super().__init__(controller)
         self._user = np.ones(n_joints)
         self._cap = np.ones(n_joints)
@@ -87,13 +87,13 @@ class UserStiffness(ControllerWrapper):
         self._least = np.zeros(n_joints)
 
     def around(self, controller: Controller) -> "UserStiffness":
-        """Return one of another controller, with all that programs have set."""
+        """Return a wrapper of another controller with the same user settings."""
         other = copy.copy(self)
         other._wrapped = controller
         return other
 
     def set_least(self, least: FloatArray) -> None:
-        """Set what joints keep although their set stiffness is 0, (n_joints,)."""
+        """Set the minimum stiffness of joints whose set stiffness is 0, (n_joints,)."""
         self._least = least.copy()
 
     def set_user(self, stiffness: FloatArray) -> None:
@@ -102,16 +102,16 @@ class UserStiffness(ControllerWrapper):
 
     @property
     def user(self) -> FloatArray:
-        """(n_joints,) in [0, 1], as programs set it."""
+        """(n_joints,) in [0, 1], set by programs."""
         return self._user.copy()
 
     def set_cap(self, cap: FloatArray) -> None:
-        """Bound the user's stiffness, (n_joints,): where heat holds a chain, at 0."""
+        """Bound the user's stiffness, (n_joints,): 0 for a chain that is too hot."""
         self._cap = cap.copy()
 
     @property
     def allowed(self) -> FloatArray:
-        """(n_joints,) the user's stiffness within its bounds."""
+        """(n_joints,) user's stiffness within its bounds."""
         return np.minimum(self._user, self._cap)
 
     def switch(self, *, is_on: bool) -> None:
@@ -120,11 +120,11 @@ class UserStiffness(ControllerWrapper):
 
     @property
     def is_on(self) -> bool:
-        """Whether smart stiffness is on."""
+        """Return True if smart stiffness is on."""
         return self._enabled
 
     def tell_motion(self, *, moves: bool) -> None:
-        """Say whether a joint is being moved."""
+        """Set whether a joint is being moved."""
         self._moves = moves
 
     def step(self, observation: Observation) -> Limits:
@@ -143,11 +143,11 @@ class UserStiffness(ControllerWrapper):
 
 @dataclass(kw_only=True)
 class Load:
-    """How well the robot kept its time."""
+    """Timing figures of the robot."""
 
     n_slots: int = 0
     n_late: int = 0
-    """Slots that ended more than 20 ms behind the clock."""
+    """Number of slots that ended more than 20 ms behind the clock."""
     worst_s: float = 0.0
 
 
@@ -155,27 +155,27 @@ SlotCall = Callable[[int, Observation], object]
 
 
 class ServedRobot:
-    """One robot in its own time; `run` in the main thread, `access` from others."""
+    """Robot in real time; call `run` in the main thread, `access` from others."""
 
     def __init__(self, cfg: TrialCfg, log: LogRobot | None = None) -> None:
-        """Place it and begin its recording.
+        """Place the robot and start its recording.
 
         Args:
             cfg: the robot and its setting.
-            log: a recording that answers in the place of the simulated robot; it is
-                told which joints are commanded.
+            log: a recording that replaces the simulated robot; it receives the names of
+                the commanded joints.
 
         Raises:
             BadInput: a value of the configuration cannot be used.
         """
         self.robot = robot = cfg.load_robot() if log is None else log.robot
         self.controller = cfg.controller
-        """Stiffness controller with which it began."""
+        """Initial stiffness controller."""
         self.leaf_of = motor_leaves(robot)
-        """Joint to the leaf of its motor."""
+        """Leaf of the motor, by joint."""
         self._log = log
         self.stiffness = UserStiffness(FixedStiffness(), len(robot.joints))
-        """Around the controller that decides now."""
+        """Wrapper of the present controller."""
         self.setup = Setup(
             robot,
             RobotWithLedgerCfg(
@@ -205,22 +205,22 @@ class ServedRobot:
             experiment="naoqi",
         )
         self.seen = self.body.sim.read()
-        """The newest observation; replaced whole in each slot."""
+        """Newest observation; replaced as a whole in each slot."""
         self.commanded = self.seen.target
-        """(n_joints,) set-points in force without shift, in rad; replaced whole."""
+        """(n_joints,) present set-points without shift, in rad; replaced as a whole."""
         self.load = Load()
         self.late_s = 0.0
-        """How far the last slot ended behind the clock; negative: ahead of it."""
+        """Delay of the last slot behind the clock; negative: ahead of it."""
         self.step: Callable[[], None] = self.slot
-        """What `run` calls for each slot; a page puts its own work around `slot`."""
+        """Function that `run` calls in each slot; a page can wrap `slot`."""
         self.on_event: list[Callable[[str, Mapping[str, object]], object]] = []
-        """Called with the kind and the data of each event, by any thread."""
+        """Callbacks with the kind and the data of each event, from any thread."""
         legs = [*robot.groups.get("Legs", ())]
         self._legs = [robot.joint_index(joint) for joint in legs]
         self.each_slot: list[SlotCall] = [lambda *_: self._hold_crouch()]
-        """Called at the begin of each slot, under the lock."""
+        """Functions called at the start of each slot, under the lock."""
         self.on_close: list[Callable[[], None]] = []
-        """Called once, when the robot ends."""
+        """Functions called once, when the robot ends."""
         self._lock = threading.RLock()
         self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
@@ -234,10 +234,10 @@ class ServedRobot:
 
     @contextmanager
     def access(self) -> Iterator[None]:
-        """Have the robot for oneself, between two slots.
+        """Lock the robot between two slots.
 
         Raises:
-            RobotEnded: it is not served any more.
+            RobotEnded: the robot is no longer served.
         """
         with self._held():
             if self.is_closed:
@@ -251,16 +251,15 @@ class ServedRobot:
 
     @property
     def tick(self) -> int:
-        """The present slot."""
+        """Number of the present slot."""
         return self.body.tick
 
     def after(self, seconds: float, function: Callable[[], None]) -> None:
-        """Call a function, under the lock, once simulated time has passed.
+        """Call a function, under the lock, after some simulated time.
 
         Args:
             seconds: of simulated time; 0 is the next slot.
-            function: what it raises is logged. Nothing is called once the robot has
-                ended.
+            function: its errors are logged. It is not called after the robot's end.
         """
         with self._held():
             if not self.is_closed:
@@ -268,24 +267,24 @@ class ServedRobot:
                 heapq.heappush(self._due, (tick, next(self._numbers), function))
 
     def pause(self, seconds: float) -> Future[Any]:
-        """Return what ends after some simulated time, with None."""
+        """Return a future that ends after some simulated time, with None."""
         future: Future[Any] = Future()
         self.after(seconds, lambda: finish(future))
         return future
 
     def event(self, kind: str, **data: object) -> None:
-        """Record something that happened."""
+        """Record an event."""
         self.recording.event(kind, self.time_s, **data)
         for call in self.on_event:
             call(kind, data)
 
     def _within_user_stiffness(self, controller: Controller) -> Controller:
-        """Return a controller that stays within what programs have set."""
+        """Return a controller limited to the stiffness set by programs."""
         self.stiffness = self.stiffness.around(controller)
         return self.stiffness
 
     def _note_commanded(self, event: Event) -> None:
-        """Tell a recording which joints programs command."""
+        """Report to a recording the joints that programs command."""
         if self._log is not None and isinstance(event, Executed):
             self._log.note_commanded(
                 self.robot.joint_index(joint)
@@ -294,10 +293,10 @@ class ServedRobot:
             )
 
     def _hold_crouch(self) -> None:
-        """Let legs without stiffness keep their place while the robot crouches.
+        """Hold limp legs in place while the robot crouches.
 
-        A NAO that crouches stays so without stiffness, by the static friction of gears
-        whose motors brake [naoqi-api]; those of the model are looser.
+        A crouching NAO keeps its posture without stiffness by the static friction of
+        its gears, whose motors brake [naoqi-api]; the model has less friction.
         """
         least = np.zeros(len(self.robot.joints))
         if self.body.state == "Crouch":
@@ -306,7 +305,7 @@ class ServedRobot:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Hold the lock; the robot knows that somebody asks for it."""
+        """Hold the lock, and mark a thread as waiting for access."""
         with self._asking:
             self._n_asking += 1
         try:
@@ -327,12 +326,12 @@ class ServedRobot:
         is_over: Callable[[], bool],
         seconds: float | None = None,
     ) -> None:
-        """Step against the clock until it is over.
+        """Step against the clock until the end.
 
         Args:
-            speed: simulated seconds in a second; 1 is real time.
-            is_over: asked before each slot.
-            seconds: of simulated time, after which it is over; None: never.
+            speed: simulated seconds per second of wall time; 1 is real time.
+            is_over: called before each slot; True ends the loop.
+            seconds: simulated time after which the loop ends; None: never.
         """
         begin = time.monotonic() - self.body.time_s / speed
         while not is_over() and (seconds is None or self.body.time_s < seconds):
@@ -350,7 +349,7 @@ class ServedRobot:
                 time.sleep(COURTESY_S)
 
     def slot(self) -> None:
-        """Run one device slot, and record it where the controller's period ends."""
+        """Run one device slot; record it at the end of a control period."""
         with self._lock:
             setup = self.setup
             while self._due and self._due[0][0] <= setup.tick:
@@ -370,7 +369,7 @@ class ServedRobot:
             self.commanded = self.seen.target - self.body.gate.shift
 
     def close(self, reason: str) -> None:
-        """End it: what waits is told, the recording is closed."""
+        """End the robot: fail pending futures, and close the recording."""
         with self._lock:
             if self.is_closed:
                 return
@@ -389,19 +388,19 @@ class ServedRobot:
 
 
 def finish(future: Future[Any], value: object = None) -> None:
-    """Give a future its value, unless it has ended."""
+    """Set the result of a future that has not ended."""
     if not future.done():
         future.set_result(value)
 
 
 def fail(future: Future[Any], error: Exception) -> None:
-    """Let a future fail, unless it has ended."""
+    """Set the error of a future that has not ended."""
     if not future.done():
         future.set_exception(error)
 
 
 def on_cancel(future: Future[Any], stop: Callable[[], object]) -> None:
-    """Stop what a future stands for when somebody cancels it."""
+    """Call `stop` when a client cancels the future."""
 
     def tell(done: Future[Any]) -> None:
         if done.cancelled():
@@ -412,19 +411,19 @@ def on_cancel(future: Future[Any], stop: Callable[[], object]) -> None:
 
 
 def failed(done: Future[Any]) -> bool:
-    """Return whether what a future stood for did not come to its end."""
+    """Return True if a future was cancelled or failed."""
     return done.cancelled() or done.exception() is not None
 
 
 def _attempt(function: Callable[[], object]) -> None:
     try:
         function()
-    except Exception:  # noqa: BLE001  # the robot goes on
+    except Exception:  # noqa: BLE001  # the robot continues
         _LOG.exception("something due in the robot's time failed")
 
 
 class _Start:
-    """Brings the robot from where it was placed into its posture, and lets it go."""
+    """Behaviour that moves the robot into its initial posture, then releases it."""
 
     def __init__(self, served: ServedRobot, posture: str) -> None:
         body, robot = served.body, served.robot
@@ -458,27 +457,27 @@ class _Start:
 
 
 class LedgerAccess:
-    """A front of the ledger (`Front`) for threads, in the robot's time."""
+    """Front end of the ledger (`Front`) for threads, in simulated time."""
 
     def __init__(self, served: ServedRobot, parent: str, priority: int) -> None:
-        """Stand before the robot's ledger.
+        """Connect to the robot's ledger.
 
         Args:
             served: the robot.
-            parent: owner that those without a parent become a part of.
-            priority: of all owners that are added.
+            parent: default parent of added owners.
+            priority: of all added owners.
         """
         self._served, self._parent, self._priority = served, parent, priority
 
     @contextmanager
     def step(self) -> Iterator[tuple[Ledger, int]]:
-        """Return the ledger and the present tick, for a block that nobody disturbs."""
+        """Return the ledger and the present tick, with the robot locked."""
         with self._served.access():
             ledger = self._served.body.ledger
             yield ledger, max(self._served.tick, ledger.tick)
 
     def add_owner(self, owner: Owner) -> None:
-        """Make an owner known; its parent first."""
+        """Register an owner; its parent first."""
         owner = replace(
             owner, parent=owner.parent or self._parent, priority=self._priority
         )
@@ -486,7 +485,7 @@ class LedgerAccess:
             ledger.add_owner(owner, tick)
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting."""
+        """Submit a request without waiting."""
         with self.step() as (ledger, tick):
             return ledger.request(request, tick)
 
@@ -505,5 +504,5 @@ class LedgerAccess:
         return ticket.outcome
 
     def take(self, request: Request) -> Outcome:
-        """Ask, and wait until the request has ended."""
+        """Submit a request, and wait until it has ended."""
         return self.wait(self.ask(request))

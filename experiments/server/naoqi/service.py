@@ -1,9 +1,9 @@
-"""What every service has: its robot, its client, and the calls of NAOqi's ALModule.
+"""Base class of all services: robot, client, and the calls of NAOqi's ALModule.
 
-A service is made anew for each client, and keeps nothing itself: what is shared stands
-in the parts of the robot. Its public methods are what clients see; their parameters are
-checked by their annotations (`arguments`). One that takes time returns a future, which
-ends in the robot's time.
+A service is created for each client and has no state: the parts of the robot hold all
+shared state. Its public methods are visible to clients; `arguments` validates their
+parameters by annotation. A method that takes time returns a future, which ends in
+simulated time.
 """
 
 import inspect
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from nao_testbed.experiments.server.naoqi.naoqi_client import NaoqiClient
 
 Blocks = Future[Any]
-"""What a method returns that takes time; its client waits until it ends."""
+"""Return type of a method that takes time; its client waits until it ends."""
 NAOQI_VERSION = "2.8.5.10"
-"""The release whose interface is served."""
+"""Release whose interface is served."""
 
 
 class NotSimulated(BadInput):
-    """What a real robot does and this one cannot."""
+    """Function of a real robot that is not simulated."""
 
     def __init__(self, what: str, instead: str = "") -> None:
-        """Say what, and what there is instead."""
+        """Create the error from the missing function and an alternative."""
         super().__init__(f"{what} is not simulated.{' ' if instead else ''}{instead}")
 
 
@@ -36,7 +36,7 @@ _METHODS: dict[str, dict[str, Signature]] = {}
 
 
 def methods_of(kind: type["ALService"]) -> dict[str, Signature]:
-    """Return the public methods of a service, and what each takes."""
+    """Return the public methods of a service with their signatures."""
     found = _METHODS.get(kind.NAME)
     if found is None:
         found = _METHODS[kind.NAME] = {
@@ -48,23 +48,24 @@ def methods_of(kind: type["ALService"]) -> dict[str, Signature]:
 
 
 class ALService:
-    """One service as one client has it."""
+    """One service for one client."""
 
     NAME = ""
-    """Under which clients ask for it."""
+    """Name of the service for clients."""
 
     def __init__(self, client: "NaoqiClient") -> None:
-        """Serve a client."""
+        """Create the service for a client."""
         self._client = client
         self._parts = client.parts
         self._served: ServedRobot = client.parts.served
         self._begun: dict[int, Blocks] = {}
 
     def _call(self, method: str, args: tuple[object, ...]) -> object:
-        """Check the arguments, and call a method.
+        """Validate the arguments, and call a method.
 
         Raises:
-            TestbedError: it is refused; the text names the service and the method.
+            TestbedError: the call is rejected; the text names the service and the
+                method.
         """
         found = methods_of(type(self)).get(method)
         if found is None:
@@ -83,7 +84,7 @@ class ALService:
         return NAOQI_VERSION
 
     def getBrokerName(self) -> str:
-        """Return who serves it."""
+        """Return the name of the server."""
         return "nao-testbed"
 
     def getMethodList(self) -> list[str]:
@@ -99,25 +100,25 @@ class ALService:
         return [self.NAME, _said(type(self))]
 
     def getUsage(self, methodName: str) -> str:
-        """Return how a method is called."""
+        """Return the signature of a method."""
         found = methods_of(type(self))
         if methodName not in found:
             raise UnknownName("Method", methodName, found, self.NAME)
         return f"{methodName}({found[methodName]})"
 
     def pCall(self, methodName: str, *args: Value) -> int:
-        """Begin a method, and return the number of its call."""
+        """Start a method, and return the number of its call."""
         number, result = self._client.next_number(), self._call(methodName, args)
         if isinstance(result, Future):
             self._begun[number] = result
         return number
 
     def isRunning(self, id: int) -> bool:  # as published
-        """Tell whether a call that was begun still runs."""
+        """Return true if a call still runs."""
         return id in self._begun and not self._begun[id].done()
 
     def wait(self, id: int, timeoutMs: int = 0) -> Blocks:
-        """Wait for a call; true where the time (0: none) ran out before it ended."""
+        """Wait for a call; return true if the time (0: none) ran out before its end."""
         answer: Blocks = Future()
         begun = self._begun.get(id)
         if begun is None or begun.done():
@@ -129,10 +130,10 @@ class ALService:
         return answer
 
     def stop(self, id: int) -> None:
-        """End a call that was begun."""
+        """End a call."""
         begun = self._begun.pop(id, None)
         if begun is not None:
-            begun.cancel()  # whatever it stands for stops, see `on_cancel`
+            begun.cancel()  # stops its motion or text, see `on_cancel`
 
     def exit(self) -> None:
         """Do nothing: a service of the robot stays."""

@@ -1,1 +1,1 @@
-"""ALMemory: what is stored, who is told, and the device keys of the robot."""
+"""ALMemory: stored data, events with listeners, and the robot's device keys."""

@@ -16,11 +16,12 @@ from nao_testbed.models import Robot
 
 PREFIX = "Device/SubDeviceList/"
 G = 9.81
-"""In m/s²: force sensors say kg."""
+"""Gravity in m/s²: force sensors report kg."""
 LIGHT_KG = 0.2
-"""On a foot; below it the centre of pressure says nothing, and there is no contact."""
+"""Threshold on a foot, in kg: below it there is no contact and no centre of
+pressure."""
 PROCESSOR_DEGC = 50.0
-"""Of the head's processor: a constant, since no computer is simulated."""
+"""Temperature of the head's processor: constant, since no computer is simulated."""
 TOUCHES = (
     "Head/Touch/Front",
     "Head/Touch/Middle",
@@ -33,14 +34,14 @@ TOUCHES = (
     *(f"{side}Foot/Bumper/{part}" for side in "LR" for part in ("Left", "Right")),
     "ChestBoard/Button",
 )
-"""Nobody touches this robot."""
+"""Touch keys; touching is not simulated."""
 WRAP = 1 << 31
-"""In ms: where the device manager's clock rolls over."""
+"""Range of the device manager's clock, in ms."""
 FSR = ("FrontLeft", "FrontRight", "RearLeft", "RearRight")
 
 
 def motor_joints(robot: Robot) -> tuple[str, ...]:
-    """Return the joints that have keys: one a motor."""
+    """Return the joints that have keys: one per motor."""
     return robot.motor_names
 
 

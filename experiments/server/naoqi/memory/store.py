@@ -1,9 +1,9 @@
-"""What ALMemory stores: data, events with their listeners, and live values.
+"""Store of ALMemory: data, events with their listeners, and live values.
 
-Numbers are kept as 4-byte floats and ints, as on the robot [naoqi-api]. A live key
-has no stored value: it is read from the robot when asked for. The listeners of a client
-are called in a thread of its own, in order, so that none of them delays the robot or
-the events of another client.
+Numbers are stored as 4-byte floats and ints, as on the robot [naoqi-api]. A live key
+has no stored value: it is read from the robot on request. The listeners of a client are
+called in order in a separate thread, so that they delay neither the robot nor the
+events of another client.
 """
 
 import logging
@@ -21,21 +21,21 @@ from nao_testbed.experiments.server.naoqi.served_robot import ServedRobot
 from nao_testbed.models import BadInput, UnknownName
 
 KEPT = 50
-"""Past values of an event."""
+"""Number of past values kept for an event."""
 MOST_KEYS = 20_000
-"""Keys that clients may store."""
+"""Maximum number of keys that clients may store."""
 MOST_TOLD = 10_000
-"""Calls of listeners that wait; more are dropped and counted."""
+"""Maximum number of pending listener calls; more are dropped and counted."""
 
 Listener = Callable[[str, Any], None]
-"""Gets the name of an event and its value."""
+"""Callback with the name of an event and its value."""
 Live = Callable[[], Any]
 _Queue = queue.Queue[tuple[Listener, str, Any] | None]
 _LOG = logging.getLogger(__name__)
 
 
 class KeyKind(StrEnum):
-    """What a key is."""
+    """Kind of a key."""
 
     DATA = "Data"
     EVENT = "Event"
@@ -52,10 +52,10 @@ class _Entry:
 
 
 class Memory:
-    """One memory for all clients; its methods may be called by any thread."""
+    """Shared memory of all clients; its methods are thread-safe."""
 
     def __init__(self, served: ServedRobot) -> None:
-        """Begin empty."""
+        """Create an empty memory."""
         self._served = served
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
@@ -63,14 +63,14 @@ class Memory:
         self._live: dict[str, Live] = {}
         self._listeners: dict[str, list[tuple[str, Listener]]] = {}
         self._queues: dict[str, _Queue] = {}
-        """Client to its calls of listeners that wait."""
+        """Pending listener calls by client."""
         self.n_dropped = 0
         served.on_close.append(self._close)
 
     # -- keys of the robot ---------------------------------------------------------
 
     def add_live(self, keys: Mapping[str, Live]) -> None:
-        """Add keys whose values are read from the robot when asked for."""
+        """Add keys whose values are read from the robot on request."""
         with self._lock:
             self._live.update(keys)
 
@@ -80,7 +80,7 @@ class Memory:
         """Return the value of a key.
 
         Raises:
-            UnknownName: it has none.
+            UnknownName: the key has no value.
         """
         if not self.has(key):
             raise UnknownName("Key", key, self.names(), "the memory")
@@ -92,7 +92,7 @@ class Memory:
         return key in self._live or (entry is not None and entry.has_value)
 
     def find(self, key: str) -> Any:
-        """Return the value of a key, None where it has none: quick, also then."""
+        """Return the value of a key, None without one; fast in both cases."""
         live = self._live.get(key)
         if live is not None:
             return as_stored(live())
@@ -101,7 +101,7 @@ class Memory:
             return entry.value if entry is not None and entry.has_value else None
 
     def time_of(self, key: str) -> float:
-        """Return when a key got its value, in s of simulated time."""
+        """Return the time at which a key got its value, in s of simulated time."""
         if key in self._live:
             return self._served.time_s
         self.get(key)
@@ -113,19 +113,19 @@ class Memory:
             return [*self._live, *self._entries]
 
     def insert(self, key: str, value: Any) -> None:
-        """Store a value; nobody is told.
+        """Store a value without notifying listeners.
 
         Raises:
-            BadInput: it is a key of the robot, or there are too many.
+            BadInput: the key belongs to the robot, or there are too many keys.
         """
         with self._lock:
             self._put(key, value, KeyKind.DATA)
 
     def remove(self, key: str) -> None:
-        """Forget a key.
+        """Remove a key.
 
         Raises:
-            UnknownName: there is none.
+            UnknownName: the key does not exist.
         """
         with self._lock:
             if key not in self._entries:
@@ -136,13 +136,13 @@ class Memory:
     # -- events --------------------------------------------------------------------
 
     def declare(self, name: str, kind: KeyKind = KeyKind.EVENT) -> None:
-        """Let an event be known."""
+        """Register an event."""
         with self._lock:
             entry = self._entries.setdefault(name, _Entry(kind))
             entry.kind = kind
 
     def raise_event(self, name: str, value: Any, kind: KeyKind = KeyKind.EVENT) -> None:
-        """Store a value and tell all listeners, also where it is the same."""
+        """Store a value and notify all listeners, even if the value is unchanged."""
         with self._lock:
             entry = self._put(name, value, kind)
             entry.kind = kind
@@ -157,12 +157,12 @@ class Memory:
                     self.n_dropped += 1
 
     def listen(self, name: str, who: str, listener: Listener) -> None:
-        """Call a listener at each event of a name.
+        """Register a listener for an event.
 
         Args:
             name: of the event.
             who: `client/what`; the listeners of one client are called in order.
-            listener: what is called.
+            listener: the callback.
         """
         client = _client_of(who)
         with self._lock:
@@ -178,7 +178,7 @@ class Memory:
             self._listeners.setdefault(name, []).append((who, listener))
 
     def unlisten(self, name: str, who: str) -> bool:
-        """Forget the listeners of somebody; return whether there were any."""
+        """Remove the listeners of a name `who`; return True if there were any."""
         with self._lock:
             before = self._listeners.get(name, [])
             left = [one for one in before if one[0] != who]
@@ -186,13 +186,13 @@ class Memory:
             return len(left) < len(before)
 
     def unlisten_one(self, name: str, listener: Listener) -> None:
-        """Forget one listener."""
+        """Remove one listener."""
         with self._lock:
             before = self._listeners.get(name, [])
             self._listeners[name] = [one for one in before if one[1] is not listener]
 
     def drop(self, client: str) -> None:
-        """Forget all listeners of a client, and end its thread."""
+        """Remove all listeners of a client, and end its thread."""
         with self._lock:
             for name, before in self._listeners.items():
                 left = [one for one in before if _client_of(one[0]) != client]
@@ -202,7 +202,7 @@ class Memory:
             _end(calls)
 
     def listeners(self, name: str) -> list[str]:
-        """Return who listens to an event."""
+        """Return the names of an event's listeners."""
         with self._lock:
             return [who for who, _ in self._listeners.get(name, ())]
 
@@ -212,7 +212,7 @@ class Memory:
             return list(self._history.get(name, ()))
 
     def kind(self, name: str) -> KeyKind | None:
-        """Return what a key is; None: nothing of that name is known."""
+        """Return the kind of a key; None if the key is unknown."""
         if name in self._live:
             return KeyKind.DATA
         entry = self._entries.get(name)
@@ -224,12 +224,12 @@ class Memory:
             return [name for name, one in self._entries.items() if one.kind is kind]
 
     def describe(self, name: str, text: str) -> None:
-        """Keep a text about a key."""
+        """Store a description of a key."""
         with self._lock:
             self._entries.setdefault(name, _Entry(KeyKind.DATA)).text = text
 
     def description(self, name: str) -> str:
-        """Return the text about a key."""
+        """Return the description of a key."""
         entry = self._entries.get(name)
         return "" if entry is None else entry.text
 
@@ -263,12 +263,12 @@ def _call_listeners(calls: _Queue) -> None:
         listener, name, value = item
         try:
             listener(name, value)
-        except Exception:  # noqa: BLE001  # of a client that is gone
+        except Exception:  # noqa: BLE001  # of a client that has left
             _LOG.debug("a listener of %s raised", name, exc_info=True)
 
 
 def _end(calls: _Queue) -> None:
-    """End the thread of a queue: what waits is not called any more."""
+    """End the thread of a queue; pending calls are dropped."""
     with suppress(queue.Empty):
         while True:
             calls.get_nowait()
@@ -276,7 +276,7 @@ def _end(calls: _Queue) -> None:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as the memory keeps it: floats of 4 bytes."""
+    """Return a value as the memory stores it: floats of 4 bytes."""
     if isinstance(value, float):
         try:
             return float(struct.unpack("f", struct.pack("f", value))[0])

@@ -1,8 +1,8 @@
-"""NAOqi's names of joints, chains and collections, and what they stand for here.
+"""NAOqi's names of joints, chains and collections, mapped to the robot's joints.
 
 Angles are in rad and hands from 0 (closed) to 1 (open) on both sides, so that only
 names and orders differ: `Body` lists the head, the left arm, the left leg, the right
-leg, the right arm [naoqi-api], our robot has the arms first.
+leg, the right arm [naoqi-api]; our robot has the arms first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ WHOLE = ("Body", "Joints", "JointActuators", "Actuators")
 
 
 class BodyNames:
-    """Names of one robot."""
+    """Names of one robot's joints and chains."""
 
     def __init__(self, robot: Robot) -> None:
         """Read the robot's groups."""
@@ -53,7 +53,7 @@ class BodyNames:
         return found
 
     def indices(self, joints: Sequence[str]) -> list[int]:
-        """Return the places of joints in the robot's arrays."""
+        """Return the indices of joints in the robot's arrays."""
         return [self.robot.joint_index(joint) for joint in joints]
 
     def chain_joints(self, name: str) -> tuple[str, ...]:
@@ -61,10 +61,10 @@ class BodyNames:
         return self._groups.get(name, ())
 
     def spread(self, what: str, values: list[float] | float, n: int) -> list[float]:
-        """Return one value a joint: one for all, or as many as there are joints.
+        """Return one value per joint: one for all, or as many as there are joints.
 
         Raises:
-            BadInput: there are as many as neither.
+            BadInput: the number of values is neither 1 nor the number of joints.
         """
         if isinstance(values, float):
             return [values] * n

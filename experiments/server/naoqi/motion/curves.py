@@ -1,9 +1,9 @@
 """Curves of joint angles over time: through points, by speed, by Bezier handles.
 
-A curve begins where the joint is at the start and stays at its last point. Through
-points it is a cubic in each piece, without overshoot and at rest at both ends: tangents
-are those of Fritsch and Carlson (0 where the direction changes, else the harmonic mean
-of the neighbouring slopes).
+A curve starts at the joint's initial angle and stays at its last point. Through points
+it is a piecewise cubic, without overshoot and at rest at both ends: tangents are those
+of Fritsch and Carlson (0 where the direction changes, otherwise the harmonic mean of
+the neighbouring slopes).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,16 +18,16 @@ from nao_testbed.models import BadInput
 Curve = Callable[[float], float]
 """Angle in rad after a time in s."""
 PEAK = 1.5
-"""Peak speed of a cubic from rest to rest over its mean speed."""
+"""Ratio of peak speed to mean speed of a cubic from rest to rest."""
 LEAST_FRACTION = 1e-3
-"""Of a joint's largest speed, on a way that all joints end together."""
+"""Minimum fraction of a joint's maximum speed in a motion with a common end time."""
 BEZIER_SAMPLES = 40
-"""Points of a piece; between them the curve is straight."""
+"""Samples per piece; the curve is linear between them."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A curve and how long it takes, in s."""
+    """Curve and its duration in s."""
 
     curve: Curve
     length_s: float
@@ -60,15 +60,15 @@ def arriving_together(
     speeds: Mapping[str, float],
     least_s: float,
 ) -> dict[str, Timed]:
-    """Return ways to angles that all end when the slowest joint does.
+    """Return curves to angles that all end when the slowest joint arrives.
 
-    Joints that arrived one after another would let a standing robot topple on the way.
+    Joints that arrived at different times could make a standing robot fall.
 
     Args:
         start: joint to present angle in rad.
-        angles: joint to the one at the end.
-        speeds: joint to its largest speed in rad/s; the slowest one's peak is that.
-        least_s: shortest time in s.
+        angles: joint to final angle in rad.
+        speeds: joint to its maximum speed in rad/s; the slowest joint peaks at it.
+        least_s: minimum duration in s.
     """
     ways_s = [PEAK * abs(angles[j] - start[j]) / speeds[j] for j in angles]
     length_s = max(least_s, *ways_s)
@@ -121,7 +121,7 @@ def bezier(start: float, keys: Sequence[Key]) -> Timed:
 
 
 def check_times(joint: str, times: Sequence[float]) -> None:
-    """Refuse times that are not above 0 and increasing.
+    """Reject times that are not positive and increasing.
 
     Raises:
         BadInput: they are not.
@@ -137,14 +137,14 @@ def check_times(joint: str, times: Sequence[float]) -> None:
 
 
 def together(fastest_s: Mapping[str, float], fraction: float) -> dict[str, float]:
-    """Return fractions of the largest speeds with which joints arrive at once.
+    """Return fractions of the maximum speeds with which all joints arrive together.
 
-    The slowest joint has the fraction that was asked for. Joints that arrived one
-    after another would let the robot topple on the way of its torso.
+    The slowest joint has the requested fraction. Joints that arrived at different times
+    could make the robot fall while its torso moves.
 
     Args:
-        fastest_s: joint to the time in s that it needs at its largest speed.
-        fraction: of the largest speed, in ]0, 1].
+        fastest_s: joint to the time in s that it needs at its maximum speed.
+        fraction: of the maximum speed, in ]0, 1].
     """
     longest_s = max(fastest_s.values(), default=0.0)
     if longest_s <= 0.0:

@@ -1,14 +1,14 @@
-"""The motion engine: what moves joints, slot by slot, by tokens of the ledger.
+"""Motion engine: moves joints slot by slot with tokens of the ledger.
 
-Two ways to command a joint [naoqi-api]:
+There are two ways to command a joint [naoqi-api]:
 
-- A *task* is timed and takes its joints: an owner of its own, a part of its client. A
-  second one on the same joint waits in the ledger's queue until the first has ended.
-- A *reactive* target takes no joint for long: the newest replaces the one before it. It
-  gives way at once to who asks, and has no effect on a joint that a task has.
+- A *task* is timed and holds its joints: it is a separate owner, a part of its client.
+A second task on the same joint waits in the ledger's queue until the first has ended. -
+A *reactive* target holds a joint only briefly: the newest replaces the previous one. It
+releases the joint at once on demand, and has no effect on a joint held by a task.
 
-Every value goes through the gate with the token of who commands it. Who loses a joint
-to heat, a fault or another owner is told by what.
+Every value passes the gate with the token of its client. A client that loses a joint to
+heat, a fault or another owner gets the reason.
 """
 
 import itertools
@@ -43,34 +43,35 @@ from nao_testbed.experiments.server.naoqi.served_robot import (
 from nao_testbed.models import BadInput, TestbedError
 
 ENGINE = "ALMotion"
-"""Owner for whom the engine is stepped, and of what clients moved who have left."""
+"""Owner for which the engine is stepped, and of the motions of disconnected clients."""
 ARRIVED = 1e-6
-"""In rad: a reactive target is reached."""
+"""Tolerance in rad at which a reactive target is reached."""
 ACCELERATION_S = 0.1
-"""In which a reactive target lets a joint reach its full speed: an estimate."""
+"""Time in s for a reactive target to accelerate a joint to full speed: an estimate."""
 SETTLE_S = 0.2
-"""After a motion, before the robot counts as standing still, and a joint is given back:
-given back at once, one that still lags behind would be held where it is."""
+"""Time in s after a motion before the robot counts as at rest and its joints are
+released. A lagging joint that is released at once would be held at its present
+angle."""
 
 CLIENT = "naoqi client"
-"""How the owner of a client is named, with its number behind it."""
+"""Prefix of the owner of a client, followed by its number."""
 MOTION = "a program's motion"
-"""What its tasks are called together."""
+"""Common name of its tasks."""
 
 _LOG = logging.getLogger(__name__)
 Curves = Mapping[str, Timed]
-"""Joint to curve."""
+"""Curves by joint."""
 Plan = Callable[[Mapping[str, float]], Curves]
-"""Makes the curves, given the set-point of each joint when the task starts."""
+"""Function that creates the curves from the joints' set-points at the task's start."""
 
 
 class JointTaken(TestbedError):
-    """A motion ended because its joints were taken away."""
+    """Motion ended because its joints were revoked."""
 
 
 @dataclass(kw_only=True)
 class MotionTask:
-    """A timed motion, until it has ended."""
+    """Timed motion, until it has ended."""
 
     number: int
     name: str
@@ -86,15 +87,15 @@ class MotionTask:
     curves: Curves = field(default_factory=dict)
     length_s: float = 0.0
     value: object = None
-    """What its client gets at the end."""
+    """Result for its client."""
     yields: bool = False
     is_over: bool = False
-    """Whether its last set-point was submitted: it ends with the next slot."""
+    """True if its last set-point was submitted: the task ends with the next slot."""
 
 
 @dataclass(kw_only=True)
 class _Goal:
-    """A reactive target of one leaf."""
+    """Reactive target of one leaf."""
 
     owner: str
     token: Token
@@ -102,14 +103,14 @@ class _Goal:
     speed: float
     velocity: float = 0.0
     over_s: float | None = None
-    """When its set-point was reached; the leaf is given back soon after."""
+    """Time at which its set-point was reached; the leaf is released soon after."""
 
 
 class MotionEngine:
-    """Moves the joints of one robot for all its clients."""
+    """Engine that moves the joints of one robot for all its clients."""
 
     def __init__(self, served: ServedRobot, body: BodyNames) -> None:
-        """Become known to the ledger."""
+        """Register with the ledger."""
         self._served, self.body = served, body
         self._ledger, self._gate = served.body.ledger, served.body.gate
         robot = served.robot
@@ -117,34 +118,34 @@ class MotionEngine:
             leaf: robot.joints[robot.joint_index(joint)].motor
             for joint, leaf in served.leaf_of.items()
         }
-        """Leaf to its leading joint."""
+        """Leading joint of each leaf."""
         self._most = {joint.name: joint.max_velocity for joint in robot.joints}
         self._tasks: dict[int, MotionTask] = {}
         self._goals: dict[str, _Goal] = {}
-        """Leaf to its reactive target."""
+        """Reactive target of each leaf."""
         self._numbers = itertools.count(1)
         self._moved_s = -SETTLE_S
         self.warnings: Counter[str] = Counter()
-        """What was accepted and not done as asked, and how often."""
+        """Counts of accepted commands that were not executed as requested."""
         self.is_disabled: Callable[[str], bool] = lambda joint: False  # noqa: ARG005
-        """Whether a joint is held by heat protection."""
+        """Return True if heat protection holds a joint."""
         self._ledger.add_owner(Owner(name=ENGINE, priority=1), self._ledger.tick)
         served.body.behaviours.add(ENGINE, self._step)
         served.on_close.append(self._end_all)
 
-    # -- look ----------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------
 
     def tasks(self) -> list[MotionTask]:
         """Return the tasks that have not ended, in order."""
         return list(self._tasks.values())
 
     def commanded(self, joints: Iterable[str]) -> dict[str, float]:
-        """Return the set-points in force, without shift, in rad."""
+        """Return the present set-points, without shift, in rad."""
         present, leaf_of = self._gate.present, self._served.leaf_of
         return {joint: float(present[leaf_of[joint]]) for joint in joints}
 
     def are_free(self, joints: Iterable[str]) -> bool:
-        """Tell whether no task has, or waits for, any of some joints."""
+        """Return True if no task holds or awaits any of these joints."""
         leaves = self._leaves(joints)
         return not any(
             leaves & set(task.leaves)
@@ -154,7 +155,7 @@ class MotionEngine:
 
     @property
     def is_moving(self) -> bool:
-        """Whether something moves, or moved just now."""
+        """Return True if a joint moves or has just moved."""
         return self._served.time_s < self._moved_s + SETTLE_S
 
     # -- command -------------------------------------------------------------------
@@ -170,16 +171,16 @@ class MotionEngine:
         waits: bool = True,
         yields: bool = False,
     ) -> MotionTask:
-        """Begin a task, or let it wait for its joints.
+        """Start a task, or queue it for its joints.
 
         Args:
-            client: owner for whom.
+            client: owner of the task.
             name: of the task.
-            joints: that it moves.
-            plan: makes its curves.
-            value: what its client gets at the end.
-            waits: for joints that are busy; otherwise it fails at once.
-            yields: its joints to whoever asks; it ends then.
+            joints: joints to move.
+            plan: creates its curves.
+            value: result for its client.
+            waits: True to wait for busy joints; otherwise the task fails at once.
+            yields: True to end the task when another owner demands its joints.
         """
         with self._served.access():
             tick = self._ledger.tick
@@ -220,7 +221,7 @@ class MotionEngine:
     def aim(self, client: str, targets: Mapping[str, tuple[float, float]]) -> None:
         """Set reactive targets: joint to angle in rad and fraction of full speed.
 
-        A joint that a task or another owner has keeps what it does; that is counted.
+        A joint held by a task or another owner ignores its target; that is counted.
         """
         with self._served.access():
             wanted: dict[str, tuple[float, float]] = {}
@@ -247,16 +248,16 @@ class MotionEngine:
                 )
 
     def warn_busy(self, leaf: str, command: str) -> None:
-        """Count a command that had no effect because others have a leaf; say who."""
+        """Count a command without effect on a leaf; name the leaf's holders."""
         who = {
-            MOTION if one.startswith(CLIENT) else one  # their numbers never end
+            MOTION if one.startswith(CLIENT) else one  # numbers never repeat
             for one in users_of(self._ledger, leaf)
         }
         said = ", ".join(sorted(who)) or "somebody who waits"
         self.warnings[f"{leaf} is busy ({said}): {command} had no effect"] += 1
 
     def kill(self, tasks: Iterable[MotionTask]) -> int:
-        """End tasks; their clients get a normal return. Return how many."""
+        """End tasks; their clients get a normal return. Return the number of tasks."""
         with self._served.access():
             killed = [task for task in tasks if task.number in self._tasks]
             for task in killed:
@@ -264,16 +265,16 @@ class MotionEngine:
             return len(killed)
 
     def kill_using(self, joints: Iterable[str]) -> None:
-        """End the tasks that have any of some joints, and their reactive targets."""
+        """End the tasks that use any of these joints, and their reactive targets."""
         leaves = self._leaves(joints)
         self.kill([t for t in self.tasks() if leaves & set(t.leaves)])
         with self._served.access():
             self._drop_goals(leaves)
 
     def inherit(self, client: str) -> None:
-        """Go on with what a client moves that leaves: the engine owns it from now on.
+        """Continue the motions of a client that leaves, with the engine as their owner.
 
-        A task whose joints somebody waits for ends, and they have them.
+        A task whose joints another owner awaits ends and releases them.
         """
         with self._served.access():
             goals = [
@@ -307,7 +308,7 @@ class MotionEngine:
                 self._end(task, JointTaken(f"{task.name}: {outcome}"))
 
     def drop_client(self, client: str) -> None:
-        """End all that a client commands."""
+        """End all motions of a client."""
         for task in self.tasks():
             if task.client == client:
                 self._end(task)
@@ -318,7 +319,7 @@ class MotionEngine:
         return {self._served.leaf_of[joint] for joint in joints}
 
     def _home(self, client: str, leaves: Iterable[str]) -> str:
-        """Return the owner of a client that holds any of some leaves, else itself."""
+        """Return the client's owner that holds any of these leaves, or the client."""
         state, wanted = take_snapshot(self._ledger), set(leaves)
         parents = {row.name: row.parent for row in state.owners}
         for row in state.resources:
@@ -326,7 +327,7 @@ class MotionEngine:
                 continue
             for hold in row.holders:
                 if hold.owner.startswith(client + "/"):
-                    continue  # a task or target of its own
+                    continue  # another task or target of the client
                 if parents.get(hold.owner) is not None and _is_below(
                     hold.owner, client, parents
                 ):
@@ -336,7 +337,7 @@ class MotionEngine:
     def _reactive_tokens(
         self, client: str, leaves: list[str]
     ) -> tuple[str, dict[str, Token]]:
-        """Return the owner and the tokens by which a client may lead some leaves."""
+        """Return owner and tokens with which a client may command these leaves."""
         ledger, tick = self._ledger, self._ledger.tick
         parent = self._home(client, leaves)
         owner = f"{parent}/setAngles"
@@ -363,7 +364,7 @@ class MotionEngine:
         return owner, found
 
     def _ask(self, owner: str, leaves: tuple[str, ...], tick: int) -> dict[str, Token]:
-        """Ask for all of some leaves, or else for each of them."""
+        """Request all leaves together or, if that fails, each of them."""
         parts = (leaves,) if len(leaves) == 1 else (leaves, *((x,) for x in leaves))
         found: dict[str, Token] = {}
         for part in parts:
@@ -378,7 +379,7 @@ class MotionEngine:
         return found
 
     def _step(self, tick: int, observation: Observation) -> None:
-        """Command the set-points of a slot."""
+        """Submit the set-points of a slot."""
         for task in self.tasks():
             if task.is_over:
                 self._end_and_settle(task, observation.time_s)
@@ -416,7 +417,7 @@ class MotionEngine:
         self._served.stiffness.tell_motion(moves=self.is_moving)
 
     def _has_started(self, task: MotionTask, tick: int) -> bool:
-        """Start a task whose joints were granted; return whether it runs."""
+        """Start a task whose joints were granted; return True if it runs."""
         outcome = task.ticket.outcome
         if outcome is None:
             return False
@@ -427,16 +428,16 @@ class MotionEngine:
         task.start_tick = tick
         try:
             task.curves = task.plan(self.commanded(task.joints))
-        except Exception as error:  # noqa: BLE001  # its client is told
+        except Exception as error:  # noqa: BLE001  # reported to its client
             self._end(task, error)
             return False
         task.length_s = max((c.length_s for c in task.curves.values()), default=0.0)
         return True
 
     def _next(self, task: MotionTask, tick: int) -> tuple[dict[str, MotorTarget], bool]:
-        """Return the set-points of a task in this slot, and whether they are the last.
+        """Return the set-points of a task in this slot, and True if they are the last.
 
-        A joint never goes faster than it can: it comes later then.
+        A joint never exceeds its maximum speed; it then arrives later.
         """
         dt, present = self._served.tick_s, self._gate.present
         time_s = (tick - task.start_tick + 1) * dt
@@ -458,7 +459,7 @@ class MotionEngine:
         return values, is_over
 
     def _lead(self, leaf: str, goal: _Goal) -> tuple[MotorTarget, bool]:
-        """Lead a leaf on to its target: speed and acceleration are bounded."""
+        """Move a leaf towards its target with bounded speed and acceleration."""
         dt, here = self._served.tick_s, float(self._gate.present[leaf])
         joint = self._joint_of[leaf]
         left = goal.target - here
@@ -482,7 +483,7 @@ class MotionEngine:
         return JointTaken(f"{task.name}: {leaf} was taken away{said} ({reason}).")
 
     def _end(self, task: MotionTask, error: Exception | None = None) -> None:
-        """End a task and give its joints back."""
+        """End a task and release its joints."""
         if self._tasks.pop(task.number, None) is None:
             return
         if self._ledger.knows(task.owner):
@@ -494,10 +495,9 @@ class MotionEngine:
             fail(task.future, error)
 
     def _end_and_settle(self, task: MotionTask, time_s: float) -> None:
-        """End a task and keep its last set-points for `SETTLE_S`.
+        """End a task and keep its last set-points for `SETTLE_S`, while its joints lag.
 
-        Its joints lag behind them. Who asks for one has it at once, as of any reactive
-        target.
+        Another owner gets the joints at once on request, as of any reactive target.
         """
         last = {leaf: float(self._gate.present[leaf]) for leaf in task.leaves}
         self._end(task)
@@ -512,7 +512,7 @@ class MotionEngine:
             )
 
     def _drop_goals(self, leaves: Iterable[str]) -> None:
-        """Forget reactive targets and give their leaves back."""
+        """Remove reactive targets and release their leaves."""
         for leaf in leaves:
             goal = self._goals.pop(leaf, None)
             if goal is not None and self._ledger.covers(goal.token, leaf):
@@ -539,11 +539,11 @@ def _is_below(owner: str, above: str, parents: Mapping[str, str | None]) -> bool
 
 
 CLIENT_PRIORITY = 2
-"""Of every client: above nobody's, below a scenario's urgent behaviours."""
+"""Priority of every client: above the default, below a scenario's urgent behaviours."""
 
 
 def check_fraction(fraction: float) -> float:
-    """Return a fraction of the largest speed, in ]0, 1].
+    """Return a fraction of the maximum speed, in ]0, 1].
 
     Raises:
         BadInput: it is out of that range.

@@ -1,4 +1,4 @@
-"""Poses as programs write them, and ways of effectors through poses.
+"""Poses in NAOqi's notation, and paths of effectors through poses.
 
 A rotation is wx, wy, wz with R = Rz(wz) Ry(wy) Rx(wx) [naoqi-api].
 """
@@ -16,7 +16,7 @@ Way = list[tuple[float, pin.SE3]]
 
 
 def between(a: pin.SE3, b: pin.SE3, part: float) -> pin.SE3:
-    """Return the pose at a part of the straight way from one pose to another."""
+    """Return the pose at a fraction of the straight path from one pose to another."""
     if part >= 1.0:
         return b
     turn = part * pin.log3(a.rotation.T @ b.rotation)
@@ -62,7 +62,7 @@ def of_six(values: Sequence[float]) -> pin.SE3:
 def way_through(
     start: pin.SE3, points: list[pin.SE3], then: list[float], size: int, absolute: bool
 ) -> Way:
-    """Return times in s and poses of a way, from its start at 0 s."""
+    """Return times in s and poses of a path, from its start at 0 s."""
     way = [(0.0, start)]
     for point, time_s in zip(points, then, strict=True):
         goal = point if absolute else _moved(way[-1][1], point, size)
@@ -71,10 +71,10 @@ def way_through(
 
 
 def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
-    """Return when which effector is solved for: the torso first, as it carries them.
+    """Return times and effectors to solve for: torso first, as it carries the arms.
 
-    A place half way keeps a path straight. With the torso on its way, an arm has its
-    places at the torso's times too, so that it keeps to its own frame meanwhile.
+    A half-way point keeps a path straight. If the torso moves too, an arm gets points
+    at the torso's times, so that it keeps its pose in its frame.
     """
     own = []
     for way in ways:
@@ -91,7 +91,7 @@ def knots(names: list[str], ways: list[Way]) -> list[tuple[float, int]]:
 
 
 def pose_at(way: Way, time_s: float) -> pin.SE3:
-    """Return the pose on a way at a time in s."""
+    """Return the pose on a path at a time in s."""
     for (then, a), (later, b) in pairwise(way):
         if time_s <= later:
             return between(a, b, (time_s - then) / (later - then))

@@ -13,22 +13,23 @@ from nao_testbed.experiments.server.naoqi.service import ALService
 from nao_testbed.models import BadInput
 
 EVENT_TIMEOUT_S = 0.2
-"""To send one event; after it the next is sent, and their order is not sure."""
+"""Time limit in s to send an event; after it the next one is sent, possibly out of
+order."""
 
 GAP_S = 0.002
-"""Between two values of one subscriber: 1 of 1000 pairs was swapped without it."""
+"""Gap in s between values of a subscriber: without it 1 of 1000 pairs was swapped."""
 
 
 class Subscriber:
-    """What `subscriber` returns: a signal with the values of an event.
+    """Object that `subscriber` returns: a signal with the values of an event.
 
-    `qi` hands each value to a pool of threads, which may overtake each other, here and
-    in the client. So one is sent before the next is given to `qi`, and the client has
-    `GAP_S` for it.
+    `qi` dispatches each value to a thread pool, in which values can overtake each
+    other, here and in the client. Therefore one value is sent before the next is passed
+    to `qi`, and the client has `GAP_S` to process it.
     """
 
     def __init__(self, sent: Counted) -> None:
-        """Begin with nobody connected.
+        """Create a signal without connections.
 
         Args:
             sent: counts the events that were sent to this client.
@@ -42,7 +43,7 @@ class Subscriber:
         self._is_connected = is_connected
 
     def _emit(self, value: Any) -> None:
-        """Send a value, and wait until it is on its way."""
+        """Send a value, and wait until it was sent."""
         time.sleep(max(self._last_s + GAP_S - time.monotonic(), 0.0))
         before = self._sent.n
         self.signal(value)
@@ -62,7 +63,7 @@ class ALMemory(ALService):
         return self._parts.memory.get(key)
 
     def getListData(self, keys: Names) -> list[Any]:
-        """Return a value for each key, None where there is none."""
+        """Return a value for each key, None for a key without one."""
         return [self._or_none(key) for key in keys]
 
     def getDataListName(self) -> list[str]:
@@ -85,19 +86,19 @@ class ALMemory(ALService):
             self._parts.memory.insert(text(pair[0]), pair[1])
 
     def removeData(self, key: str) -> None:
-        """Forget a key."""
+        """Remove a key."""
         self._parts.memory.remove(key)
 
     def raiseEvent(self, name: str, value: Value) -> None:
-        """Store a value and tell all who listen."""
+        """Store a value and notify all listeners."""
         self._parts.memory.raise_event(name, value)
 
     def raiseMicroEvent(self, name: str, value: Value) -> None:
-        """Tell all who listen."""
+        """Notify all listeners of a micro-event."""
         self._parts.memory.raise_event(name, value, KeyKind.MICRO_EVENT)
 
     def declareEvent(self, name: str, extractorName: str = "") -> None:
-        """Let an event be known."""
+        """Register an event."""
         del extractorName
         self._parts.memory.declare(name)
 
@@ -106,7 +107,7 @@ class ALMemory(ALService):
         return self._client_subscribers(eventName)
 
     def subscribeToEvent(self, name: str, callbackModule: str, method: str) -> None:
-        """Let a service of the client be called with (key, value, message)."""
+        """Subscribe a method of a client's service: (key, value, message)."""
         find = self._client.find_service
         if find is None:
             raise BadInput("this connection has no services of its own.")
@@ -122,7 +123,7 @@ class ALMemory(ALService):
         self._client.on_leave.append(lambda: _unlisten(memory, name, who))
 
     def unsubscribeToEvent(self, name: str, callbackModule: str) -> None:
-        """Let a service be called no more."""
+        """Remove the subscription of a service."""
         who = self._listener_name(callbackModule)
         if not self._parts.memory.unlisten(name, who):
             raise BadInput(f"{callbackModule} does not listen to {name}.")
@@ -136,7 +137,7 @@ class ALMemory(ALService):
         return self._parts.memory.of_kind(KeyKind.MICRO_EVENT)
 
     def getSubscribers(self, name: str) -> list[str]:
-        """Return who listens to an event."""
+        """Return the names of an event's listeners."""
         return self._parts.memory.listeners(name)
 
     def getExtractorEvent(self, extractorName: str) -> list[str]:
@@ -157,7 +158,7 @@ class ALMemory(ALService):
         """Return Data, Event or MicroEvent."""
         kind = self._parts.memory.kind(key)
         if kind is None:
-            self._parts.memory.get(key)  # says that there is none
+            self._parts.memory.get(key)  # raises for an unknown key
             raise BadInput(f"nothing is known of {key}.")
         return kind.value
 
@@ -167,7 +168,7 @@ class ALMemory(ALService):
         return [[key, self.getType(key), memory.description(key)] for key in keys]
 
     def setDescription(self, name: str, description: str) -> None:
-        """Keep a text about a key."""
+        """Store a description of a key."""
         self._parts.memory.describe(name, description)
 
     # -- inside --------------------------------------------------------------------
@@ -181,8 +182,9 @@ class ALMemory(ALService):
     def _client_subscribers(self, name: str) -> Subscriber:
         """Return a new object for an event.
 
-        Each connection of a client has an object of its own, for what `qi` sends to two
-        at once arrives in no order. Who holds it on the wire keeps it alive.
+        Each connection of a client has a separate object, because `qi` sends to two
+        connections of one object in no fixed order. The client's reference keeps the
+        object alive.
         """
         memory, who = self._parts.memory, self._listener_name("subscriber")
         one = Subscriber(self._client.sent)
@@ -191,7 +193,7 @@ class ALMemory(ALService):
         def listener(key: str, value: Any) -> None:
             del key
             if (subscriber := found()) is not None:
-                subscriber._emit(value)  # private: `qi` shows what is public
+                subscriber._emit(value)  # private: `qi` exports public names
 
         memory.listen(name, who, listener)
         return one

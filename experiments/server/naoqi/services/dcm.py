@@ -1,11 +1,11 @@
 """DCM: timed commands to single actuators, sent in each device slot (until NAOqi 2.7).
 
-Between the value last sent and the next command, what is sent is a straight line in
-time; after the last command its value is held [naoqi-dcm]. A position is submitted to
-the gate with a token of the client, who gives way to any motion; a hardness is the
-user's stiffness. What a client has commanded for later is carried out although it has
-left meanwhile: NAOqi's DCM knows no clients. The DCM itself is its owner then, also
-of what the client had sent before it left and what arrives only afterwards.
+The output is linear in time between the last sent value and the next command; after the
+last command its value is held [naoqi-dcm]. A position is submitted to the gate with a
+token of the client, which releases it for any motion; a hardness is the user's
+stiffness. Future commands of a client are executed even after it has left: NAOqi's DCM
+has no notion of clients. The DCM then becomes the owner of these commands, and of
+commands that the client sent before it left and that arrive later.
 """
 
 import bisect
@@ -29,19 +29,19 @@ from nao_testbed.experiments.server.naoqi.services.leds import Leds, Spot
 from nao_testbed.models import BadInput, UnknownName
 
 MOST_COMMANDS = 512
-"""That wait for an actuator."""
+"""Maximum number of pending commands of an actuator."""
 SUFFIX = "Actuator/Value"
 UPDATES = ("Merge", "ClearAll", "ClearAfter", "ClearBefore")
 BOARD = "Device/DeviceList/"
 WRAP = 1 << 31
 SETTLE_MS = 500
-"""For which an actuator is kept after its last command: given back at once, a joint
-that still lags behind would be held where it is."""
+"""Time in ms for which an actuator is held after its last command. A lagging joint that
+is released at once would be held at its present angle."""
 
 OWNER = "DCM"
-"""Of what clients commanded who have left."""
+"""Owner of the commands of disconnected clients."""
 INHERITED_MS = 5000
-"""What such a client commanded for later than that is dropped."""
+"""Time limit in ms; later commands of a disconnected client are dropped."""
 
 Command = tuple[int, float]
 """Time in ms and value."""
@@ -49,19 +49,19 @@ Command = tuple[int, float]
 
 @dataclass
 class _Line:
-    """The commands of one actuator."""
+    """Commands of one actuator."""
 
     client: str
     waiting: list[Command] = field(default_factory=list)
     sent: Command | None = None
-    """Time and value last sent; None: none yet since it was taken."""
+    """Time and value last sent; None: none since it was taken."""
 
 
 class Dcm:
-    """Timed commands of all clients; the last one wins."""
+    """Timed commands of all clients; the last command wins."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin without any."""
+        """Create it without commands."""
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
         self._positions = {f"{m}/Position/{SUFFIX}": m for m in robot.motor_names}
@@ -74,7 +74,7 @@ class Dcm:
         self.aliases: dict[str, list[str]] = {}
         self._lines: dict[str, _Line] = {}
         self._tokens: dict[str, tuple[str, Token]] = {}
-        """Leaf to client and token."""
+        """Client and token, by leaf."""
         self._known: set[str] = set()
         """Clients whose commands are inherited when they leave."""
         ledger = parts.served.body.ledger
@@ -82,7 +82,7 @@ class Dcm:
         parts.served.each_slot.append(lambda *_: self._slot())
 
     def _owner(self, client: NaoqiClient) -> str:
-        """Return who owns what a client commands now: the DCM once it has left."""
+        """Return the owner of a client's commands: the DCM once the client has left."""
         if client.has_left:
             return OWNER
         if client.name not in self._known:
@@ -91,7 +91,7 @@ class Dcm:
         return client.name
 
     def _inherit(self, client: str) -> None:
-        """Take over what a client who leaves has commanded for later."""
+        """Inherit the future commands of a client that leaves."""
         self._known.discard(client)
         last = self.now_ms() + INHERITED_MS
         for line in self._lines.values():
@@ -101,17 +101,17 @@ class Dcm:
         for leaf, (owner, _) in list(self._tokens.items()):
             if owner == client:
                 del self._tokens[leaf]
-                self._token(OWNER, leaf)  # before the client's is void
+                self._token(OWNER, leaf)  # before the client's token becomes void
 
     def now_ms(self) -> int:
-        """Return the time in ms; in the slot that runs next it is the same."""
+        """Return the time in ms, which is constant until the next slot has run."""
         return round(self._served.time_s * 1000.0)
 
     def actuator(self, name: str) -> str:
-        """Return an actuator's name without its prefix; unknown ones are "".
+        """Return an actuator's name without its prefix; "" for an unknown one.
 
         Raises:
-            UnknownName: never; who needs an actuator looks for the empty name.
+            UnknownName: never; callers test for the empty name.
         """
         brief = name.removeprefix(PREFIX)
         known = brief in self._positions or brief in self._hardness
@@ -120,16 +120,16 @@ class Dcm:
     def put(
         self, client: NaoqiClient, name: str, update: str, new: Sequence[Command]
     ) -> None:
-        """Mix commands with those that wait for an actuator.
+        """Merge commands with the pending commands of an actuator.
 
         Args:
-            client: who sent them; it may have left since.
+            client: sender; it may have left since.
             name: of the actuator, without its prefix.
-            update: how they are mixed, one of `UPDATES`.
+            update: merge rule, one of `UPDATES`.
             new: the commands.
 
         Raises:
-            BadInput: the update is none, or too many commands wait.
+            BadInput: the rule is unknown, or too many commands are pending.
         """
         if update not in UPDATES:
             raise UnknownName("Update type", update, UPDATES, "DCM")
@@ -174,7 +174,7 @@ class Dcm:
             self._give_back()
 
     def _value(self, name: str, line: _Line, now: int) -> float | None:
-        """Return what an actuator gets in this slot; None: nothing new."""
+        """Return the value of an actuator in this slot; None: unchanged."""
         last: float | None = None
         while line.waiting and line.waiting[0][0] <= now:
             last = line.waiting.pop(0)[1]
@@ -223,7 +223,7 @@ class Dcm:
             here, most = gate.present[leaf], self._most(motor)
             step = min(max(value - here, -most), most)
             angle = motion.body.clip(motor, here + step)
-            if abs(value - here) > most:  # what is left follows in the next slots
+            if abs(value - here) > most:  # the rest follows in the next slots
                 line = self._lines[name]
                 bisect.insort(line.waiting, (self.now_ms() + 1, value))
             parts.setdefault(token, {})[leaf] = angle
@@ -246,7 +246,7 @@ class Dcm:
                 leds.put(token, mine, 0.0)
 
     def _token(self, client: str, leaf: str) -> Token | None:
-        """Return a token of a client for a leaf; None: somebody else has it."""
+        """Return a client's token for a leaf; None: another owner holds the leaf."""
         ledger = self._served.body.ledger
         kept = self._tokens.get(leaf)
         is_mine = kept is not None and kept[0] == client
@@ -285,12 +285,12 @@ def _gives_way(_: object) -> Answer:
 
 
 class DCM(ALService):
-    """Commands actuators at times; removed from NAOqi with 2.8."""
+    """Timed commands to actuators; removed from NAOqi with 2.8."""
 
     NAME = "DCM"
 
     def createAlias(self, alias: Value) -> list[Any]:
-        """Name a list of actuators; return it, unknown ones as ""."""
+        """Define an alias for a list of actuators; return it, unknown ones as ""."""
         if (
             not isinstance(alias, list)
             or len(alias) != 2
@@ -343,12 +343,12 @@ class DCM(ALService):
                     dcm.put(self._client, name, update, row)
 
     def getTime(self, offset: int) -> int:
-        """Return the time in ms, and an offset on top; 32 bits with a sign."""
+        """Return the time in ms plus an offset, as a signed 32-bit number."""
         now = self._parts.get(Dcm).now_ms() + offset
         return (now + WRAP) % (2 * WRAP) - WRAP
 
     def getPrefix(self) -> list[str]:
-        """Return the prefixes that names may leave out."""
+        """Return the prefixes that names may omit."""
         return [PREFIX, BOARD]
 
     def _actuators(self, name: str) -> list[str]:

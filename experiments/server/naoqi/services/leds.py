@@ -1,9 +1,8 @@
 """ALLeds: names of single LEDs and groups, fades and patterns; values through the gate.
 
-A name stands for channels of LEDs of the robot's groups. Which LED of the head is
-Brain0 and which of an eye is at the top is not published: here the left half of the
-head comes before the right one, each from front to rear, and an eye's LED 1 is at the
-top.
+A name maps to channels of LEDs of the robot's groups. The positions of Brain0 on the
+head and of an eye's LED 1 are not published: here the left half of the head comes
+before the right one, each from front to rear, and an eye's LED 1 is at the top.
 """
 
 import itertools
@@ -61,11 +60,11 @@ HEAD_SIDE = (
 )
 TURN_STEPS = 8
 MOST_STEPS = 2000
-"""Of a pattern."""
+"""Maximum number of steps of a pattern."""
 
 
 def led_names(groups: Mapping[str, int]) -> dict[str, tuple[Spot, ...]]:
-    """Return all names of LEDs and groups with the channels that they stand for.
+    """Return all names of LEDs and groups with their channels.
 
     Args:
         groups: the robot's groups with their numbers of channels.
@@ -147,17 +146,17 @@ def _add_ear(add: Any, side: str) -> None:
 
 
 class Leds:
-    """The LEDs of one robot for all clients."""
+    """LEDs of one robot for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Build all names, and the keys of the memory."""
+        """Create all names, and the keys of the memory."""
         self._served = parts.served
         robot = parts.served.robot
         self._groups = {group.name: group for group in robot.leds}
         channels = {name: group.n_channels for name, group in self._groups.items()}
         self.names = led_names(channels)
         self.own: dict[str, tuple[Spot, ...]] = {}
-        """Groups that programs made."""
+        """Groups created by programs."""
         self._leaf_of = {
             group: node.name
             for node in robot.resources.walk()
@@ -193,7 +192,7 @@ class Leds:
         return [self._now(spot) for spot in self.spots(name)]
 
     def rgb(self, name: str, colour: int) -> dict[Spot, float]:
-        """Return the values of a colour; LEDs of one colour take the brightest."""
+        """Return the values of a colour; one-colour LEDs get its brightest channel."""
         if not 0 <= colour <= 0xFFFFFF:
             raise BadInput(f"colour is {colour:#x}; give 0 to 0xffffff.")
         parts = [(colour >> shift & 255) / 255.0 for shift in (16, 8, 0)]
@@ -208,7 +207,7 @@ class Leds:
         """Fade to values one after another; the future ends with the last.
 
         Args:
-            client: owner for whom.
+            client: owner of the pattern.
             steps: time of a fade in s, and the values at its end.
         """
         if len(steps) > MOST_STEPS:
@@ -244,7 +243,7 @@ class Leds:
         return done
 
     def _halt(self, owner: str, token: Any, leaves: Iterable[str]) -> None:
-        """Leave LEDs as they are now, and give them back."""
+        """Stop LEDs at their present values, and release them."""
         with self._served.access():
             ledger = self._served.body.ledger
             if not ledger.knows(owner):
@@ -254,7 +253,7 @@ class Leds:
                     now = self._served.body.sim.leds.state(group)
                     setting = LedSetting(colours=now, fade_s=0.0)
                     self._served.body.gate.submit(token, leaf, setting)
-            self._served.after(  # once the gate has passed it
+            self._served.after(  # once the gate has passed the value
                 self._served.tick_s,
                 lambda: (
                     ledger.forget_owner(owner, ledger.tick)
@@ -306,7 +305,7 @@ class Leds:
         )
 
     def _takers(self, token: Any, leaves: Iterable[str]) -> str:
-        """Return who took some leaves and is no program: those take in turn."""
+        """Return the owners, other than programs, that took these leaves."""
         ledger = self._served.body.ledger
         lost = [x for x in leaves if ledger.authorise(token, x) is not None]
         users = {who for leaf in lost for who in users_of(ledger, leaf)}
@@ -387,7 +386,7 @@ class ALLeds(ALService):
     def rotateEyes(
         self, rgb: int, timeForRotation: float, totalDuration: float
     ) -> Blocks:
-        """Let one LED of each eye go round, and wait."""
+        """Move one lit LED around each eye, and wait."""
         if timeForRotation <= 0.0:
             raise BadInput(
                 f"timeForRotation is {timeForRotation:g} s; give more than 0."
@@ -417,7 +416,7 @@ class ALLeds(ALService):
         return self._play(steps)
 
     def createGroup(self, groupName: str, ledNames: Names) -> None:
-        """Make a group of LEDs and groups."""
+        """Define a group of LEDs and groups."""
         leds = self._leds
         spots = (spot for name in ledNames for spot in leds.spots(name))
         leds.own[groupName] = tuple(dict.fromkeys(spots))

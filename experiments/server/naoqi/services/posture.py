@@ -11,12 +11,12 @@ from nao_testbed.models import BadInput
 
 
 class ALRobotPosture(ALService):
-    """Goes to postures, and tells which one the robot is in."""
+    """Motions to postures, and the name of the present one."""
 
     NAME = "ALRobotPosture"
 
     def goToPosture(self, postureName: str, speed: float) -> Blocks:
-        """Go to a posture, and wait; true where the robot is in it then."""
+        """Go to a posture, and wait; return true if the robot reached it."""
         return self._go(postureName, speed, straight=False)
 
     def applyPosture(self, postureName: str, speed: float) -> Blocks:
@@ -40,11 +40,11 @@ class ALRobotPosture(ALService):
         return list(FAMILIES)
 
     def stopMove(self) -> None:
-        """End the way to a posture."""
+        """Stop the motion to a posture."""
         self._parts.get(Postures).stop()
 
     def setMaxTryNumber(self, maxTryNumber: int) -> None:
-        """Set how often a posture is tried for."""
+        """Set the number of attempts for a posture."""
         if maxTryNumber < 1:
             raise BadInput(f"maxTryNumber is {maxTryNumber}; give 1 or more.")
         self._parts.get(Postures).most_tries = maxTryNumber

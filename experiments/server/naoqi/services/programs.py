@@ -41,7 +41,7 @@ MEMORY_KB = 1_048_576
 
 @dataclass
 class _Running:
-    """A behaviour, until it has ended."""
+    """Behaviour, until it has ended."""
 
     name: str
     owner: str
@@ -52,10 +52,10 @@ class _Running:
 
 
 class Programs:
-    """The robot's own behaviours and settings, for all clients."""
+    """Behaviours and settings of the robot, for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin with none running."""
+        """Create it without running behaviours."""
         self._parts, self._served = parts, parts.served
         self.installed = sorted(parts.served.robot.library.orders)
         self.defaults: list[str] = []
@@ -79,7 +79,7 @@ class Programs:
         return name
 
     def start(self, client: str, name: str) -> _Running:
-        """Ask for what a behaviour needs, and start it then.
+        """Request a behaviour's resources, and start it when they are granted.
 
         Raises:
             BadInput: it runs already.
@@ -180,19 +180,19 @@ class ALBehaviorManager(ALService):
         return self.getInstalledBehaviors()
 
     def isBehaviorInstalled(self, name: str) -> bool:
-        """Tell whether there is such a behaviour."""
+        """Return true if the behaviour exists."""
         return name in self._programs.installed
 
     def isBehaviorPresent(self, prefixedBehavior: str) -> bool:
-        """Tell whether there is such a behaviour."""
+        """Return true if the behaviour exists."""
         return self.isBehaviorInstalled(prefixedBehavior)
 
     def isBehaviorRunning(self, behavior: str) -> bool:
-        """Tell whether a behaviour runs."""
+        """Return true if a behaviour runs."""
         return behavior in self._programs.running
 
     def isBehaviorLoaded(self, behavior: str) -> bool:
-        """Tell whether there is such a behaviour."""
+        """Return true if the behaviour exists."""
         return self.isBehaviorInstalled(behavior)
 
     def startBehavior(self, behavior: str) -> Blocks:
@@ -213,7 +213,7 @@ class ALBehaviorManager(ALService):
             self._programs.stop(name)
 
     def preloadBehavior(self, behavior: str) -> bool:
-        """Tell whether there is such a behaviour."""
+        """Return true if the behaviour exists."""
         return self.isBehaviorInstalled(behavior)
 
     def getDefaultBehaviors(self) -> list[str]:
@@ -221,16 +221,16 @@ class ALBehaviorManager(ALService):
         return list(self._programs.defaults)
 
     def addDefaultBehavior(self, behavior: str) -> None:
-        """Add to them."""
+        """Add a default behaviour."""
         self._programs.defaults.append(self._programs.check(behavior))
 
     def removeDefaultBehavior(self, behavior: str) -> None:
-        """Take one of them away."""
+        """Remove a default behaviour."""
         if behavior in self._programs.defaults:
             self._programs.defaults.remove(behavior)
 
     def playDefaultProject(self) -> None:
-        """Start them all."""
+        """Start all default behaviours."""
         for name in self._programs.defaults:
             self._programs.start(self._client.name, name)
 
@@ -277,12 +277,12 @@ class ALAnimationPlayer(ALService):
 
 
 class ALAutonomousLife(ALService):
-    """States of autonomous life; only stored: the robot does nothing by itself."""
+    """States of autonomous life, stored only: the robot does not act autonomously."""
 
     NAME = "ALAutonomousLife"
 
     def setState(self, state: str) -> None:
-        """Store a state, and tell of the change."""
+        """Store a state, and notify its listeners."""
         if state not in LIFE_STATES:
             raise UnknownName("State", state, LIFE_STATES, "autonomous life")
         self._client.pretended["ALAutonomousLife.setState"] += 1
@@ -315,7 +315,7 @@ class ALAutonomousLife(ALService):
         return abilities[autonomousAbility]
 
     def getAutonomousAbilitiesStatus(self) -> list[list[object]]:
-        """Return name, switch and whether it acts, of each ability."""
+        """Return name, switch and activity of each ability."""
         return [[name, on, False] for name, on in self._programs.abilities.items()]
 
     def focusedActivity(self) -> str:
@@ -361,7 +361,7 @@ class ALAutonomousLife(ALService):
 
 
 class ALSystem(ALService):
-    """The robot's computer, as far as it is like one."""
+    """The robot's computer, in a few methods."""
 
     NAME = "ALSystem"
 
@@ -403,7 +403,7 @@ class ALSystem(ALService):
         return MEMORY_KB
 
     def diskFree(self, all: bool) -> list[Any]:  # as published
-        """Return name, size and what is used of the disk of this machine, in MB."""
+        """Return name, size and used space of this machine's disk, in MB."""
         del all
         total, used, _ = shutil.disk_usage("/")
         return [["/", total >> 20, used >> 20]]
@@ -413,16 +413,16 @@ class ALSystem(ALService):
         return ""
 
     def shutdown(self) -> None:
-        """Refuse: the robot ends where it was started."""
+        """Refuse: end the robot where it was started."""
         raise NotSimulated("switching off", "End `naoqi serve` where it was started.")
 
     def reboot(self) -> None:
-        """Refuse: the robot ends where it was started."""
+        """Refuse: end the robot where it was started."""
         raise NotSimulated("a restart", "End `naoqi serve` where it was started.")
 
 
 class ALRobotModel(ALService):
-    """What the robot has."""
+    """Equipment of the robot."""
 
     NAME = "ALRobotModel"
 
@@ -431,15 +431,15 @@ class ALRobotModel(ALService):
         return "Nao"
 
     def hasArms(self) -> bool:
-        """Tell whether there are arms."""
+        """Return true if the robot has arms."""
         return "LArm" in self._parts.body.chains
 
     def hasHands(self) -> bool:
-        """Tell whether there are hands."""
+        """Return true if the robot has hands."""
         return "LHand" in self._parts.body.body
 
     def hasLegs(self) -> bool:
-        """Tell whether there are legs."""
+        """Return true if the robot has legs."""
         return "LLeg" in self._parts.body.chains
 
     def getConfig(self) -> str:

@@ -1,8 +1,8 @@
 """ALResourceManager: the calls of `controllers.arbitration.naoqi`, for one client.
 
-Owners that a client names are a part of that client's own owner: they end with it. When
-another owner asks for what one holds, its callback is called on the service of that
-name, if the client has registered one, in a thread of its own.
+Owners named by a client are parts of the client's owner: they end with it. When another
+owner requests a held resource, the holder's callback is called in a separate thread, on
+the client's registered service of that name.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,17 +20,17 @@ from nao_testbed.experiments.server.naoqi.service import ALService, Blocks
 from nao_testbed.models.resources import ResourceNode
 
 MOST_WAITING = 16
-"""Calls of a client that wait at a time; further ones wait for these."""
+"""Maximum number of waiting calls of a client; further calls are queued."""
 
 
 class _Callbacks:
-    """A service of a client, whose callbacks are called later and answer nothing."""
+    """Client service whose callbacks are called later and return nothing."""
 
     def __init__(self, service: Any, pool: ThreadPoolExecutor) -> None:
         self._service, self._pool = service, pool
 
     def __getattr__(self, name: str) -> Callable[[str, str], None]:
-        method = getattr(self._service, name)  # raises where it has none
+        method = getattr(self._service, name)  # raises if unknown
 
         def call(leaf: str, owner: str) -> None:
             self._pool.submit(_quietly, method, leaf, owner)
@@ -42,7 +42,7 @@ class _Callbacks:
 
 
 def _quietly(method: Callable[..., object], *args: object) -> None:
-    with suppress(Exception):  # its client is gone, or refuses
+    with suppress(Exception):  # the client has left, or refuses
         method(*args)
 
 
@@ -69,7 +69,7 @@ class _ClientServices(Mapping[str, object]):
 
 
 class ALResourceManager(ALService):
-    """Takes and gives back resources of the ledger."""
+    """Acquisition and release of the ledger's resources."""
 
     NAME = "ALResourceManager"
 
@@ -83,12 +83,12 @@ class ALResourceManager(ALService):
         self._calls = ResourceCalls(front, services)
         client.on_leave.append(self._end)
 
-    # -- take and give back --
+    # -- acquire and release --
 
     def acquireResource(
         self, resource: str, module: str, callback: str, timeoutSeconds: float
     ) -> Blocks:
-        """Take a resource, or wait for it; below 0: for ever."""
+        """Acquire a resource, or wait for it; a negative timeout waits for ever."""
         limit_s = _limit(timeoutSeconds)
         return self._wait(
             lambda: self._calls.acquireResource(resource, module, callback, limit_s),
@@ -98,7 +98,7 @@ class ALResourceManager(ALService):
     def acquireResourcesTree(
         self, resources: Names, module: str, callback: str, timeout: float
     ) -> Blocks:
-        """Take several resources at once, or wait for them."""
+        """Acquire several resources together, or wait for them."""
         limit_s = _limit(timeout)
         return self._wait(
             lambda: self._calls.acquireResourcesTree(
@@ -127,7 +127,7 @@ class ALResourceManager(ALService):
         timeout: float,
         optional: Names,
     ) -> Blocks:
-        """Take all of some resources, and of others what is free; return both."""
+        """Acquire some resources and any free optional ones; return both."""
         limit_s = _limit(timeout)
         return self._wait(
             lambda: self._calls.waitForOptionalResourcesTree(
@@ -137,33 +137,33 @@ class ALResourceManager(ALService):
         )
 
     def releaseResource(self, resource: str, owner: str) -> None:
-        """Give a resource back."""
+        """Release a resource."""
         self._calls.releaseResource(resource, owner)
 
     def releaseResources(self, resources: Names, owner: str) -> None:
-        """Give several resources back."""
+        """Release several resources."""
         self._calls.releaseResources(resources, owner)
 
-    # -- look --
+    # -- queries --
 
     def isResourceFree(self, resource: str) -> bool:
-        """Tell whether nobody has it."""
+        """Return true if the resource is free."""
         return self._calls.isResourceFree(resource)
 
     def areResourcesFree(self, resources: Names) -> bool:
-        """Tell whether nobody has any of them."""
+        """Return true if all resources are free."""
         return self._calls.areResourcesFree(resources)
 
     def areResourcesOwnedBy(self, resources: Names, owner: str) -> bool:
-        """Tell whether one owner has all."""
+        """Return true if one owner holds all."""
         return self._calls.areResourcesOwnedBy(resources, owner)
 
     def checkStateResourceFree(self, resources: Names) -> bool:
-        """Tell whether all are free, which for a state is to be active."""
+        """Return true if all are free; a free state is an active one."""
         return self._calls.checkStateResourceFree(resources)
 
     def isInGroup(self, group: str, resource: str) -> bool:
-        """Tell whether a resource is somewhere under another."""
+        """Return true if a resource is below another in the tree."""
         return self._calls.isInGroup(group, resource)
 
     def getResources(self) -> list[Any]:
@@ -171,43 +171,43 @@ class ALResourceManager(ALService):
         return _as_list(self._calls.getResources())
 
     def ownersGet(self) -> dict[str, list[str]]:
-        """Return resource to owners, of those that have any."""
+        """Return the owners of each held resource."""
         return self._calls.ownersGet()
 
     # -- change the list --
 
     def createResource(self, name: str, parent: str) -> None:
-        """Let a resource be known; parent "" puts it at the root."""
+        """Register a resource; parent "" puts it at the root."""
         self._calls.createResource(name, parent)
 
     def createResourcesList(self, names: Names, parent: str) -> None:
-        """Let several resources be known under one parent."""
+        """Register several resources under one parent."""
         self._calls.createResourcesList(names, parent)
 
     def deleteResource(self, name: str, deleteChildren: bool = False) -> None:
-        """Forget a resource without parts."""
+        """Delete a resource without parts."""
         del deleteChildren
         self._calls.deleteResource(name)
 
     def enableStateResource(self, name: str, enabled: bool) -> None:
-        """Note that the robot is in a state, or has left it."""
+        """Set or clear a state of the robot."""
         self._calls.enableStateResource(name, enabled)
 
     # -- inside --
 
     def _wait(self, call: Callable[[], Any], undo: Callable[[Any], None]) -> Blocks:
-        """Let a thread wait; the future ends with it.
+        """Run a blocking call in a thread; the returned future ends with it.
 
         Args:
-            call: waits.
-            undo: gives back what it returned, for a client that cancelled meanwhile.
+            call: blocking function.
+            undo: releases its result if the client has cancelled the call.
         """
         future: Blocks = Future()
 
         def work() -> None:
             try:
                 result = call()
-            except Exception as error:  # noqa: BLE001  # the client is told
+            except Exception as error:  # noqa: BLE001  # sent to the client
                 fail(future, error)
             else:
                 if future.cancelled():

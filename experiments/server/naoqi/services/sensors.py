@@ -15,13 +15,13 @@ LOOK_S = 0.1
 
 
 class Senses:
-    """Raises the events of feet and battery, and counts who subscribed."""
+    """Source of the events of feet and battery, and list of subscribers."""
 
     def __init__(self, parts: Parts) -> None:
-        """Look from now on."""
+        """Start watching the sensors."""
         self._parts = parts
         self.subscribers: Counter[tuple[str, str]] = Counter()
-        """Service and name."""
+        """Service and name of each subscriber."""
         self._contact: bool | None = None
         self._charge: int | None = None
         self._falls = False
@@ -48,10 +48,10 @@ class Senses:
 
 
 class _Extractor(ALService):
-    """A service to which programs subscribe so that its values are renewed."""
+    """Service with subscriptions; its values are always up to date."""
 
     def subscribe(self, name: str, *periodAndPrecision: Value) -> None:
-        """Accept: values are always renewed."""
+        """Accept: values are always up to date."""
         del periodAndPrecision
         self._parts.get(Senses).subscribers[self.NAME, name] += 1
 
@@ -59,7 +59,7 @@ class _Extractor(ALService):
         """End a subscription.
 
         Raises:
-            BadInput: there is none of that name.
+            BadInput: no subscription has this name.
         """
         subscribers = self._parts.get(Senses).subscribers
         if not subscribers[self.NAME, name]:
@@ -67,7 +67,7 @@ class _Extractor(ALService):
         subscribers[self.NAME, name] -= 1
 
     def getSubscribersInfo(self) -> list[list[object]]:
-        """Return who has subscribed, with its period and precision."""
+        """Return the subscribers, with period and precision."""
         subscribers = self._parts.get(Senses).subscribers
         return [
             [n, 0, 1.0] for (s, n), k in subscribers.items() if s == self.NAME and k
@@ -75,7 +75,7 @@ class _Extractor(ALService):
 
 
 class ALSonar(_Extractor):
-    """Distances to what is ahead; the keys are US/Left and US/Right."""
+    """Distances to obstacles in front; the keys are US/Left and US/Right."""
 
     NAME = "ALSonar"
 
@@ -93,7 +93,7 @@ class ALFsr(_Extractor):
 
 
 class ALTouch(ALService):
-    """Touch sensors; nobody touches this robot."""
+    """Touch sensors, which are never touched here."""
 
     NAME = "ALTouch"
 
@@ -102,22 +102,22 @@ class ALTouch(ALService):
         return list(TOUCHES)
 
     def getStatus(self) -> list[list[object]]:
-        """Return name and whether it is touched, of each sensor."""
+        """Return name and touch state of each sensor."""
         memory = self._parts.memory
         return [[t, bool(memory.get(f"{PREFIX}{t}/Sensor/Value"))] for t in TOUCHES]
 
 
 class ALBodyTemperature(ALService):
-    """Tells how hot the body is; temperatures of single joints are in ALMemory."""
+    """Body temperature; temperatures of single joints are in ALMemory."""
 
     NAME = "ALBodyTemperature"
 
     def getTemperatureDiagnosis(self) -> list[object]:
-        """Return the worst severity, 0 to 2, and the chains that it concerns."""
+        """Return the worst severity, 0 to 2, and the affected chains."""
         return self._parts.get(HeatEffect).diagnosis()
 
     def areNotificationsEnabled(self) -> bool:
-        """Tell whether warnings are on."""
+        """Return true if warnings are on."""
         return self._parts.get(HeatEffect).tells
 
     def setEnableNotifications(self, enable: bool) -> None:
@@ -127,27 +127,27 @@ class ALBodyTemperature(ALService):
 
 
 class ALDiagnosis(ALService):
-    """Tells which parts have errors: here those that are too hot, and broken ones."""
+    """Parts with errors: here those that are too hot or broken."""
 
     NAME = "ALDiagnosis"
 
     def getDiagnosisStatus(self) -> list[object]:
-        """Return the worst severity, and the parts that it concerns."""
+        """Return the worst severity, and the affected parts."""
         heat = self._parts.get(HeatEffect).diagnosis()
         broken = self._broken()
         return [2, broken] if broken else heat
 
     def getActiveDiagnosis(self) -> list[object]:
-        """Return severity and parts of errors that a test finds."""
+        """Return severity and parts of errors found by a test."""
         broken = self._broken()
         return [2 if broken else 0, broken]
 
     def getPassiveDiagnosis(self) -> list[object]:
-        """Return severity and parts of errors that show by themselves."""
+        """Return severity and parts of errors found without a test."""
         return self.getDiagnosisStatus()
 
     def isNotificationEnabled(self) -> bool:
-        """Tell whether warnings are on."""
+        """Return true if warnings are on."""
         return self._parts.get(HeatEffect).tells
 
     def setEnableNotification(self, enable: bool) -> None:
@@ -161,7 +161,7 @@ class ALDiagnosis(ALService):
 
 
 class ALBattery(ALService):
-    """Tells the charge of the battery."""
+    """Charge of the battery."""
 
     NAME = "ALBattery"
 

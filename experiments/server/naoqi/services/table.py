@@ -1,4 +1,4 @@
-"""All services that are registered, and the parts that begin with the robot."""
+"""Table of all registered services, and of the parts that start with the robot."""
 
 from collections.abc import Callable
 from typing import Any
@@ -80,4 +80,4 @@ BEGUN: tuple[Callable[[Parts], Any], ...] = (
     Programs,
     Senses,
 )
-"""Parts that watch the robot from its start, whether a client asks or not."""
+"""Parts that watch the robot from its start, even without clients."""

@@ -1,1 +1,1 @@
-"""What is said and played by the loudspeakers."""
+"""Speech and sounds of the loudspeakers."""

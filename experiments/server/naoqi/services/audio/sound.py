@@ -1,7 +1,7 @@
-"""ALAudioPlayer and ALAudioDevice: tones by the loudspeakers; files and microphones.
+"""ALAudioPlayer and ALAudioDevice: tones on the loudspeakers; files and microphones.
 
-A file on the robot does not exist here; a file of this machine that is a WAV can be
-loaded, and takes its time, but is not heard: what goes out is said or is a tone.
+Files of the robot do not exist here. A WAV file of this machine can be loaded and takes
+its duration, but stays silent: the loudspeakers output only speech and tones.
 """
 
 import itertools
@@ -22,13 +22,13 @@ class Sounds:
     """Loaded files and volumes, for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin without any file."""
+        """Create an empty list of files."""
         del parts
         self.files: dict[int, tuple[str, float]] = {}
-        """Number to path and length in s."""
+        """Path and length in s, by number."""
         self.volumes: dict[int, float] = {}
         self.playing: dict[int, tuple[Blocks, float]] = {}
-        """Number to what ends with it, and when it began."""
+        """Future and start time, by number."""
         self.master = 1.0
         self.output = 50
         self.is_muted = False
@@ -38,7 +38,7 @@ class Sounds:
         """Return path and length of a loaded file.
 
         Raises:
-            UnknownName: there is none of that number.
+            UnknownName: no file has this number.
         """
         if number_ not in self.files:
             raise UnknownName(
@@ -67,13 +67,13 @@ class ALAudioPlayer(ALService):
         return found
 
     def play(self, taskId: int, *volumeAndPan: Value) -> Blocks:
-        """Let the time of a file pass, and wait; it is not heard."""
+        """Wait for the duration of a file, which stays silent."""
         for one in volumeAndPan:
             number(one)
         return self._play(taskId, 0.0)
 
     def playFile(self, fileName: str, *volumeAndPan: Value) -> Blocks:
-        """Load a file and let its time pass, and wait; it is not heard."""
+        """Load a file and wait for its duration; it stays silent."""
         return self.play(self.loadFile(fileName), *volumeAndPan)
 
     def playFileFromPosition(
@@ -84,17 +84,17 @@ class ALAudioPlayer(ALService):
         return self._play(self.loadFile(fileName), position)
 
     def playFileInLoop(self, fileName: str, *volumeAndPan: Value) -> None:
-        """Refuse: what has no end is not played."""
+        """Refuse: endless playback is not supported."""
         del fileName, volumeAndPan
         raise NotSimulated("a sound in a loop")
 
     def playInLoop(self, taskId: int, *volumeAndPan: Value) -> None:
-        """Refuse: what has no end is not played."""
+        """Refuse: endless playback is not supported."""
         del taskId, volumeAndPan
         raise NotSimulated("a sound in a loop")
 
     def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
-        """Play a tone by the loudspeakers, and wait."""
+        """Play a tone on the loudspeakers, and wait."""
         del pan
         return _sine(self, frequence, gain, duration)
 
@@ -103,7 +103,7 @@ class ALAudioPlayer(ALService):
         self._stop(taskId)
 
     def stop(self, id: int) -> None:  # as published
-        """End a file, or a call that was begun."""
+        """End a file, or a call."""
         self._stop(id)
         super().stop(id)
 
@@ -155,13 +155,13 @@ class ALAudioPlayer(ALService):
         self._client.pretended["ALAudioPlayer.setPanorama"] += 1
 
     def unloadFile(self, taskId: int) -> None:
-        """Forget a file."""
+        """Unload a file."""
         self._sounds.file(taskId)
         self._stop(taskId)
         del self._sounds.files[taskId]
 
     def unloadAllFiles(self) -> None:
-        """Forget all files."""
+        """Unload all files."""
         self.stopAll()
         self._sounds.files.clear()
 
@@ -196,12 +196,12 @@ class ALAudioPlayer(ALService):
 
 
 class ALAudioDevice(ALService):
-    """Volume of the loudspeakers; microphones hear nothing."""
+    """Volume of the loudspeakers; microphones are not simulated."""
 
     NAME = "ALAudioDevice"
 
     def setOutputVolume(self, volume: int) -> None:
-        """Set the volume of what is said, from 0 to 100."""
+        """Set the volume of speech, from 0 to 100."""
         if not 0 <= volume <= 100:
             raise BadInput(f"volume is {volume}; give 0 to 100.")
         self._sounds.output = volume
@@ -212,33 +212,33 @@ class ALAudioDevice(ALService):
         return self._sounds.output
 
     def muteAudioOut(self, mute: bool) -> None:
-        """Make the loudspeakers silent, or not."""
+        """Mute or unmute the loudspeakers."""
         self._sounds.is_muted = mute
         self._put_volume()
 
     def isAudioOutMuted(self) -> bool:
-        """Tell whether the loudspeakers are silent."""
+        """Return true if the loudspeakers are muted."""
         return self._sounds.is_muted
 
     def flushAudioOutputs(self) -> None:
-        """Stop what is said."""
+        """Stop the speech."""
         with self._served.access():
             self._parts.get(Speech).stop_all()
 
     def playSine(self, frequence: int, gain: int, pan: int, duration: float) -> Blocks:
-        """Play a tone by the loudspeakers, and wait."""
+        """Play a tone on the loudspeakers, and wait."""
         del pan
         return _sine(self, frequence, gain, duration)
 
     def setClientPreferences(
         self, name: str, sampleRate: int, channels: int, deinterleaved: int
     ) -> None:
-        """Accept; no sound is sent to a program."""
+        """Accept; programs receive no sound."""
         del name, sampleRate, channels, deinterleaved
         self._client.pretended["ALAudioDevice.setClientPreferences"] += 1
 
     def subscribe(self, module: str) -> None:
-        """Accept; microphones are not simulated, and nothing is ever sent."""
+        """Accept; microphones are not simulated, and no sound is sent."""
         self._client.pretended["ALAudioDevice.subscribe"] += 1
         self._served.event("warning", said=f"{module}: microphones are not simulated")
 
@@ -294,7 +294,7 @@ def _sine(service: Any, frequency: int, gain: int, duration: float) -> Blocks:
         raise BadInput(f"gain is {gain}; give 0 to 100.")
     if not 0.0 < duration <= LONGEST_S:
         raise BadInput(f"duration is {duration:g} s; give up to {LONGEST_S:g}.")
-    speech: Speech = service._parts.get(Speech)  # of a service here
+    speech: Speech = service._parts.get(Speech)  # the service is one of ours
     client: str = service._client.name
     return speech.tone(client, float(frequency), gain / 100.0, duration)
 

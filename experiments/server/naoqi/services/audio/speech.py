@@ -1,4 +1,4 @@
-"""ALTextToSpeech and ALAnimatedSpeech: texts go out by the robot's loudspeakers."""
+"""ALTextToSpeech and ALAnimatedSpeech: speech on the robot's loudspeakers."""
 
 import re
 from concurrent.futures import Future
@@ -26,7 +26,7 @@ LANGUAGES = ("English", "French")
 
 @dataclass
 class _Saying:
-    """A text, until it has been said."""
+    """Text, until it has been spoken."""
 
     number: int
     owner: str
@@ -51,7 +51,7 @@ class Spoken:
 
 @dataclass
 class VoiceSettings:
-    """What programs set of the voice; only stored, but the volume."""
+    """Voice settings of programs; stored only, except the volume."""
 
     language: str = "English"
     volume: float = 1.0
@@ -60,10 +60,10 @@ class VoiceSettings:
 
 
 class Speech:
-    """Says texts one after another, for all clients."""
+    """Queue of texts for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin silent."""
+        """Create an empty queue."""
         self._parts, self._served = parts, parts.served
         self.voice = VoiceSettings()
         self.output = 1.0
@@ -75,7 +75,7 @@ class Speech:
         parts.served.on_close.append(self.stop_all)
 
     def say(self, client: str, text: str) -> Blocks:
-        """Say a text as soon as the loudspeakers are free; the future ends with it."""
+        """Speak a text once the loudspeakers are free; return its future."""
         said = TAG.sub(" ", text)
         said = GESTURE.sub(" ", said).strip()
         if len(said) > LONGEST_TEXT:
@@ -87,7 +87,7 @@ class Speech:
         return self._enqueue(client, said, sound, marks, is_silent=is_silent)
 
     def tone(self, client: str, hz: float, volume: float, length_s: float) -> Blocks:
-        """Play a tone as soon as the loudspeakers are free."""
+        """Play a tone once the loudspeakers are free."""
         sound = Sound(
             name=f"{hz:g} Hz",
             tone_hz=hz,
@@ -134,12 +134,12 @@ class Speech:
         return future
 
     def stop_all(self) -> None:
-        """Stop what is said, and forget what waits."""
+        """Stop the present text, and remove the queued ones."""
         for one in list(self._waiting):
             self._stop(one)
 
     def _stop(self, one: _Saying) -> None:
-        """Stop a text that is said or waits."""
+        """Stop a present or queued text."""
         with self._served.access():
             if one in self._waiting:
                 one.is_stopped = True
@@ -161,7 +161,7 @@ class Speech:
                 self._end(one, "done")
 
     def _cut_off(self, order: PlacedOrder) -> TestbedError:
-        """Return why a text was not said to its end."""
+        """Return the reason why a text was aborted."""
         ledger = self._served.body.ledger
         users = {
             who
@@ -218,18 +218,18 @@ class Speech:
 
 
 class ALTextToSpeech(ALService):
-    """Says texts."""
+    """Text to speech."""
 
     NAME = "ALTextToSpeech"
 
     def say(self, stringToSay: str, language: str = "") -> Blocks:
-        """Say a text, and wait until it was said."""
+        """Speak a text, and wait until it ends."""
         if language:
             _check_language(language)
         return self._speech.say(self._client.name, stringToSay)
 
     def stopAll(self) -> None:
-        """Stop what is said, and what waits."""
+        """Stop the present text, and remove the queued ones."""
         with self._served.access():
             self._speech.stop_all()
 
@@ -272,7 +272,7 @@ class ALTextToSpeech(ALService):
         return parameters.get(pParameterName, usual.get(pParameterName, 0.0))
 
     def resetSpeed(self) -> None:
-        """Forget the speed that was set."""
+        """Reset the speed."""
         self._speech.voice.parameters.pop("speed", None)
 
     def setVoice(self, voiceID: str) -> None:
@@ -303,7 +303,7 @@ class ALTextToSpeech(ALService):
         return {"English": "en_US", "French": "fr_FR"}[self._speech.voice.language]
 
     def addToDictionary(self, word: str, pronunciation: str, *more: Value) -> bool:
-        """Refuse: words are said as they are written."""
+        """Refuse: words are spoken as written."""
         del word, pronunciation, more
         return False
 
@@ -321,12 +321,12 @@ class ALTextToSpeech(ALService):
 
 
 class ALAnimatedSpeech(ALService):
-    """Says texts; what they say of gestures is left out."""
+    """Speech with gesture marks, which are ignored."""
 
     NAME = "ALAnimatedSpeech"
 
     def say(self, text: str, configuration: Value = None) -> Blocks:
-        """Say a text without its marks of gestures, and wait."""
+        """Speak a text without its gesture marks, and wait."""
         del configuration
         if "^" in text:
             self._client.pretended["gestures of ALAnimatedSpeech"] += 1

@@ -9,6 +9,6 @@ from nao_testbed.experiments.server.naoqi.services.motion.walking import Walking
 
 
 class ALMotion(Joints, Stiffness, Tasks, BodyState, Reflexes, Cartesian, Walking):
-    """Moves the robot's joints; a robot that stands."""
+    """Motions of the robot's joints; the robot does not walk."""
 
     NAME = "ALMotion"

@@ -1,4 +1,4 @@
-"""ALMotion: places of parts of the body, and ways of arms, head and torso to places."""
+"""ALMotion: poses of parts of the body, and paths of arms, head and torso."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,11 +39,11 @@ from nao_testbed.models.values import FloatArray
 WHOLE = ("Body", "Joints", "Com", "JointActuators", "Actuators")
 LEGS = ("Legs", "LLeg", "RLeg")
 SHIFT_S = 2.0
-"""Of a shift of the torso between the feet, where no time is given."""
+"""Default duration in s of a shift of the torso between the feet."""
 
 
 class Cartesian(ALService):
-    """The part of ALMotion about places and balance."""
+    """Methods of ALMotion about poses and balance."""
 
     def getPosition(self, name: str, space: int, useSensorValues: bool) -> list[float]:
         """Return x, y, z, wx, wy, wz of a part, in m and rad."""

@@ -1,12 +1,12 @@
-"""Temperature statuses of the motors, the diagnosis made of them, and what that does.
+"""Temperature statuses of the motors, their diagnosis, and its effect.
 
 A motor's status is 0 to 3 by the thresholds of `sim.thermal.protection` (`nao`). Its
-error is set when the status comes to 2, and cleared only at 0 [naoqi-api].
-While a chain has an error and the effect is on, an arm or the head has no stiffness;
-`wakeUp` is refused while a leg has one, and at status 3 the legs are without stiffness.
+error is set at status 2, and cleared only at 0 [naoqi-api]. While a chain has an error
+and the effect is on, an arm or the head has no stiffness; `wakeUp` is refused while a
+leg has one, and at status 3 the legs are without stiffness.
 
-A robot that stands on hot legs is not sent to a safe posture at status 2, as a NAO is:
-by then the hot motors are held by `hotEngine`, at a capped effort.
+A robot on hot legs is not sent to a safe posture at status 2, as a NAO is: `hotEngine`
+already holds the hot motors, at a capped effort.
 """
 
 import numpy as np
@@ -16,25 +16,25 @@ from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.sim.thermal.protection import PROTECTIONS
 
 LOOK_S = 1.0
-"""Between two looks: a temperature is read once a second."""
+"""Period in s between two readings of the temperatures."""
 SERIOUS, CRITICAL = 2, 3
 """Statuses with the severities 1 and 2 of the diagnosis."""
 
 
 class HeatEffect:
-    """Watches the temperatures of one robot."""
+    """Monitor of one robot's motor temperatures."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin with every motor cool."""
+        """Create the monitor with every motor cool."""
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
         n = len(robot.motors)
         self.status = [0] * n
         self.has_error = [False] * n
         self.is_on = True
-        """Whether errors have an effect (`setDiagnosisEffectEnabled`)."""
+        """True if errors have an effect (`setDiagnosisEffectEnabled`)."""
         self.tells = True
-        """Whether warnings are to be spoken; none are here."""
+        """True if spoken warnings are on; none is spoken here."""
         self._told: dict[str, object] = {}
         self._chain_of = {
             joint: chain
@@ -58,7 +58,7 @@ class HeatEffect:
 
     @property
     def forbids_waking(self) -> bool:
-        """Whether a leg has an error that has its effect."""
+        """Return True if a leg has an error with effect."""
         return self.is_on and bool({"LLeg", "RLeg"} & set(self._chains_with_error()))
 
     def diagnosis(self) -> list[object]:
@@ -103,7 +103,7 @@ class HeatEffect:
         ]
 
     def _put_effect(self) -> None:
-        """Take the stiffness of chains that are too hot."""
+        """Remove the stiffness of chains that are too hot."""
         robot, body = self._served.robot, self._parts.body
         cap = np.ones(len(robot.joints))
         if self.is_on:

@@ -22,13 +22,13 @@ Path = tuple[list[float], list[float]]
 
 
 def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str, Path]:
-    """Return the path of each joint from the shapes that NAOqi takes.
+    """Return the path of each joint from the argument shapes of NAOqi.
 
     One joint: a number and a time, or flat lists of both. Several joints: an angle each
     and one time for all, or a time each, or a list of angles and of times each.
 
     Raises:
-        BadInput: angles and times fit neither each other nor the joints.
+        BadInput: angles and times match neither each other nor the joints.
     """
     n = len(joints)
     if not isinstance(angles, list):
@@ -57,7 +57,7 @@ def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str,
 
 
 def _lists(angles: list[Any], times: list[Any], n: int) -> tuple[list[Any], list[Any]]:
-    """Return a list of angles and one of times a joint, as far as they fit."""
+    """Return a list of angles and one of times per joint, as far as they match."""
     if isinstance(angles[0], list):
         if not isinstance(times[0], list):
             times = [times] * len(angles)
@@ -71,7 +71,7 @@ def _lists(angles: list[Any], times: list[Any], n: int) -> tuple[list[Any], list
 
 
 class Joints(ALService):
-    """The part of ALMotion about joint angles."""
+    """Methods of ALMotion about joint angles."""
 
     def getAngles(self, names: Names, useSensors: bool) -> list[float]:
         """Return the angles of joints in rad, measured or commanded."""
@@ -233,7 +233,7 @@ def _handle(joint: str, given: Any) -> Handle | None:
 
 
 class Tasks(ALService):
-    """The part of ALMotion about tasks."""
+    """Methods of ALMotion about tasks."""
 
     def getTaskList(self) -> list[list[object]]:
         """Return name, number and joints of each task that has not ended."""
@@ -243,17 +243,17 @@ class Tasks(ALService):
         ]
 
     def areResourcesAvailable(self, resourceNames: Names) -> bool:
-        """Tell whether no task has any of some joints."""
+        """Return true if no task uses any of these joints."""
         joints = self._parts.body.joints(resourceNames)
         return self._parts.motion.are_free(joints)
 
     def killTask(self, motionTaskID: int) -> bool:
-        """End a task; true where there was one."""
+        """End a task; return true if it existed."""
         motion = self._parts.motion
         return motion.kill([t for t in motion.tasks() if t.number == motionTaskID]) > 0
 
     def killTasksUsingResources(self, resourceNames: Names) -> None:
-        """End the tasks that have any of some joints."""
+        """End the tasks that use any of these joints."""
         self._parts.motion.kill_using(self._parts.body.joints(resourceNames))
 
     def killAll(self) -> None:

@@ -40,13 +40,14 @@ EFFECTORS = {
 DAMPING = 0.02
 MOST_STEPS = 60
 LARGEST_STEP = 0.2
-"""In rad: of one step of a joint."""
+"""Maximum step of a joint, in rad."""
 CLOSE = 1e-4
-"""Error in m or rad with which a solution is good."""
+"""Tolerance of a solution, in m or rad."""
 NEAR_ENOUGH = 0.03
-"""Error in m or rad up to which the torso takes the nearest pose, with a warning."""
+"""Maximum error in m or rad at which the torso takes the nearest pose, with a
+warning."""
 HALVINGS = 6
-"""Bisections of the torso's way to a place that the legs cannot reach."""
+"""Bisections of the torso's path to a pose that the legs cannot reach."""
 ALL_AXES = 63
 
 

@@ -1,4 +1,4 @@
-"""Going to postures, and knowing which one the robot is in."""
+"""Motions to postures, and detection of the present posture."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -14,11 +14,11 @@ from nao_testbed.experiments.server.naoqi.service import Blocks, ended
 from nao_testbed.models import UnknownName
 
 PLANNED = 0.2
-"""Of a joint's largest speed, at speed 1: so the robot keeps its balance on the way."""
+"""Fraction of a joint's maximum speed at speed 1, low enough to keep the balance."""
 LEAST_S = 0.8
-"""That a way of the legs takes at least."""
+"""Minimum duration in s of a motion of the legs."""
 NEAR = np.deg2rad(6.0)
-"""A joint this close to its angle in a posture is in it: an estimate."""
+"""Tolerance in rad of a joint's angle in a posture: an estimate."""
 NAOQI_POSTURES = (
     "Crouch",
     "LyingBack",
@@ -51,14 +51,14 @@ FAMILY_OF_STATE = {
     "Belly": "LyingBelly",
 }
 ON_FEET = ("Stand", "Crouch")
-"""States between which a robot can go here."""
+"""States between which a robot can move here."""
 
 
 class Postures:
     """Postures of one robot, for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Watch the robot's posture from now on."""
+        """Start watching the robot's posture."""
         self._parts, self._served = parts, parts.served
         robot = parts.served.robot
         known = robot.postures
@@ -74,9 +74,9 @@ class Postures:
         self._look()
 
     def present(self) -> str:
-        """Return the name of the posture that the joints are in, or Unknown.
+        """Return the name of the present posture, or Unknown.
 
-        Arms and head without stiffness do not count: they hang.
+        Limp arms and a limp head are ignored: they hang.
         """
         robot, stiffness = self._served.robot, self._served.stiffness.allowed
         counts = [i for i in self._not_hands if i in self._legs or stiffness[i] > 0.0]
@@ -97,13 +97,13 @@ class Postures:
     def go(
         self, client: str, name: str, speed: float, *, straight: bool = False
     ) -> Blocks:
-        """Go to a posture; the result is true once the robot is in it.
+        """Move to a posture; the result is true once the robot is in it.
 
         From and to postures on the feet it goes straight in the joint angles, slowly
         enough to keep its balance. There is no way to or from sitting and lying.
 
         Args:
-            client: owner for whom.
+            client: owner of the motion.
             name: of the posture.
             speed: fraction in ]0, 1].
             straight: as fast as the joints can, without care for balance.
@@ -147,7 +147,7 @@ class Postures:
         return result
 
     def stop(self) -> None:
-        """End the way to a posture."""
+        """Stop the motion to a posture."""
         if self._going is not None:
             self._parts.motion.kill([self._going])
 
@@ -165,7 +165,7 @@ class Postures:
         self._served.after(0.2, look)
 
     def _look(self) -> None:
-        """Tell of changes, about once a second."""
+        """Notify listeners of changes, about once a second."""
         now = self.present(), self.family()
         memory = self._parts.memory
         if now[0] != self._told[0]:

@@ -19,10 +19,10 @@ from nao_testbed.models import BadInput
 
 
 class Reflexes(ALService):
-    """The part of ALMotion about reflexes."""
+    """Methods of ALMotion about reflexes."""
 
     def setFallManagerEnabled(self, enable: bool) -> None:
-        """Keep the fall manager on; to switch it off is refused, as on a robot."""
+        """Keep the fall manager on; switching it off is refused, as on a robot."""
         if not enable:
             raise BadInput(
                 "the fall manager stays on: the robot's owner has not allowed to "
@@ -30,19 +30,19 @@ class Reflexes(ALService):
             )
 
     def getFallManagerEnabled(self) -> bool:
-        """Tell that the fall manager is on."""
+        """Return true: the fall manager is on."""
         return self._settings.fall_manager
 
     def setDiagnosisEffectEnabled(self, pEnable: bool) -> None:
-        """Let hot chains lose their stiffness, or not."""
+        """Enable or disable the loss of stiffness of hot chains."""
         self._parts.get(HeatEffect).is_on = pEnable
 
     def getDiagnosisEffectEnabled(self) -> bool:
-        """Tell whether hot chains lose their stiffness."""
+        """Return true if hot chains lose their stiffness."""
         return self._parts.get(HeatEffect).is_on
 
     def setIdlePostureEnabled(self, chainName: str, isEnabled: bool) -> None:
-        """Store the switch: a chain that nobody moves stays where it is anyway."""
+        """Store the switch; an idle chain keeps its position in any case."""
         check_chain(chainName, CHAINS)
         self._settings.idle[chainName] = isEnabled
         self._client.pretended["ALMotion.setIdlePostureEnabled"] += 1
@@ -53,11 +53,11 @@ class Reflexes(ALService):
         return self._settings.idle[chainName]
 
     def setBreathEnabled(self, chainName: str, isEnabled: bool) -> None:
-        """Let arms and head sway slowly while no task moves them; legs stay still."""
+        """Enable or disable a slow sway of idle arms and head; legs stay still."""
         self._settings.set_breath(self._client.name, chainName, is_on=isEnabled)
 
     def getBreathEnabled(self, chainName: str) -> bool:
-        """Tell whether a chain is to sway."""
+        """Return true if the sway of a chain is enabled."""
         check_chain(chainName, CHAINS)
         return self._settings.breath[chainName]
 
@@ -81,7 +81,7 @@ class Reflexes(ALService):
         return [[name, value] for name, value in self._settings.breath_config.items()]
 
     def setCollisionProtectionEnabled(self, pChainName: str, pEnable: bool) -> bool:
-        """Store the switch; arms are not kept from the body here. True, always."""
+        """Store the switch and return true; self-collisions are not prevented."""
         check_chain(pChainName, ARMS)
         for arm in ("LArm", "RArm") if pChainName == "Arms" else (pChainName,):
             self._settings.collision[arm] = pEnable
@@ -100,7 +100,7 @@ class Reflexes(ALService):
         raise NotSimulated("the distance of an arm to the body")
 
     def setExternalCollisionProtectionEnabled(self, pName: str, pEnable: bool) -> None:
-        """Store the switch; nothing is seen that could be in the way."""
+        """Store the switch; obstacles are not detected."""
         check_chain(pName, EXTERNAL)
         for name in EXTERNAL if pName == "All" else (pName,):
             self._settings.external[name] = pEnable
@@ -133,7 +133,7 @@ class Reflexes(ALService):
         raise NotSimulated("push recovery", "A NAO has none; Pepper has.")
 
     def getPushRecoveryEnabled(self) -> bool:
-        """Tell that there is none."""
+        """Return false: push recovery does not exist."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""What programs set of ALMotion, for all clients, and the small sway of breathing."""
+"""Settings of ALMotion, shared by all clients, and the slow sway of breathing."""
 
 from collections.abc import Mapping
 from math import pi, sin
@@ -18,18 +18,18 @@ BREATH_RAD = {
     "RElbowRoll": 0.03,
     "HeadPitch": 0.01,
 }
-"""How far a breath of amplitude 1 moves joints: estimates. The legs stay."""
+"""Amplitude of joints for a breath of amplitude 1: estimates. The legs stay still."""
 BREATH_PIECE_S = 3600.0
-"""Length of a breathing task: it is begun anew then."""
+"""Duration of a breathing task, which is then restarted, in s."""
 AFTER_S = 2.0
-"""After a program moved a joint, before the robot breathes again."""
+"""Time in s after a program's motion before the robot breathes again."""
 
 
 class MotionSettings:
-    """Switches and values; what has an effect is said in its method."""
+    """Switches and values; each method documents its effect."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin with a robot's usual settings."""
+        """Create a robot's default settings."""
         self._parts = parts
         self.config: dict[str, Any] = {}
         self.notifies = True
@@ -45,7 +45,7 @@ class MotionSettings:
         self._breathing: Any = None
 
     def set_breath(self, client: str, chain: str, *, is_on: bool) -> None:
-        """Let the arms and the head sway, or not."""
+        """Enable or disable the sway of arms and head."""
         check_chain(chain, CHAINS)
         for name in CHAINS if chain == "Body" else (chain,):
             self.breath[name] = is_on
@@ -90,7 +90,7 @@ class MotionSettings:
         task.future.add_done_callback(go_on)
 
     def _go_on(self, client: str, task: Any) -> None:
-        """Breathe again after a program moved a joint, unless that was changed."""
+        """Resume breathing after a program's motion, unless the setting has changed."""
         if self._breathing is task and self._parts.served.body.ledger.knows(client):
             self._begin_breathing(client)
 
@@ -100,10 +100,10 @@ def _sway(middle: float, size: float, rate: float) -> Any:
 
 
 def check_chain(chain: str, known: tuple[str, ...]) -> None:
-    """Refuse the name of another chain.
+    """Reject the name of an unknown chain.
 
     Raises:
-        UnknownName: it is none of those.
+        UnknownName: the chain is not known.
     """
     if chain not in known:
         raise UnknownName("Chain", chain, known, "this call")

@@ -1,4 +1,4 @@
-"""ALMotion: what the robot's body is like and how it is now."""
+"""ALMotion: properties and present state of the robot's body."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from nao_testbed.experiments.server.naoqi.services.motion.settings import Motion
 from nao_testbed.models import BadInput
 
 CYCLE_MS = 20
-"""Of the high level: the cycle of the stiffness controller."""
+"""Cycle of the stiffness controller, in ms."""
 
 
 class BodyState(ALService):
-    """The part of ALMotion about the state of the body."""
+    """Methods of ALMotion about the state of the body."""
 
     def getBodyNames(self, name: str) -> list[str]:
         """Return the joints of a chain or collection; the chains for Chains."""
@@ -64,7 +64,7 @@ class BodyState(ALService):
         return CYCLE_MS
 
     def getRobotConfig(self) -> list[list[Any]]:
-        """Return names and values of what the robot is like."""
+        """Return names and values of the robot's configuration."""
         names = ["Model Type", "Head Version", "Body Version", "Laser", "Legs", "Arms"]
         body = self._parts.body
         legs, arms = ("LLeg" in body.chains), ("LArm" in body.chains)
@@ -86,7 +86,7 @@ class BodyState(ALService):
         return [[k, v] for k, v in self._parts.get(MotionSettings).config.items()]
 
     def areNotificationsEnabled(self) -> bool:
-        """Tell whether notifications are on."""
+        """Return true if notifications are on."""
         return self._parts.get(MotionSettings).notifies
 
     def setEnableNotifications(self, enable: bool) -> None:

@@ -15,11 +15,11 @@ from nao_testbed.experiments.server.naoqi.services.motion.postures import Postur
 from nao_testbed.models import BadInput
 
 REST_SPEED = 0.5
-"""Of the way to the posture of rest."""
+"""Speed of the motion to the rest posture, as a fraction."""
 
 
 class Stiffness(ALService):
-    """The part of ALMotion about stiffness."""
+    """Methods of ALMotion about stiffness."""
 
     def setStiffnesses(self, names: Names, stiffnesses: Numbers) -> None:
         """Set the stiffness of joints, from 0 to 1."""
@@ -37,7 +37,7 @@ class Stiffness(ALService):
     def stiffnessInterpolation(
         self, names: Names, stiffnessLists: Value, timeLists: Value
     ) -> Blocks:
-        """Lead the stiffness of joints through values at times, and wait."""
+        """Interpolate the stiffness of joints through values at times, and wait."""
         joints = self._parts.body.joints(names)
         paths = paths_of(joints, stiffnessLists, timeLists, "stiffnesses")
         for values, _ in paths.values():
@@ -66,7 +66,7 @@ class Stiffness(ALService):
         return done
 
     def wakeUp(self) -> Blocks:
-        """Make the body stiff; where it crouches, stand up; true if that went well."""
+        """Stiffen the body; stand up from a crouch; return true on success."""
         memory, heat = self._parts.memory, self._parts.get(HeatEffect)
         if heat.forbids_waking:
             return ended(value=False)
@@ -93,7 +93,7 @@ class Stiffness(ALService):
         return result
 
     def rest(self, chain: str = "Body") -> Blocks:
-        """Go to Crouch, then take all stiffness away; of a chain, only the latter."""
+        """Go to Crouch, then remove all stiffness; of a chain, only the latter."""
         joints = self._parts.body.joints([chain])
         if chain != "Body":
             self._stiffen(dict.fromkeys(joints, 0.0))
@@ -105,7 +105,7 @@ class Stiffness(ALService):
 
         def limp(done: Blocks) -> None:
             if done.cancelled():
-                return  # it stands half-way, and would fall
+                return  # still half-way: the robot would fall
             self._stiffen(dict.fromkeys(joints, 0.0))
             memory.raise_event("ALMotion/Stiffness/restFinished", value=True)
             memory.raise_event("robotIsWakeUp", value=False)
@@ -117,17 +117,17 @@ class Stiffness(ALService):
         return result
 
     def robotIsWakeUp(self) -> bool:
-        """Tell whether the legs are stiff."""
+        """Return true if the legs are stiff."""
         return self._is_awake()
 
     def setSmartStiffnessEnabled(self, isEnabled: bool) -> bool:
-        """Let the stiffness controller decide within the set stiffness, or not."""
+        """Enable or disable the stiffness controller within the set stiffness."""
         self._served.stiffness.switch(is_on=isEnabled)
         self._served.event("smart", said=f"{self._client.name}: {isEnabled}")
         return True
 
     def getSmartStiffnessEnabled(self) -> bool:
-        """Tell whether the stiffness controller decides."""
+        """Return true if the stiffness controller is enabled."""
         return self._served.stiffness.is_on
 
     # -- inside --------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""ALMotion: what is asked of a robot that walks. This one stands, and says so.
+"""ALMotion: walking methods of a robot that cannot walk.
 
-`moveTo` returns False at once, as for a walk that was interrupted; `move` and
-`moveToward` raise the event of a walk that could not begin. Nothing is teleported.
+`moveTo` returns False at once, as for an interrupted walk; `move` and `moveToward`
+raise the event of a walk that could not start. The robot is never teleported.
 """
 
 from typing import Any
@@ -26,17 +26,17 @@ STEPS = {
     "TorsoWx": (0.0, -0.122, 0.122),
     "TorsoWy": (0.0, -0.122, 0.122),
 }
-"""Default, least and largest, as published: a table for who reads it."""
+"""Default, minimum and maximum, as published, for programs that read the table."""
 STEP_COLUMN = {"Default": 0, "Min": 1, "Max": 2}
 NO_WALK = "walking"
 INSTEAD = "The robot stands; arms, head and postures on its feet can be moved."
 
 
 class Walking(ALService):
-    """The part of ALMotion about walking."""
+    """Methods of ALMotion about walking."""
 
     def moveTo(self, *args: Value) -> bool:
-        """Return false at once: no way was walked; true where none was asked for."""
+        """Return false at once: nothing is walked; true for a distance of zero."""
         goal = _goal(args, "moveTo")
         if not any(goal):
             return True
@@ -44,14 +44,14 @@ class Walking(ALService):
         return False
 
     def move(self, x: float, y: float, theta: float, moveConfig: Value = None) -> None:
-        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        """Raise the event ALMotion/MoveFailed: no walk starts."""
         del moveConfig
         self._fail_to_walk("move", x, y, theta)
 
     def moveToward(
         self, x: float, y: float, theta: float, moveConfig: Value = None
     ) -> None:
-        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        """Raise the event ALMotion/MoveFailed: no walk starts."""
         del moveConfig
         for value in (x, y, theta):
             if not -1.0 <= value <= 1.0:
@@ -67,7 +67,7 @@ class Walking(ALService):
         return True
 
     def moveIsActive(self) -> bool:
-        """Tell that nothing walks."""
+        """Return false: the robot does not walk."""
         return False
 
     def waitUntilMoveIsFinished(self) -> None:
@@ -85,7 +85,7 @@ class Walking(ALService):
         return self.getRobotPosition(True)
 
     def getRobotVelocity(self) -> list[float]:
-        """Return that the robot does not walk."""
+        """Return zeros: the robot does not walk."""
         return [0.0, 0.0, 0.0]
 
     def getMoveConfig(self, config: str) -> list[list[Any]]:
@@ -95,13 +95,13 @@ class Walking(ALService):
         return [[name, values[column]] for name, values in STEPS.items()]
 
     def setMoveArmsEnabled(self, leftArmEnabled: bool, rightArmEnabled: bool) -> None:
-        """Store whether arms swing in a walk."""
+        """Store whether arms swing while walking."""
         arms = self._parts.get(MotionSettings).move_arms
         arms["LArm"], arms["RArm"] = leftArmEnabled, rightArmEnabled
         self._client.pretended["ALMotion.setMoveArmsEnabled"] += 1
 
     def getMoveArmsEnabled(self, chainName: str) -> bool:
-        """Return whether arms are to swing in a walk."""
+        """Return the stored switch for swinging arms."""
         arms = self._parts.get(MotionSettings).move_arms
         check_chain(chainName, (*arms, "Arms"))
         return all(arms.values()) if chainName == "Arms" else arms[chainName]
@@ -121,7 +121,7 @@ class Walking(ALService):
         raise NotSimulated(NO_WALK, INSTEAD)
 
     def getFootSteps(self) -> list[Any]:
-        """Return where the feet stand, x, y and yaw, and no steps to come."""
+        """Return the poses of the feet, x, y and yaw, and no future steps."""
         kinematics = self._parts.get(Kinematics)
         feet = [kinematics.foot_in_world(leg) for leg in ("LLeg", "RLeg")]
         return [feet, [], []]
@@ -148,7 +148,7 @@ class Walking(ALService):
     def setWalkTargetVelocity(
         self, x: float, y: float, theta: float, frequency: float, *more: Value
     ) -> None:
-        """Tell by the event ALMotion/MoveFailed that no walk begins."""
+        """Raise the event ALMotion/MoveFailed: no walk starts."""
         del frequency, more
         self._fail_to_walk("setWalkTargetVelocity", x, y, theta)
 
@@ -174,7 +174,7 @@ class Walking(ALService):
 
 
 def _goal(args: tuple[Any, ...], method: str) -> list[float]:
-    """Return the last point of a way, from any of its overloads."""
+    """Return the last point of a path, from any overload."""
     given = list(args)
     if len(given) in {3, 4} and not isinstance(given[0], list):
         return [number(one) for one in given[:3]]

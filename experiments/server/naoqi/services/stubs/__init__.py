@@ -1,1 +1,1 @@
-"""Services that programs fetch at start: some store what is set, some refuse."""
+"""Services that programs need at start: some store settings, some refuse calls."""

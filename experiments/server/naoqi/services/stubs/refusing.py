@@ -1,8 +1,8 @@
-"""Services for which the simulation lacks eyes, ears, a walk or a tablet.
+"""Services that need vision, hearing, walking or a tablet, which are not simulated.
 
-Programs fetch them at start; a missing service would end them. Methods that need what
-is missing raise, since a made-up answer would mislead. Methods that end such work, or
-ask whether it runs, are answered truly: nothing of the kind runs.
+Programs fetch these services at start and stop if one is missing. Methods that need the
+missing part raise, since an invented answer would mislead. Methods that end such work,
+or query it, return the truth: it does not run.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ OF_EXTRACTORS = (
     "getActiveCamera",
     "pause",
 )
-"""Methods of a service that reads images or sound and writes what it found."""
+"""Methods of a service that reads images or sound and writes its results."""
 OF_PICTURES = (
     "setResolution",
     "getResolution",
@@ -184,7 +184,7 @@ REFUSING: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
 }
-"""Service to what is missing, and the published methods that need it."""
+"""Missing part of each service, and the published methods that need it."""
 IDLE: Mapping[str, Mapping[str, Any]] = {
     "ALVideoDevice": {
         "getSubscribers": [],
@@ -239,7 +239,7 @@ IDLE: Mapping[str, Mapping[str, Any]] = {
         "turnScreenOff": False,
     },
 }
-"""Service to calls that end or ask for what never began, and their true answers."""
+"""Methods that end or query such work, by service, with their answers."""
 IDLE_EXTRACTOR: Mapping[str, Any] = {
     "unsubscribe": None,
     "getSubscribersInfo": [],
@@ -267,9 +267,9 @@ def _answer(value: Any, name: str) -> Callable[..., Any]:
 
 
 def refusing_services() -> tuple[type[ALService], ...]:
-    """Return the services whose methods say that they are not simulated.
+    """Return the services whose methods report that they are not simulated.
 
-    Calls that end something, or ask whether it runs, are answered: nothing does.
+    Methods that end such work, or query it, are answered: it does not run.
     """
     found = []
     for service, (what, names) in REFUSING.items():

@@ -1,7 +1,7 @@
-"""Services that only store what is set.
+"""Services that only store settings.
 
-Programs fetch them at start; a missing service would end them. A stub keeps a switch
-and returns it, and each call is counted as pretended in the record of its client.
+Programs fetch these services at start and stop if one is missing. A stub stores a
+switch and returns it; the record of its client counts each call as pretended.
 """
 
 from typing import Any
@@ -22,20 +22,20 @@ SWITCHES = {
 
 
 class Switches:
-    """What was set of services that do nothing, for all clients."""
+    """Stored settings of all stubs, for all clients."""
 
     def __init__(self, parts: Parts) -> None:
-        """Begin with the usual values."""
+        """Create the default settings."""
         del parts
         self.enabled = dict(SWITCHES)
         self.values: dict[str, Any] = {}
 
 
 class _Stub(ALService):
-    """Stores a switch; nothing follows."""
+    """Service that stores a switch without effect."""
 
     def setEnabled(self, enabled: bool) -> None:
-        """Store the switch; nothing follows."""
+        """Store the switch; it has no effect."""
         self._count("setEnabled")
         self._switches.enabled[self.NAME] = enabled
 
@@ -52,7 +52,7 @@ class _Stub(ALService):
         self._client.pretended[f"{self.NAME}.{method}"] += 1
 
     def _stored(self, method: str, before: Any) -> Any:
-        """Return what a setter stored, or what holds before it is called."""
+        """Return the value of a setter, or the default before its first call."""
         self._count(method.replace("set", "get", 1))
         return self._switches.values.get(f"{self.NAME}.{method}", before)
 
@@ -62,13 +62,13 @@ class _Stub(ALService):
 
 
 class ALBackgroundMovement(_Stub):
-    """Small motions of a robot that waits."""
+    """Small motions of a waiting robot."""
 
     NAME = "ALBackgroundMovement"
 
 
 class ALListeningMovement(_Stub):
-    """Small motions of a robot that listens."""
+    """Small motions of a listening robot."""
 
     NAME = "ALListeningMovement"
 
@@ -80,12 +80,12 @@ class ALAutonomousBlinking(_Stub):
 
 
 class ALSpeakingMovement(_Stub):
-    """Small motions of a robot that speaks."""
+    """Small motions of a speaking robot."""
 
     NAME = "ALSpeakingMovement"
 
     def setMode(self, mode: str) -> None:
-        """Store the mode; nothing follows."""
+        """Store the mode; it has no effect."""
         self._store("setMode", mode)
 
     def getMode(self) -> str:
@@ -93,21 +93,21 @@ class ALSpeakingMovement(_Stub):
         return str(self._stored("setMode", "contextual"))
 
     def addTagsToWords(self, tagsToWords: Value) -> None:
-        """Store tags; nothing follows."""
+        """Store tags; they have no effect."""
         self._store("addTagsToWords", tagsToWords)
 
 
 class ALBasicAwareness(_Stub):
-    """Turning to people; nothing is seen here."""
+    """Turning to people; vision is not simulated."""
 
     NAME = "ALBasicAwareness"
 
     def startAwareness(self) -> None:
-        """Store that it is on; nothing follows."""
+        """Switch awareness on; it has no effect."""
         self.setEnabled(True)
 
     def stopAwareness(self) -> None:
-        """Store that it is off."""
+        """Switch awareness off."""
         self.setEnabled(False)
 
     def isAwarenessRunning(self) -> bool:
@@ -115,19 +115,19 @@ class ALBasicAwareness(_Stub):
         return self.isEnabled()
 
     def isRunning(self, *id: Value) -> bool:  # as published
-        """Return the switch; of a call that was begun, whether it runs."""
+        """Return the switch; with a call number, true if the call runs."""
         return super().isRunning(int(id[0])) if id else self.isEnabled()
 
     def pauseAwareness(self) -> None:
-        """Store that it rests."""
+        """Store the pause."""
         self._store("pause", value=True)
 
     def resumeAwareness(self) -> None:
-        """Store that it goes on."""
+        """Store the end of a pause."""
         self._store("pause", value=False)
 
     def setEngagementMode(self, modeName: str) -> None:
-        """Store the mode; nothing follows."""
+        """Store the mode; it has no effect."""
         self._store("setEngagementMode", modeName)
 
     def getEngagementMode(self) -> str:
@@ -135,7 +135,7 @@ class ALBasicAwareness(_Stub):
         return str(self._stored("setEngagementMode", "Unengaged"))
 
     def setTrackingMode(self, modeName: str) -> None:
-        """Store the mode; nothing follows."""
+        """Store the mode; it has no effect."""
         self._store("setTrackingMode", modeName)
 
     def getTrackingMode(self) -> str:
@@ -143,7 +143,7 @@ class ALBasicAwareness(_Stub):
         return str(self._stored("setTrackingMode", "Head"))
 
     def setStimulusDetectionEnabled(self, stimulusName: str, enabled: bool) -> None:
-        """Store the switch; nothing follows."""
+        """Store the switch; it has no effect."""
         self._store(f"setStimulusDetectionEnabled {stimulusName}", enabled)
 
     def isStimulusDetectionEnabled(self, stimulusName: str) -> bool:
@@ -152,12 +152,12 @@ class ALBasicAwareness(_Stub):
 
 
 class ALAutonomousMoves(_Stub):
-    """Small motions of a robot that is left alone."""
+    """Small motions of an idle robot."""
 
     NAME = "ALAutonomousMoves"
 
     def setExpressiveListeningEnabled(self, enable: bool) -> None:
-        """Store the switch; nothing follows."""
+        """Store the switch; it has no effect."""
         self._store("setExpressiveListeningEnabled", enable)
 
     def getExpressiveListeningEnabled(self) -> bool:
@@ -165,7 +165,7 @@ class ALAutonomousMoves(_Stub):
         return bool(self._stored("setExpressiveListeningEnabled", before=False))
 
     def setBackgroundStrategy(self, strategy: str) -> None:
-        """Store the strategy; nothing follows."""
+        """Store the strategy; it has no effect."""
         if strategy not in {"none", "backToNeutral"}:
             raise BadInput(f"strategy is {strategy!r}; give none or backToNeutral.")
         self._store("setBackgroundStrategy", strategy)
@@ -181,7 +181,7 @@ class PackageManager(ALService):
     NAME = "PackageManager"
 
     def packages(self) -> list[str]:
-        """Return that there are none."""
+        """Return an empty list."""
         self._client.pretended["PackageManager.packages"] += 1
         return []
 
