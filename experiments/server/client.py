@@ -1,14 +1,14 @@
-"""An owner on another robot: registers, stays alive, asks, and knows what it holds.
+"""Client: an owner on another robot that registers, stays alive and requests resources.
 
 with Client("http://127.0.0.1:8640", "robot 1") as robot:
     with robot.lease("ball", wait_s=3.0) as lease:
         while lease.token is not None:
             ...  # dribble
 
-The server frees what an owner holds when it has been silent for its time to live. The
-owner cannot know which of its signs of life arrived, so it counts from the moment at
-which it sent the last one that was answered, and stops a little before the server does:
-two robots never both think that they hold the ball (`TrustedTokens`).
+The server releases the resources of an owner that is silent for its time to live. The
+owner does not know which of its signs of life arrived. It therefore measures from the
+time at which it sent the last answered one, and stops slightly before the server does:
+two robots never both hold the ball (`TrustedTokens`).
 """
 
 import secrets
@@ -60,21 +60,22 @@ from nao_testbed.experiments.server.shared_ledger import SIGNS
 from nao_testbed.models import BadInput, TestbedError
 
 TRUSTED = 0.9
-"""Part of the time to live for which tokens are trusted: the rest is for the server's
-tick and for clocks that drift."""
+"""Fraction of the time to live for which tokens are trusted: a margin for the server's
+tick and for clock drift."""
 _REMEMBERED = 1000
-"""Ended tokens that are remembered: the notice of an end may overtake the grant."""
+"""Number of ended tokens remembered: the notice of an end may overtake the grant."""
 
 
 class TrustedTokens:
-    """The tokens of one owner; safe for threads."""
+    """Tokens of one owner; thread-safe."""
 
     def __init__(self, clock: Callable[[], float], time_to_live_s: float) -> None:
-        """Trust nothing yet.
+        """Create it without tokens.
 
         Args:
             clock: seconds, never going back.
-            time_to_live_s: after which the server frees what a silent owner holds.
+            time_to_live_s: silence after which the server releases an owner's
+                resources.
         """
         self._clock = clock
         self._trust_s = TRUSTED * time_to_live_s
@@ -84,26 +85,26 @@ class TrustedTokens:
         self._paused: set[int] = set()
         """Numbers of requests with which paused tokens wait to resume."""
         self.until_s = float("-inf")
-        """When trust ends, on the clock."""
+        """End of trust, on the clock."""
 
     def holds(self, token: Token) -> bool:
-        """Whether the owner may act on a token now."""
+        """Return True if the owner may act on a token now."""
         with self._lock:
             return token.id in self._held and self._clock() < self.until_s
 
     def sending(self) -> tuple[float, frozenset[TokenId]]:
-        """Return what `answered` needs to know, just before a sign of life is sent."""
+        """Return the argument `sent` of `answered`, before a sign of life is sent."""
         with self._lock:
             return self._clock(), frozenset(self._held)
 
     def answered(
         self, sent: tuple[float, frozenset[TokenId]], valid: Iterable[str]
     ) -> None:
-        """Trust for longer; forget what the server had ended when it answered.
+        """Extend the trust; drop tokens that the server had ended when it answered.
 
         Args:
-            sent: of `sending`; what was granted since then stays.
-            valid: public parts of the tokens that the server named.
+            sent: of `sending`; tokens granted since then are kept.
+            valid: public parts of the valid tokens in the answer.
         """
         sent_s, before = sent
         with self._lock:
@@ -111,24 +112,24 @@ class TrustedTokens:
             self._held -= before - {_read(text) for text in valid}
 
     def add(self, token: Token) -> None:
-        """Trust a token that was granted."""
+        """Add a granted token."""
         with self._lock:
             if token.id not in self._ended:
                 self._held.add(token.id)
 
     def discard(self, token: Token) -> None:
-        """Trust a token no more."""
+        """Remove a token."""
         with self._lock:
             self._held.discard(token.id)
 
     def lose_all(self) -> None:
-        """Trust nothing any more, until a new registration."""
+        """Remove all tokens until a new registration."""
         with self._lock:
             self._held.clear()
             self._paused.clear()
 
     def learn(self, notice: NoticeData) -> None:
-        """Take what a notice says about the owner's tokens."""
+        """Update the owner's tokens from a notice."""
         outcome = notice.outcome
         with self._lock:
             if notice.token is not None and notice.has_ended:
@@ -155,19 +156,19 @@ def _place(ticket: int) -> str:
 
 
 AGAIN_S = 0.05
-"""Pause before a call that found no server is made again."""
+"""Pause in s before a call is repeated that did not reach the server."""
 
 
 class ServerRestarted(TestbedError):
-    """The server began a new epoch; all earlier tokens are refused."""
+    """The server started a new epoch; all earlier tokens are refused."""
 
 
 class Client(ServerLink, Leasing):
-    """One owner at one server; a context manager, safe for threads.
+    """Owner at one server; a context manager, thread-safe.
 
-    A thread sends signs of life until `close`; another one reads notices. What the
-    server ends (a loss, a release elsewhere) is known after the notice, or after the
-    next sign of life at the latest.
+    One thread sends signs of life until `close`; another one reads notices. A token
+    ended by the server is known to be invalid after the notice, at the latest after the
+    next sign of life.
     """
 
     def __init__(
@@ -190,10 +191,10 @@ class Client(ServerLink, Leasing):
     ) -> None:
         """Describe the owner; `with` or `open` registers it.
 
-        Its habits are those of `OwnerData`. With the policy `callback` the answer to a
-        demand is left to `on_notice`, which a thread of the client calls with each
-        notice, and to a limit. `secret` is what the server asks of everyone, `parent`
-        an open client of which this owner is a part, `clock` counts seconds.
+        Its habits are those of `OwnerData`. With the policy `callback`, `on_notice`
+        answers a demand, within a limit; a thread of the client calls it with each
+        notice. `secret` is the shared secret of the server, `parent` an open client of
+        which this owner is a part, `clock` counts seconds.
 
         Raises:
             BadInput: a value is out of range.
@@ -212,19 +213,19 @@ class Client(ServerLink, Leasing):
         )
         super().__init__(url, secret)
         self.key: str | None = None
-        """What the server knows it by, while it is registered; keep it secret."""
+        """Key at the server while it is registered; keep it secret."""
         self.why_lost: TestbedError | None = None
-        """Why it may trust no token any more; None while all is well."""
+        """Reason why no token can be trusted; None without one."""
         self._data: OwnerData = data
         self._clock = clock
         self._trusted = TrustedTokens(clock, data.time_to_live_s)
         self._closing = threading.Event()
         self._epoch: int | None = None
-        """In which it registered."""
+        """Epoch of the registration."""
         self._registering = threading.Lock()
         self._renewer: threading.Thread | None = None
         self._unreleased: deque[Token] = deque()
-        """Given back by leases while the server could not be reached."""
+        """Tokens released by leases while the server could not be reached."""
         self._reader = NoticeReader(self, self._trusted.learn, on_notice)
 
     @property
@@ -234,7 +235,7 @@ class Client(ServerLink, Leasing):
 
     @property
     def _call_s(self) -> float:
-        """Longest time for a call: a sign of life more than once in a time to live."""
+        """Timeout of a call: signs of life need more than one per time to live."""
         return min(CALL_S, self._data.time_to_live_s / 2.0)
 
     # -- life --------------------------------------------------------------------------
@@ -251,7 +252,7 @@ class Client(ServerLink, Leasing):
         """Register, and send signs of life from now on.
 
         Raises:
-            ServerUnreachable: nobody answers.
+            ServerUnreachable: the server does not answer.
             Refused: the name is taken, the secret wrong, the server full.
         """
         self._register()
@@ -265,7 +266,7 @@ class Client(ServerLink, Leasing):
     def close(self) -> None:
         """Leave the server, if it can be reached, and end the threads.
 
-        All that it holds is free at once; leaving `with` closes it.
+        All its resources are released at once; leaving `with` closes it.
         """
         self._closing.set()
         self._reader.stop()
@@ -273,7 +274,7 @@ class Client(ServerLink, Leasing):
             self._renewer.join()
             self._renewer = None
         if self.key is not None:
-            with suppress(TestbedError):  # it will notice our silence
+            with suppress(TestbedError):  # the server detects our silence
                 self._own("DELETE", "/owner")
             self.key = None
         self._trusted.lose_all()
@@ -284,8 +285,8 @@ class Client(ServerLink, Leasing):
 
         Raises:
             ServerUnreachable: no answer; tokens are trusted until the time is over.
-            ServerRestarted: it began a new epoch.
-            NotRegistered: it thinks that this owner is gone.
+            ServerRestarted: the server started a new epoch.
+            NotRegistered: the owner is no longer registered there.
         """
         sent = self._trusted.sending()
         alive = self.read(Alive, self._own("POST", "/owner/alive"))
@@ -308,17 +309,17 @@ class Client(ServerLink, Leasing):
         loss: Loss = Loss.WHOLE,
         add_to: Token | None = None,
     ) -> Outcome:
-        """Ask, and wait until the request has ended.
+        """Submit a request, and wait until it has ended.
 
-        What is not said is taken from the owner; see `RequestData`.
+        Defaults are those of the owner; see `RequestData`.
 
         Returns:
             The outcome, as a ledger on this robot would give it.
 
         Raises:
-            BadInput: the request makes no sense there.
+            BadInput: the server rejects the request.
             ServerUnreachable: no answer for longer than the time to live.
-            NotRegistered, ServerRestarted: the server knows this owner no more; the
+            NotRegistered, ServerRestarted: the server does not know this owner; the
                 next call registers it again.
         """
         data = checked(
@@ -339,23 +340,23 @@ class Client(ServerLink, Leasing):
         try:
             while (outcome := self._learn_outcome(asked)) is None:
                 asked = self._look(asked.ticket, self._wait_s)
-        except BaseException:  # Ctrl-C, or the server is gone
+        except BaseException:  # Ctrl-C, or the server is unreachable
             self._take_back(data)
             raise
         return outcome
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
-        """Give back all of a token, or these names."""
+        """Release a token or some of its resources."""
         text_of(token)
         if names is None:
             self._trusted.discard(token)
         super().release(token, names)
 
     def holds(self, token: Token) -> bool:
-        """Whether this owner may act on a token, by its own clock.
+        """Return True if this owner may act on a token, by its own clock.
 
-        False as soon as the server has not answered for too long: by then it may soon
-        give the resources to somebody else.
+        False as soon as the server has not answered for too long, since it may soon
+        grant the resources to another owner.
         """
         return self._trusted.holds(token)
 
@@ -370,10 +371,10 @@ class Client(ServerLink, Leasing):
         return self.name, self
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting.
+        """Submit a request without waiting.
 
         Raises:
-            BadInput: as `take`; or the policy has a function, which stays here.
+            BadInput: as `take`; or the policy has a function, which cannot be sent.
             ServerUnreachable, NotRegistered, ServerRestarted: as `take`.
         """
         policy = request.policy
@@ -395,7 +396,7 @@ class Client(ServerLink, Leasing):
         return ticket
 
     def outcome(self, ticket: Ticket) -> Outcome | None:
-        """Return the outcome of a request; None while it waits, or nobody answers."""
+        """Return the outcome of a request; None while it waits, or if unknown."""
         if ticket.outcome is None:
             try:
                 asked = self.read(TicketData, self._own("GET", _place(ticket.number)))
@@ -418,10 +419,10 @@ class Client(ServerLink, Leasing):
         return ticket.outcome
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
-        """Return what stands for a token now.
+        """Return the present state of a token.
 
-        While the server does not answer for so long that no token is trusted, it has
-        none of a token, a ticket and an end.
+        Without an answer for so long that no token is trusted, the state has neither a
+        token, nor a ticket, nor an end.
         """
         if self._trusted.holds(newest):
             return Present(token=newest)
@@ -443,9 +444,9 @@ class Client(ServerLink, Leasing):
         return Present(end=End(**dict(now.end)) if now.end else None)
 
     def end(self, ticket: Ticket, token: Token | None) -> None:
-        """Give back what a request was granted, and wait for it no more.
+        """Release the grant of a request, or withdraw the request.
 
-        What the server does not hear now it hears with the next sign of life.
+        A call that fails is repeated with the next sign of life.
         """
         if token is None:
             with suppress(TestbedError):
@@ -456,7 +457,7 @@ class Client(ServerLink, Leasing):
             self._give_back(token)
 
     def _give_back(self, token: Token) -> None:
-        """Give back what stands for a token now; later, if there is no answer."""
+        """Release the present replacement of a token; later, if there is no answer."""
         self._trusted.discard(token)
         try:
             data = checked(ReleaseData, token=text_of(token))
@@ -478,17 +479,17 @@ class Client(ServerLink, Leasing):
 
     @property
     def _wait_s(self) -> float:
-        """Longest time for which the server may keep a call, in s."""
+        """Maximum time for which the server may hold a call, in s."""
         return min(MAX_WAIT_S, self._data.time_to_live_s)
 
     def _post_request(self, data: RequestData) -> TicketData:
-        """Send a request, once, however often it has to be sent."""
-        with self._registering:  # another thread may have done it meanwhile
+        """Send a request once, even if the call is repeated."""
+        with self._registering:  # another thread may have registered
             if self.key is None:
                 self._register()
         try:
             return self._insist("POST", "/owner/requests", data)
-        except BaseException:  # Ctrl-C, or the server is gone
+        except BaseException:  # Ctrl-C, or the server is unreachable
             self._take_back(data)
             raise
 
@@ -521,7 +522,7 @@ class Client(ServerLink, Leasing):
         data: BaseModel | None = None,
         wait_s: float = 0.0,
     ) -> httpx.Response:
-        """Make a call of this owner; note when the server does not know it."""
+        """Call the server for this owner; record if the owner is unknown there."""
         key = self.key
         try:
             return self.call(
@@ -534,7 +535,7 @@ class Client(ServerLink, Leasing):
             )
         except NotRegistered as error:
             why = self._why_unknown(error)
-            if self.key == key:  # not registered again meanwhile
+            if self.key == key:  # not registered again in between
                 self.key = None
                 self._trusted.lose_all()
                 self.why_lost = why
@@ -555,7 +556,7 @@ class Client(ServerLink, Leasing):
         data: RequestData | None = None,
         wait_s: float = 0.0,
     ) -> TicketData:
-        """Call until there is an answer, for a time to live at most."""
+        """Repeat the call until there is an answer, for at most a time to live."""
         give_up_s = self._clock() + self._data.time_to_live_s
         wait_s = data.wait_s if data else wait_s
         while True:
@@ -566,9 +567,10 @@ class Client(ServerLink, Leasing):
                     raise
 
     def _take_back(self, data: RequestData) -> None:
-        """Leave no request behind that nobody waits for; best effort.
+        """Withdraw a request without a waiter; best effort.
 
-        Whether it has arrived is not known: asked again with its mark, it is the same.
+        It is unknown whether the request arrived: a repeated mark returns the same
+        request.
         """
         if self.key is None:
             return
@@ -581,7 +583,7 @@ class Client(ServerLink, Leasing):
                 self.release(Token.from_text(outcome.token))
 
     def _renew_until_closed(self) -> None:
-        """Send signs of life; what goes wrong shows in `holds` and `why_lost`."""
+        """Send signs of life; failures show in `holds` and `why_lost`."""
         period_s = self._data.time_to_live_s / SIGNS
         while not self._closing.wait(period_s):
             if self.key is not None:

@@ -1,7 +1,7 @@
-"""`nao-testbed resources`: what owners, and a station, do from a terminal.
+"""Command `nao-testbed resources` for owners and stations.
 
 Exit status: 0 done, 1 not granted, lost, or no server, 2 bad input. Tokens and lists go
-to stdout, the rest to stderr. What needs the extra `server` is imported when used.
+to stdout, the rest to stderr. Modules that need the extra `server` are imported lazily.
 """
 
 import importlib.util
@@ -301,7 +301,7 @@ def revoke(
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Take resources away from whoever has them, until `give-back`."""
+    """Revoke resources from all holders, until `give-back`."""
     with _server(url, secret_file, json_file) as link:
         link.take_away(*names, priority=priority)
     _tell(json_file, "revoke", resources=names, priority=priority)
@@ -316,7 +316,7 @@ def give_back(
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Let resources that `revoke` took away be had again."""
+    """Return resources that `revoke` took away to the pool."""
     with _server(url, secret_file, json_file) as link:
         link.give_back(*names or ())
     _tell(json_file, "give-back", resources=names or None)
@@ -336,7 +336,7 @@ def _server(
 
 
 def _tell(json_file: str | None, command: str, **what: object) -> None:
-    """Write what a command did; resources that are null are all of them."""
+    """Write the result of a command; null resources mean all."""
     write_json(json_file, json_text({"experiment": f"resources {command}", **what}))
 
 

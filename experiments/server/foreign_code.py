@@ -1,14 +1,13 @@
-"""Code of others, run in threads of its own, under no lock.
+"""Execution of third-party code in separate threads, without a lock.
 
-What raises is handed to whoever knows whose it is; what never returns keeps one thread
-busy and nobody waiting. The calls of one function come one after another, in order
-(`ForeignCalls`).
+Errors are passed to a handler; a call that never returns blocks one thread and no
+waiter. The calls of one function run one after another, in order (`ForeignCalls`).
 
-The ledger asks a policy and needs its answer at once. A user's code may take long, wait
-for a lock, or never return. So the ledger is told KEEP while the code runs, and asked
-to demand again when it has come back, or when a callback's limit is over: then the
-holder gives way whatever its function does (`PolicyCalls`). The manager's own policies
-only state what they were made with, and answer by themselves.
+The ledger needs a policy's answer at once, but a user's code may take long, wait for a
+lock, or never return. The ledger therefore gets KEEP while the code runs, and demands
+again when the code has returned, or when a callback's limit is over: then the holder
+releases whatever its function does (`PolicyCalls`). Built-in policies only return their
+parameters and are called directly.
 """
 
 import threading
@@ -31,45 +30,45 @@ from nao_testbed.models.errors import error_text
 
 Function = Callable[..., object]
 Failed = Callable[[Function, tuple[object, ...], BaseException], None]
-"""Called with a function, its arguments, and what it raised at them."""
+"""Handler called with a function, its arguments, and its exception."""
 
 MOST = 32
-"""Threads at most: so many functions may hang before others have to wait."""
+"""Maximum number of threads: more hanging functions block further calls."""
 LAST_CALLS_S = 1.0
-"""Time that `close` leaves to what was to be told before, in s."""
+"""Time in s for pending calls in `close`."""
 
 
 class ForeignCalls:
-    """Calls functions of others, as many at a time as there are."""
+    """Thread pool that calls third-party functions concurrently."""
 
     def __init__(self, failed: Failed) -> None:
-        """Begin without threads; they come as they are needed.
+        """Create it without threads, which start on demand.
 
         Args:
-            failed: told what a function raised; raises nothing itself.
+            failed: called with the error of a function; must not raise.
         """
         self._failed = failed
         self._changed = threading.Condition()
         self._pending: dict[int, deque[tuple[object, ...]]] = {}
-        """Id of a function that is called, or will be, to the arguments of its next."""
+        """Arguments of the next call, by id of a function."""
         self._ready: deque[Function] = deque()
         self._threads: set[threading.Thread] = set()
         self._n_idle = 0
         self._is_closed = False
 
     def call(self, function: Function, *args: object) -> None:
-        """Call a function soon, after its earlier calls."""
+        """Queue a call of a function after its earlier calls."""
         with self._changed:
             self._add(function, args)
 
     def signal(self, function: Function) -> None:
-        """Call a function soon; signals that it has not got yet are one."""
+        """Queue a call of a function; pending signals are merged."""
         with self._changed:
             if not self._pending.get(id(function)):
                 self._add(function, ())
 
     def close(self) -> None:
-        """Wait a little for what was to be called before, then end the threads."""
+        """Wait briefly for pending calls, then end the threads."""
         with self._changed:
             if threading.current_thread() not in self._threads:
                 self._changed.wait_for(lambda: not self._pending, LAST_CALLS_S)
@@ -100,7 +99,7 @@ class ForeignCalls:
                     self._failed(function, args, fault)
 
     def _next(self) -> Function | None:
-        """Return a function with calls to make; None at the end."""
+        """Return a function with pending calls; None at the end."""
         with self._changed:
             self._n_idle += 1
             self._changed.wait_for(lambda: self._ready or self._is_closed)
@@ -108,7 +107,7 @@ class ForeignCalls:
             return self._ready.popleft() if self._ready else None
 
     def _arguments(self, function: Function) -> tuple[object, ...] | None:
-        """Return those of its next call, None if there is none for now."""
+        """Return the arguments of its next call; None without one."""
         with self._changed:
             pending = self._pending[id(function)]
             if pending:
@@ -119,12 +118,12 @@ class ForeignCalls:
 
 
 _OWN = frozenset({Lock, StopOnDemand, PauseOnDemand})
-"""Classes, not their children, whose answers call nobody."""
+"""Classes, without subclasses, whose answers call no function."""
 _NOW = Answer(kind=AnswerKind.YIELD)
 
 
 class _Call:
-    """A function at work for one demand."""
+    """Running policy function of one demand."""
 
     def __init__(self, demand: Demand, began_s: float) -> None:
         self.demand = demand
@@ -134,22 +133,22 @@ class _Call:
         self.error: Exception | None = None
 
     def is_for(self, demand: Demand) -> bool:
-        """Whether a later demand is the same asker's for the same request."""
+        """Return True if a later demand has the same waiter and request."""
         mine = self.demand
         return (mine.request, mine.asker) == (demand.request, demand.asker)
 
 
 class PolicyCalls:
-    """Asks policies, one at a time for each token, and remembers what they said."""
+    """Caller of policies, one call at a time per token; keeps their answers."""
 
     def __init__(
         self, clock: Callable[[], float], demand_again: Callable[[int], None]
     ) -> None:
-        """Begin with none at work.
+        """Create it without running calls.
 
         Args:
             clock: seconds.
-            demand_again: lets the ledger repeat the demand of a request.
+            demand_again: makes the ledger repeat the demand of a request.
         """
         self._clock = clock
         self._demand_again = demand_again
@@ -159,7 +158,7 @@ class PolicyCalls:
     def answer(self, policy: ConflictPolicy, demand: Demand) -> object:
         """Answer a demand at once.
 
-        What the policy raised is raised here, so that the ledger's trace shows it.
+        An error of the policy is raised here, so that the ledger's trace shows it.
         """
         if type(policy) in _OWN:
             return policy.answer(demand)

@@ -1,10 +1,10 @@
-"""The way to a reservation server: shared secret, HTTP calls, stream of notices.
+"""Connection to a reservation server: shared secret, HTTP calls, stream of notices.
 
-Server, client and command line speak of the same errors; which one a caller gets says
-what it can do about it. `ServerLink` makes the calls that need no owner. `NoticeReader`
-reads an owner's notices and comes back after a break: the server numbers notices and
-keeps them for a while; the reader says the last one that it has, so that nothing is
-lost in a break that is not too long.
+Server, client and command line share the same errors; the class of an error tells the
+caller how to react. `ServerLink` makes the calls that need no owner. `NoticeReader`
+reads an owner's notices and reconnects after a break: the server numbers notices and
+keeps them for a while. The reader sends the last number that it has, so that a short
+break loses no notice.
 """
 
 import json
@@ -51,7 +51,7 @@ def read_secret(path: Path) -> str:
     """Return the first line of a file.
 
     Raises:
-        BadInput: it cannot be read, or others than its owner may read it.
+        BadInput: it cannot be read, or other users may read it.
     """
     try:
         if path.stat().st_mode & 0o077:
@@ -69,21 +69,21 @@ def read_secret(path: Path) -> str:
 
 
 CALL_S = 5.0
-"""Longest time for one call that need not wait, in s."""
+"""Timeout of a call that need not wait, in s."""
 INSTALL_S = 30.0
-"""Longest time for reading a file, in s."""
+"""Timeout for reading a file, in s."""
 START_S = 3600.0
-"""Longest time for the start of a behaviour: each part of it may wait a minute."""
+"""Timeout for the start of a behaviour: each part of it may wait a minute."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class ServerUnreachable(TestbedError):
-    """Nobody answers there, or not in time. Worth a retry."""
+    """The server does not answer, or not in time. Worth a retry."""
 
 
 class Refused(TestbedError):
-    """The server will not do it; nothing has changed there."""
+    """The server rejects the call; its state is unchanged."""
 
     def __init__(self, status: int, text: str) -> None:
         self.status = status
@@ -91,25 +91,25 @@ class Refused(TestbedError):
 
 
 class NotRegistered(Refused):
-    """The server knows this owner no more: it is to register again."""
+    """The owner is not registered at the server: register again."""
 
 
 class ServerLink:
-    """Calls to one server that need no owner; safe for threads."""
+    """Calls to one server that need no owner; thread-safe."""
 
     def __init__(self, url: str, secret: str | None = None) -> None:
-        """Open no connection yet.
+        """Create it without a connection.
 
         Args:
             url: such as http://127.0.0.1:8640.
-            secret: what the server asks of everyone, if it does.
+            secret: the shared secret of the server, if it has one.
 
         Raises:
             BadInput: the address is malformed, or the secret cannot be sent.
         """
         self.url = _checked(url)
         self.epoch: int | None = None
-        """Of the last answer; a server that was restarted has a higher one."""
+        """Epoch of the last answer; it rises when the server restarts."""
         headers = {}
         if secret is not None:
             check_sendable(secret)
@@ -119,7 +119,7 @@ class ServerLink:
             headers=headers,
             timeout=CALL_S,
             trust_env=False,  # robots of one network: no proxy
-            verify=self.url.startswith("https:"),  # else it would read certificates
+            verify=self.url.startswith("https:"),  # avoids reading certificates
         )
 
     def __enter__(self) -> "ServerLink":
@@ -132,7 +132,7 @@ class ServerLink:
         """Close the connections."""
         self.http.close()
 
-    # -- what anybody may do -----------------------------------------------------------
+    # -- calls for every program -------------------------------------------------------
 
     def snapshot(self) -> SnapshotData:
         """Return the list of resources with owners and waiters."""
@@ -145,55 +145,55 @@ class ServerLink:
         self._post("/resources", ResourceData, name=name, parent=parent, kind=kind)
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
-        """Give back all of a token, or these names."""
+        """Release a token or some of its resources."""
         self._post("/release", ReleaseData, token=text_of(token), names=names)
 
     def authorise(self, token: Token | None, resource: str) -> Refusal | None:
-        """Ask, as a device, why a command may not pass; None: it may."""
+        """Return the reason why a command is refused, as a device; None: accepted."""
         text = None if token is None else text_of(token)
         answer = self._post("/authorise", CommandData, token=text, resource=resource)
         return self.read(AuthoriseAnswer, answer).reason
 
-    # -- what a station does -----------------------------------------------------------
+    # -- calls of a station ------------------------------------------------------------
 
     def install(self, text: str, name: str) -> InstalledData:
         """Send a file of rules and behaviours, installed whole or not at all.
 
         Raises:
-            BadInput: all that is wrong in it, a line each.
+            BadInput: all errors of the file, a line each.
         """
         answer = self._post("/rules", RulesData, INSTALL_S, name=name, text=text)
         return self.read(InstalledData, answer)
 
     def installed(self) -> InstalledData:
-        """Return what a station sent that is there now."""
+        """Return the present rules and behaviours of the station."""
         return self.read(InstalledData, self.call("GET", "/rules"))
 
     def definition(self, behaviour: str) -> DefinitionData:
-        """Return a behaviour that a station sent, in a scenario's words, to play it."""
+        """Return a station's behaviour as sections of a scenario file."""
         answer = self.call("GET", f"/behaviours/{quote(behaviour, safe='')}")
         return self.read(DefinitionData, answer)
 
     def start(self, behaviour: str) -> StartedData:
-        """Start a behaviour by its name; wait as long as it waits for its resources."""
+        """Start a behaviour by name; wait while it waits for its resources."""
         answer = self._post("/start", NameData, START_S, name=behaviour)
         return self.read(StartedData, answer)
 
     def stop(self, behaviour: str) -> None:
-        """Stop a behaviour; one that does not run stays as it is."""
+        """Stop a behaviour; ignore one that does not run."""
         self._post("/stop", NameData, name=behaviour)
 
     def take_away(self, *names: str, priority: int | None = None) -> None:
-        """Take resources from whoever has them, until `give_back`.
+        """Revoke resources from their holders, until `give_back`.
 
         Args:
             names: leaves and composites.
-            priority: takes only from lower ones, or nothing; None: from all.
+            priority: revokes from lower priorities only, or not at all; None: from all.
         """
         self._post("/take-away", TakenData, names=names, priority=priority)
 
     def give_back(self, *names: str) -> None:
-        """Let resources that were taken away be had again; without a name all."""
+        """Return revoked resources; without names all."""
         self._post("/give-back", GivenData, names=names or None)
 
     # -- calls -------------------------------------------------------------------------
@@ -212,9 +212,9 @@ class ServerLink:
 
         Raises:
             ServerUnreachable: there is no answer in time, or the server is full.
-            BadInput: the server says that what was asked makes no sense.
-            NotRegistered: it does not know the owner.
-            Refused: it will not do it for another reason.
+            BadInput: the server rejects the input.
+            NotRegistered: the owner is unknown there.
+            Refused: any other refusal.
         """
         body = None if data is None else data.model_dump_json(exclude_defaults=True)
         all_headers = dict(headers or {})
@@ -246,13 +246,13 @@ class ServerLink:
         return self.call("POST", path, checked(model, **values), timeout_s=timeout_s)
 
     def note_epoch(self, answer: httpx.Response) -> None:
-        """Remember the epoch that an answer tells."""
+        """Store the epoch of an answer."""
         text = answer.headers.get(EPOCH_HEADER, "")
         if text.isdecimal():
             self.epoch = int(text[:20])
 
     def unreachable(self, error: httpx.HTTPError) -> ServerUnreachable:
-        """Return our error for one of the transport."""
+        """Convert a transport error to ours."""
         return ServerUnreachable(
             f"no reservation server answers at {self.url} "
             f"({str(error) or type(error).__name__}). Start one with `nao-testbed "
@@ -260,10 +260,10 @@ class ServerLink:
         )
 
     def read(self, model: type[M], answer: httpx.Response) -> M:
-        """Return an answer as data.
+        """Parse an answer.
 
         Raises:
-            Refused: it is none of a reservation server.
+            Refused: the answer is not from a reservation server.
         """
         try:
             return model.model_validate_json(answer.content)
@@ -276,10 +276,10 @@ class ServerLink:
 
 
 def text_of(token: Token) -> str:
-    """Return the form in which a token goes to the server.
+    """Return the text form of a token for the server.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is not a token.
     """
     if type(token) is not Token:
         kind = type(token).__name__  # its value may be a secret
@@ -288,7 +288,7 @@ def text_of(token: Token) -> str:
 
 
 def checked(model: type[M], **values: Any) -> M:
-    """Return data for the server, checked before it is sent.
+    """Return data for the server, validated before sending.
 
     Raises:
         BadInput: a value is out of range.
@@ -343,15 +343,15 @@ def _refusal(answer: httpx.Response) -> TestbedError:
 
 
 LONGEST_BREAK_S = 2.0
-"""Longest pause before the reader tries to connect again."""
+"""Maximum pause in s before the reader reconnects."""
 KEPT = 10_000
-"""Notices that are kept for somebody who iterates slowly; the oldest go first."""
+"""Number of notices kept for a slow iterator; the oldest are dropped."""
 
 _log = logging.getLogger(__name__)
 
 
 class NoticeReader:
-    """A thread that reads one owner's stream of notices."""
+    """Thread that reads one owner's stream of notices."""
 
     def __init__(
         self,
@@ -359,12 +359,12 @@ class NoticeReader:
         learn: Callable[[NoticeData], None],
         on_notice: Callable[[NoticeData], None] | None,
     ) -> None:
-        """Prepare to read.
+        """Create the reader.
 
         Args:
             link: to the server.
             learn: called first with each notice.
-            on_notice: the user's function, called next; what it raises is logged.
+            on_notice: the user's function, called next; its errors are logged.
         """
         self._link = link
         self._learn = learn
@@ -372,7 +372,7 @@ class NoticeReader:
         self._key: str | None = None
         self._last = 0
         self.n_missed = 0
-        """Notices that the server did not keep long enough for us."""
+        """Number of notices that the server had already dropped."""
         self._queue: queue.SimpleQueue[NoticeData | None] | None = None
         self._changed = threading.Condition()
         self._is_stopped = False
@@ -380,7 +380,7 @@ class NoticeReader:
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def begin(self, key: str, last: int) -> None:
@@ -391,7 +391,7 @@ class NoticeReader:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the thread, and whoever iterates."""
+        """End the thread and all iterators."""
         with self._changed:
             self._is_stopped = True
             self._hang_up()
@@ -424,7 +424,7 @@ class NoticeReader:
             pause_s = 0.05 if n_read else min(LONGEST_BREAK_S, 2.0 * pause_s + 0.05)
 
     def _read_stream(self, key: str) -> int:
-        """Read until the stream ends; return how many lines came."""
+        """Read until the stream ends; return the number of lines."""
         n_lines = 0
         headers = {"Owner-Key": key, "Last-Event-ID": str(self._last)}
         timeout = httpx.Timeout(KEEP_ALIVE_S, read=3.0 * KEEP_ALIVE_S)
@@ -451,7 +451,7 @@ class NoticeReader:
         return n_lines
 
     def _forget(self, key: str, status: int) -> None:
-        """Wait for a new registration when the server does not know this one."""
+        """Wait for a new registration if the server rejects this one."""
         with self._changed:
             if status == 410 and self._key == key:
                 self._key = None

@@ -1,8 +1,8 @@
-"""What an owner does at a terminal: look at the list of resources, and hold some.
+"""Commands of an owner at a terminal: list resources, and hold some.
 
-`list_lines` writes the tree with owners and waiters; each line is: name, arrow, owner
-and how it holds, waiters, their number. `run_take` waits, prints the token, holds it
-until its time is over or it is lost, and gives it back.
+`list_lines` prints the tree with owners and waiters; each line has the name, an arrow,
+owner and mode, waiters, their number. `run_take` waits, prints the token, holds it
+until its time is over or it is lost, and releases it.
 """
 
 import getpass
@@ -34,9 +34,8 @@ def list_lines(snapshot: SnapshotData, *, only_busy: bool = False) -> Iterator[s
     """Yield the lines of the list, from the top of the tree down.
 
     Args:
-        snapshot: as the server tells it.
-        only_busy: leave out what nobody holds or waits for; composites above the rest
-            stay.
+        snapshot: from the server.
+        only_busy: omit resources without holders and waiters, except parents of others.
     """
     rows = snapshot.resources
     if only_busy:
@@ -58,7 +57,7 @@ def _line(row: RowData, width: int) -> str:
     owners += [_holder(row, holding) for holding in row.holders]
     if owners:
         parts.append("-> " + ", ".join(owners))
-    # The waiters of a composite that nobody holds stand at its parts.
+    # The waiters of a free composite are listed at its parts.
     if row.waiters and (owners or row.kind is not None):
         names = [w.owner + (" (paused)" if w.is_paused else "") for w in row.waiters]
         parts.append(f"Waiter: {', '.join(names)}  {len(row.waiters)}")
@@ -88,12 +87,12 @@ def _with_parents(rows: tuple[RowData, ...]) -> set[str]:
 
 
 LOOK_S = 0.1
-"""How often a held token is looked at, in s."""
+"""Period in s at which a held token is checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakeCfg:
-    """What the command line says."""
+    """Arguments of the command."""
 
     url: str
     secret: str | None
@@ -107,14 +106,14 @@ class TakeCfg:
     policy: str
     time_to_live_s: float
     json_file: str | None = None
-    """As `write_json` takes it: written once the outcome is there."""
+    """Path for `write_json`, written once the outcome is known."""
 
 
 def run_take(cfg: TakeCfg) -> int:
     """Take, hold and release; return the exit status.
 
     Raises:
-        BadInput: an option makes no sense, or the server knows no such resource.
+        BadInput: an option is invalid, or a resource is unknown to the server.
         TestbedError: no server answers, or it refuses.
     """
     if cfg.hold_s is not None and not 0.0 <= cfg.hold_s < float("inf"):
@@ -156,7 +155,7 @@ def run_take(cfg: TakeCfg) -> int:
 
 
 class _Holder:
-    """Holds a token until its time is over, or it ends otherwise."""
+    """Holder of a token until its time is over, or it ends otherwise."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -165,7 +164,7 @@ class _Holder:
         self._loss: NoticeData | None = None
 
     def hear(self, notice: NoticeData) -> None:
-        """Take a notice, in a thread of the client."""
+        """Process a notice, in a thread of the client."""
         if notice.kind is NoticeKind.LOST:
             self._loss = notice
         self._released |= notice.kind == "released" and notice.has_ended
@@ -182,7 +181,7 @@ class _Holder:
         if client.holds(token):
             client.release(token)
             return 0
-        self._ended.wait(LOOK_S)  # the notice may be on its way
+        self._ended.wait(LOOK_S)  # the notice may arrive shortly
         if self._released:
             _say("released")
             return 0
@@ -200,7 +199,7 @@ class _Holder:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container may know no names
+    except (KeyError, OSError):  # a container may have no user names
         return "user"
 
 
@@ -218,7 +217,7 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 def _as_json(owner: str, outcome: Outcome) -> dict[str, Any]:
-    """Return the contract of `--json`; the token is whole, as `release` takes it."""
+    """Return the JSON object of `--json`; the token is whole, as `release` takes it."""
     return {
         "experiment": "resources take",
         "owner": owner,
@@ -238,6 +237,6 @@ def _why_not(outcome: Outcome) -> str:
 
 
 def _say(text: str) -> None:
-    """Tell a person what happens; a pipe hears nothing."""
+    """Print a message in a terminal; print nothing to a pipe."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)

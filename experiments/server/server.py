@@ -1,13 +1,13 @@
-"""A reservation server as a running thing: tree, epoch, socket, secret, signals, end.
+"""Running reservation server: tree, epoch, socket, secret, signals, shutdown.
 
-`nao-testbed resources serve` makes a ledger of its own, for a robot or for a file of
-resources without one (`run_server`); on a robot, `ReservationServer` shares the ledger
-that the robot's own behaviours use. It speaks plain HTTP: where others listen to the
-network, put it behind a proxy with TLS and give clients its https address.
+`nao-testbed resources serve` creates a ledger, for a robot or for a file of resources
+(`run_server`); on a robot, `ReservationServer` shares the ledger of the robot's
+behaviours. It speaks plain HTTP: on an untrusted network, put it behind a proxy with
+TLS and give clients its https address.
 
-The *epoch* counts the restarts of a manager, in a file. A token carries the epoch that
-it was issued in. A restarted manager knows nothing of earlier tokens; a higher epoch
-lets it refuse them all, and say why.
+The *epoch* counts the restarts of a manager, in a file. A token carries its epoch. A
+restarted manager knows no earlier tokens; its higher epoch allows it to refuse them and
+to give the reason.
 """
 
 import ipaddress
@@ -60,25 +60,25 @@ _LARGEST = 10**17
 
 
 def default_epoch_file() -> Path:
-    """Return the file in the user's folder for state."""
+    """Return the epoch file in the user's state folder."""
     state = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(state) if state else Path.home() / ".local" / "state"
     return folder / "nao-testbed" / "reservations-epoch"
 
 
 def next_epoch(path: Path) -> int:
-    """Raise the epoch by one and return it; it is on the disk before it is used.
+    """Increment the epoch and return it; it is stored on disk before use.
 
-    Two servers that start together get different ones.
+    Two servers that start together get different epochs.
 
     Args:
-        path: of the file; it and its folder are made if they are missing.
+        path: of the file; it and its folder are created if they are missing.
 
     Raises:
-        BadInput: the file holds something else, or cannot be written.
+        BadInput: the file has other contents, or cannot be written.
     """
     try:
-        _read(path)  # what is no such file is refused before a lock stands beside it
+        _read(path)  # rejects another kind of file before creating a lock beside it
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_name(path.name + ".lock").open("w", encoding="utf-8") as file:
             lock(file)
@@ -118,7 +118,7 @@ def _write(path: Path, epoch: int) -> None:
 
 
 OBJECTS = "Objects"
-"""The composite of what is outside of all robots: a ball."""
+"""Composite of objects outside of all robots, such as a ball."""
 
 
 DEFAULT_PORT = 8640
@@ -126,21 +126,22 @@ DEFAULT_PORT = 8640
 
 @dataclass(frozen=True, kw_only=True)
 class ServerCfg:
-    """Where a server listens, and to whom."""
+    """Address and access rules of a server."""
 
     host: str = "127.0.0.1"
-    """Loopback unless told: whoever reaches a server can hold what it manages."""
+    """Loopback by default: every program that reaches a server can hold its
+    resources."""
     port: int = DEFAULT_PORT
     """0 takes a free one."""
     secret: str | None = None
-    """Must be given when the host is not loopback; asked of everyone when given."""
+    """Shared secret of all callers; required if the host is not loopback."""
     silent_reader_s: float = 10.0
-    """A reader that takes nothing for so long is cut off, in s."""
+    """Time in s after which a reader that reads nothing is disconnected."""
     max_connections: int = 500
-    """Who comes when there are so many is sent away; those who are there go on."""
+    """Maximum number of connections; further ones are rejected."""
     max_priority: int = HIGHEST
-    """The highest priority of those who register, so that a robot's own may be
-    higher."""
+    """Highest priority of registered owners, below that of a robot's own behaviours if
+    wanted."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
@@ -159,17 +160,17 @@ class ServerCfg:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs of this machine reach a host."""
+    """Return True if only programs of this machine reach a host."""
     if host.lower() == "localhost":
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        return False  # a name may mean anything
+        return False  # a name may map to any address
 
 
 class ReservationServer:
-    """Serves one shared ledger: `run` in this thread, or as a context in another."""
+    """Server of one shared ledger: `run` in this thread, or as a context in another."""
 
     def __init__(
         self,
@@ -179,16 +180,16 @@ class ReservationServer:
         *,
         robot: Robot | None = None,
     ) -> None:
-        """Take the address; nothing is answered yet.
+        """Bind the address; no call is answered yet.
 
         Args:
             front: the ledger to serve.
-            cfg: where and to whom.
-            listener: of `listen`, for who wants to know first that there is one.
+            cfg: address and access rules.
+            listener: of `listen`, for callers that bind first.
             robot: for which a station's schemas are checked, if there is one.
 
         Raises:
-            BadInput: the address cannot be had.
+            BadInput: the address cannot be bound.
         """
         cfg = cfg or ServerCfg()
         desk = Service(front, max_priority=cfg.max_priority, robot=robot)
@@ -203,7 +204,7 @@ class ReservationServer:
             hosts=hosts if is_loopback(cfg.host) else None,
         )
         self.url = f"http://{_in_url(cfg.host)}:{self._socket.getsockname()[1]}"
-        """Where it is reached, from this machine."""
+        """Address of the server on this machine."""
 
         limit_s = cfg.silent_reader_s
 
@@ -233,7 +234,7 @@ class ReservationServer:
         self._server.run(sockets=[self._socket])
 
     def stop(self) -> None:
-        """Let `run` end soon; from any thread."""
+        """End `run` soon; thread-safe."""
         self._server.should_exit = True
 
     def __enter__(self) -> "ReservationServer":
@@ -248,14 +249,14 @@ class ReservationServer:
 
 
 class _Server(uvicorn.Server):
-    """Ends streams before it waits for them, and ends by a signal with success."""
+    """Uvicorn server that ends streams first; signals end it with success."""
 
     def __init__(self, routes: Routes, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._routes = routes
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, then as usual."""
+        """End the streams, then shut down as usual."""
         self._routes.close()
         await super().shutdown(sockets)
 
@@ -282,14 +283,14 @@ def _in_url(host: str) -> str:
 
 
 def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
-    """Return a socket that listens as configured.
+    """Return a listening socket.
 
     Args:
-        cfg: where.
-        option: by which the command line says the port.
+        cfg: with the address.
+        option: command-line option of the port, for messages.
 
     Raises:
-        BadInput: the address is none of this machine, or is in use.
+        BadInput: the address is not of this machine, or is in use.
     """
     host = cfg.host.strip("[]")
     try:
@@ -302,12 +303,12 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
             "as 127.0.0.1."
         ) from error
     family, _, _, _, address = found[0]
-    # asyncio sends at once (TCP_NODELAY) where it sees that a socket is TCP; without
+    # asyncio sends at once (TCP_NODELAY) if it detects a TCP socket; without
     # it, each answer waits 40 ms for the other side's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         claim_address(listener)
-        # Both go over to every connection: what is sent to a reader that takes nothing
+        # Connections inherit both: data sent to a reader that reads nothing
         # fills a small buffer, and the connection ends when it stays full.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
         end_silent(listener, cfg.silent_reader_s)
@@ -332,19 +333,19 @@ def run_server(
     preemption: str,
     state: Path | None,
 ) -> None:
-    """Serve a ledger of its own until SIGINT or SIGTERM.
+    """Serve a new ledger until SIGINT or SIGTERM.
 
     Args:
-        cfg: where, and to whom.
+        cfg: address and access rules.
         robot: folder of the robot whose resources; None is NAO.
         body: name of one of its bodies that lacks parts; None is the whole robot.
-        resources: file of the form of a robot's `resources.yaml`, for no robot at all.
+        resources: file like a robot's `resources.yaml`, without a robot.
         objects: outside objects, such as a ball.
         preemption: a word of `Preemption`.
         state: file with the count of restarts; None is in the user's folder.
 
     Raises:
-        BadInput: an option makes no sense, a file cannot be read, the port is taken.
+        BadInput: an option is invalid, a file cannot be read, the port is taken.
     """
     kinds = [kind.value for kind in Preemption]
     if preemption not in kinds:

@@ -1,5 +1,5 @@
-"""A robot that several behaviours share, by reservations.
+"""Robot shared by several behaviours through reservations.
 
-robot_with_ledger  the robot, its ledger, its gate and what is called in every slot
-behaviours         the list of what is called, and the owner of the stiffness
+robot_with_ledger  the robot, its ledger, its gate and the sequence of a slot
+behaviours         the list of behaviours, and the owner of the stiffness
 """

@@ -1,18 +1,16 @@
-"""Behaviours of a robot with ledger, called in every slot; one that fails ends alone.
+"""Behaviours of a robot with ledger, called in every slot; a failing one ends alone.
 
-A robot is protected whatever its behaviours do, so nothing that one of them raises ends
-a slot half-way. A behaviour that raises is not called any more, and its owner is
-dropped in the same tick: its commands of that slot are refused, and its joints get
-their safe set-points. Nothing is lost either: each failure is kept with its tick, and
-raised once the slots that were asked for have run.
+The robot is protected whatever its behaviours do: no exception of a behaviour aborts a
+slot. A behaviour that raises is not called again, and its owner is dropped in the same
+tick: the gate refuses its commands of that slot, and its joints get their safe
+set-points. Each failure is kept with its tick, and raised after the requested slots.
 
-`StiffnessOwner` makes a stiffness controller one owner among others: it holds the
-torque limits alone. It takes every stiffness of the robot that is free and submits
-limits at its own period; another controller may take its place at any slot. Which
-posture is held is not its matter; a controller that shifts set-points a little has its
-shift put on top of them, never faster than `SHIFT_RATE` (`URGENT_RATE` while it catches
-a push), also when another controller takes over. It is entrusted with both by whoever
-holds a motor and does not forbid it.
+`StiffnessOwner` makes a stiffness controller one owner among others; it holds only the
+torque limits. It takes all free stiffness leaves of the robot and submits limits at its
+own period; the controller can be replaced at any slot. A controller may shift
+set-points slightly. The shift is added to them at no more than `SHIFT_RATE`
+(`URGENT_RATE` while it reacts to a push), also after a change of controller. Any holder
+of a motor permits both unless it forbids them.
 """
 
 from collections.abc import Callable
@@ -47,9 +45,10 @@ from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import FloatArray
 
 MOST_KEPT = 100
-"""Failures that are kept, as one a slot is 100 a second; further ones are counted."""
+"""Number of failures kept, as one per slot is 100 a second; further ones are
+counted."""
 MOST_SAID = 3
-"""Failures that a message spells out."""
+"""Number of failures in a message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,30 +56,30 @@ class SlotFailure:
     """One failure in a slot."""
 
     tick: int
-    """Of the ledger."""
+    """Tick of the ledger."""
     who: str
     """Owner of a behaviour, or the part of the robot's loop that failed."""
     error: BaseException
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return one line of text."""
         kind = type(self.error).__name__
         return f"{self.who!r} at tick {self.tick}: {kind}: {self.error}"
 
 
 class SlotsFailed(TestbedError):
-    """Something failed in the slots that were run; all of them were run to their end.
+    """Failures in the slots of a run; all slots were run to their end.
 
-    A behaviour that failed is not called any more, and its owner was dropped. The robot
-    may go on with the others: run further slots.
+    A behaviour that failed is not called again, and its owner was dropped. The robot
+    can continue with the other behaviours: run further slots.
     """
 
     def __init__(self, failures: tuple[SlotFailure, ...], count: int) -> None:
-        """Say what failed.
+        """Create the error.
 
         Args:
-            failures: the first of them.
-            count: of all.
+            failures: the first ones.
+            count: total number.
         """
         self.failures = failures
         self.count = count
@@ -93,22 +92,22 @@ class SlotsFailed(TestbedError):
 
 
 class SlotFailures:
-    """Lets parts of a slot fail alone; `attempt` in the slot, `raise_new` after it."""
+    """Isolation of failures: `attempt` in the slot, `raise_new` after it."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Create it without failures."""
         self.kept: list[SlotFailure] = []
-        """The first ones, in order."""
+        """First failures, in order."""
         self.count = 0
-        """Of all."""
+        """Total number of failures."""
         self._raised = 0
         self._raised_count = 0
 
     def attempt(self, who: str, tick: int, part: Callable[[], object]) -> bool:
-        """Let a part of the slot do its work; return whether it did not fail."""
+        """Run a part of the slot; return False if it failed."""
         try:
             part()
-        except FOREIGN as error:  # whatever it is, the slot goes on
+        except FOREIGN as error:  # the slot continues after any error
             self.count += 1
             if len(self.kept) < MOST_KEPT:
                 self.kept.append(SlotFailure(tick=tick, who=who, error=error))
@@ -116,10 +115,10 @@ class SlotFailures:
         return True
 
     def raise_new(self) -> None:
-        """Raise what failed since this was called last.
+        """Raise the failures since the last call.
 
         Raises:
-            SlotsFailed: something did.
+            SlotsFailed: there are failures.
         """
         new, count = tuple(self.kept[self._raised :]), self.count - self._raised_count
         self._raised, self._raised_count = len(self.kept), self.count
@@ -128,19 +127,19 @@ class SlotFailures:
 
 
 Behaviour = Callable[[int, Observation], object]
-"""Given the tick and the newest observation, it requests, releases and submits; what it
-returns is no matter."""
+"""Function of the tick and the newest observation that requests, releases and submits;
+its result is ignored."""
 
 
 class BehaviourList:
-    """Calls behaviours in the order in which they were added."""
+    """List of behaviours, called in the order of addition."""
 
     def __init__(self, ledger: Ledger, failures: SlotFailures) -> None:
-        """Begin without any.
+        """Create an empty list.
 
         Args:
-            ledger: knows their owners.
-            failures: gets what they raise.
+            ledger: with their owners.
+            failures: receives their errors.
         """
         self._ledger = ledger
         self._failures = failures
@@ -148,20 +147,20 @@ class BehaviourList:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """For whom behaviours act, in the order of being called."""
+        """Owners of the behaviours, in the order of calls."""
         return tuple(owner for owner, _ in self._behaviours)
 
     def add(self, owner: str | Owner, behaviour: Behaviour) -> None:
         """Call a behaviour in every slot from the next one on.
 
         Args:
-            owner: for whom it acts: the name of an owner that the ledger knows, or an
-                `Owner`, which is registered. When the behaviour raises, all behaviours
-                of that owner end and what it holds is free.
-            behaviour: gets the tick and the newest observation.
+            owner: owner of the behaviour: the name of a registered owner, or an
+                `Owner`, which is registered. If the behaviour raises, all behaviours of
+                that owner end and its resources are released.
+            behaviour: called with the tick and the newest observation.
 
         Raises:
-            UnknownName: the ledger knows no owner of this name.
+            UnknownName: no owner of this name is registered.
             BadInput: the owner cannot be registered (`Ledger.add_owner`).
         """
         if isinstance(owner, Owner):
@@ -205,17 +204,18 @@ class BehaviourList:
 
 STIFFNESS_OWNER = "stiffness controller"
 STIFFNESS_PRIORITY = 5
-"""Above what behaviours usually have, below an emergency that makes the robot limp."""
+"""Above the usual priority of behaviours, below an emergency that makes the robot
+limp."""
 SHIFT_RATE = np.deg2rad(2.0)
-"""Largest speed of a shift, in rad/s: three times that of `minheat`."""
+"""Maximum speed of a shift, in rad/s: three times that of `minheat`."""
 URGENT_RATE = np.deg2rad(150.0)
-"""That of one that is urgent (`Limits.is_urgent`): 3 degrees in 20 ms."""
+"""Maximum speed of an urgent shift (`Limits.is_urgent`): 3 degrees in 20 ms."""
 
 
 class StiffnessOwner:
-    """Asks a controller for limits and submits them; a behaviour of `BehaviourList`.
+    """Behaviour that submits the limits of a stiffness controller.
 
-    What of the stiffness somebody else has got it leaves alone until it is free again.
+    It leaves stiffness held by another owner alone until that is free again.
     """
 
     def __init__(
@@ -226,12 +226,12 @@ class StiffnessOwner:
         controller: Controller,
         period_ticks: int,
     ) -> None:
-        """Become known to the ledger.
+        """Register with the ledger.
 
         Args:
-            ledger: where it reserves.
+            ledger: of the reservations.
             gate: of the robot.
-            robot: whose joints.
+            robot: with the joints.
             controller: decides the limits; it is reset.
             period_ticks: slots between two decisions.
         """
@@ -249,27 +249,26 @@ class StiffnessOwner:
         self._leaves = tuple(name for name, _ in self._parts)
         first = self._ask_for_all()
         self._whole = first.outcome.token if first.outcome else None
-        """Token of all leaves, until it lacks one."""
+        """Token of all leaves, until one is lost."""
         self._tickets = dict.fromkeys(self._leaves, first)
         self.controller = controller
         with blamed_on(controller, "reset"):
             controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
-        """(n_joints,) submitted last, on top of the set-points, in rad."""
+        """(n_joints,) last submitted shift of the set-points, in rad."""
         self._period_s = period_ticks * ledger.cfg.tick_s
         self.decided = Limits(stiffness=np.full(len(robot.joints), np.nan))
-        """What the controller decided last, before anything cut it; no answer that was
-        refused."""
+        """Last accepted decision of the controller, before any limitation."""
         self.seen: Observation | None = None
-        """What it was given then."""
+        """Observation of that decision."""
 
     @property
     def limits(self) -> FloatArray:
-        """(n_joints,) stiffness that the controller decided last."""
+        """(n_joints,) stiffness of the controller's last decision."""
         return self.decided.stiffness
 
     def change(self, controller: Controller) -> None:
-        """Let another controller decide from its next period on; it is reset."""
+        """Switch to another controller from its next period on; it is reset."""
         with blamed_on(controller, "reset"):
             controller.reset(self._robot)
         self.controller = controller
@@ -278,7 +277,7 @@ class StiffnessOwner:
         """Decide, in the slots of its period.
 
         Raises:
-            BadInput: a limit or a shift that no robot accepts.
+            BadInput: a limit or a shift is invalid for every robot.
             ControllerFailed: the controller raised.
         """
         if tick % self._period:
@@ -290,10 +289,10 @@ class StiffnessOwner:
         self.seen, self.decided = observation, decided
 
     def _submit(self, decided: Limits) -> None:
-        """Submit what of it is ours.
+        """Submit the limits of the leaves held.
 
         Raises:
-            BadInput: a limit or a shift that no robot accepts.
+            BadInput: a limit or a shift is invalid for every robot.
         """
         limits, current = decided.stiffness, decided.current_limit
         if current is not None:
@@ -309,7 +308,7 @@ class StiffnessOwner:
         for name, joints in self._parts:
             outcome = self._tickets[name].outcome
             if outcome is None:
-                continue  # somebody else has it
+                continue  # held by another owner
             token = outcome.token
             if token is None or not self._ledger.covers(token, name):
                 self._tickets[name] = self._ask(name)
@@ -323,13 +322,13 @@ class StiffnessOwner:
                     self._submit_shift(token)
 
     def _move_shift(self, wanted: FloatArray | None, *, urgent: bool = False) -> bool:
-        """Go towards the shift that the controller wants; None: towards none.
+        """Move towards the shift that the controller wants; None: towards zero.
 
-        A step begins at what is in force: joints that were somebody else's come after
-        the others no faster than these went.
+        A step starts at the present shift: joints that another owner held follow at the
+        same rate limit.
 
         Returns:
-            Whether there is one to be put on the set-points.
+            True if there is a shift to add to the set-points.
         """
         present = self._gate.shift
         if wanted is None and not present.any():
@@ -341,12 +340,12 @@ class StiffnessOwner:
         return True
 
     def _submit_shift(self, token: Token | None) -> None:
-        """Submit the shift of what a token may move; the rest keeps what it has."""
+        """Submit the shift of joints that a token covers; the others keep theirs."""
         may = self._gate.may_shift(token)
         self._gate.submit_shift(token, np.where(may, self.shift, self._gate.shift))
 
     def _has_all(self) -> bool:
-        """Whether one token covers every leaf: the usual case, and the quick one."""
+        """Return True if one token covers every leaf: the usual, fast case."""
         token, authorise = self._whole, self._ledger.authorise
         if token is None:
             return False
@@ -355,7 +354,7 @@ class StiffnessOwner:
         return self._whole is not None
 
     def _ask_for_all(self) -> Ticket:
-        """Take what is free by one token, which outlives the loss of single leaves."""
+        """Request all free leaves with one token, which survives partial losses."""
         request = Request(
             owner=STIFFNESS_OWNER,
             optional=self._leaves,
@@ -365,6 +364,6 @@ class StiffnessOwner:
         return self._ledger.request(request, self._ledger.tick)
 
     def _ask(self, leaf: str) -> Ticket:
-        """Ask for one leaf, and wait as long as it takes."""
+        """Request one leaf, without a time limit."""
         request = Request(owner=STIFFNESS_OWNER, resources=(leaf,), timeout_s=LONGEST_S)
         return self._ledger.request(request, self._ledger.tick)

@@ -1,16 +1,16 @@
-"""A simulated robot whose body speaks in its ledger, one device slot at a time.
+"""Simulated robot with a ledger for its resources, run in device slots.
 
     sensors -> hotEngine, posture monitor -> ledger
             -> behaviours -> command controller -> transmitter -> gate -> physics, heat
 
-In each slot the body speaks first: what is hot, broken or fallen is known to the ledger
-before any behaviour acts. Then behaviours request, command and submit, the transmitter
-puts the items of this slot, the gate writes what still holds, and the physics runs for
-10 ms.
+Each slot starts with the body: the ledger registers hot, broken or fallen parts before
+any behaviour acts. Then behaviours request, command and submit, the transmitter sends
+the items of this slot, the gate writes the valid values, and the physics runs for 10
+ms.
 
-No behaviour ends that: one that raises is not called any more and its owner is dropped,
-so that in the same slot its joints get their safe set-points. The physics never runs
-without the gate's slot.
+A failing behaviour does not stop this sequence: it is not called again and its owner is
+dropped, so that its joints get their safe set-points in the same slot. The physics
+never runs without the gate's slot.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,10 +55,10 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
 
 @dataclass(frozen=True, kw_only=True)
 class RobotWithLedgerCfg:
-    """The robot, its reservations, and what couples them."""
+    """Configuration of the robot, its reservations, and their coupling."""
 
     posture: str | None = None
-    """None: Stand, or the robot's first one."""
+    """Initial posture; None: Stand, or the robot's first one."""
     simulation: SimulationCfg = field(default_factory=SimulationCfg)
     ledger: LedgerCfg = field(default_factory=LedgerCfg)
     hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
@@ -66,15 +66,15 @@ class RobotWithLedgerCfg:
     transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
     commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
     delays: Mapping[Unit, float] | None = None
-    """What the converters really take, in s; None: what is expected."""
+    """Actual delays of the converters, in s; None: the expected ones."""
     voice: str = "syllables"
-    """What says texts: one of `controllers.speech.VOICES`."""
+    """Speech synthesis: one of `controllers.speech.VOICES`."""
     library: Library | None = None
-    """What it can do by heart; None: the robot's own."""
+    """Library of motions and commands; None: the robot's own."""
     look_s: float = 0.02
     """Period of the posture monitor in s: the controllers' cycle."""
     feel_s: float = 1.0
-    """Period of `hotEngine` in s: temperatures are read anew so often."""
+    """Period of `hotEngine` in s, at which temperatures are read."""
 
 
 class RobotWithLedger(Leasing):
@@ -95,15 +95,15 @@ class RobotWithLedger(Leasing):
         listeners: Iterable[Listener] = (),
         sim: SimulatedRobot | None = None,
     ) -> None:
-        """Place the robot at rest and begin an epoch.
+        """Place the robot at rest and start an epoch.
 
         Args:
-            robot: what its body lacks is frozen before anybody asks.
+            robot: parts that its body lacks are frozen before any request.
             cfg: all settings.
-            listeners: told every event, from the first on. Who keeps them all keeps
-                about 1 MB for each second in which a whole body is commanded.
+            listeners: called with every event from the start. Storing all events takes
+                about 1 MB per second in which a whole body is commanded.
             sim: the robot itself, such as a recording (`sim.log_robot`); it is closed
-                with this one. None makes it as the settings say.
+                with this one. None creates it from the settings.
 
         Raises:
             BadInput: a period is not a whole number of slots, or a value of the
@@ -123,7 +123,7 @@ class RobotWithLedger(Leasing):
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
         self.modes = DegradedModes(self.ledger)
-        """Such as saving energy: enter and leave them at any slot."""
+        """Modes such as saving energy: enter and leave them at any slot."""
         self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
         """None: the robot's resources have no states."""
         if self.posture is not None and (name := robot.posture(posture).state):
@@ -131,7 +131,7 @@ class RobotWithLedger(Leasing):
         self.sim = sim or SimulatedRobot(robot, cfg.simulation, posture)
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
-        """Puts the streams of motions, lights and sounds."""
+        """Transmitter of the streams of motions, lights and sounds."""
         self.commands = CommandController(
             robot.library if cfg.library is None else cfg.library,
             effectors=effector_leaves(robot),
@@ -147,20 +147,20 @@ class RobotWithLedger(Leasing):
                 robot, motion.tracks, motion.start, motion.end, here
             ),
         )
-        """Takes the commands of behaviours."""
+        """Controller of the behaviours' commands."""
         self.failures = SlotFailures()
-        """What failed in its slots, by whom."""
+        """Failures in its slots, by owner."""
         self.behaviours = BehaviourList(self.ledger, self.failures)
         self.disturb: Callable[[SimulatedRobot], None] | None = None
-        """Called before every physics step: somebody who pushes the robot."""
+        """Called before every physics step, for example to push the robot."""
         self.front = LedgerFront(self.ledger, self._wait_a_slot)
-        """Who waits at it lets the robot go on, slot by slot."""
+        """Front end of the ledger; waiting runs the robot slot by slot."""
         self._is_in_slot = False
         self._decided = -1
 
     @property
     def tick(self) -> int:
-        """The present slot."""
+        """Number of the present slot."""
         return self.sim.tick // self._slot_ticks
 
     @property
@@ -170,7 +170,7 @@ class RobotWithLedger(Leasing):
 
     @property
     def state(self) -> str | None:
-        """The active state of the body, such as Stand; None: in none that is known."""
+        """Active state of the body, such as Stand; None: no known state."""
         return None if self.posture is None else self.posture.state
 
     def slot(self) -> None:
@@ -185,10 +185,10 @@ class RobotWithLedger(Leasing):
     def run(
         self, longest_s: float, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Run slots until something is over, or for a time in s.
+        """Run slots until `is_over` returns True, or for a time in s.
 
         Returns:
-            Whether it is over.
+            True if `is_over` returned True.
 
         Raises:
             SlotsFailed: something failed on the way; all slots were run.
@@ -205,9 +205,9 @@ class RobotWithLedger(Leasing):
         longest_s: float,
         is_over: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Let time pass for heat alone, the body standing still, second by second.
+        """Simulate heat alone for a resting body, in steps of 1 s.
 
-        Once a second the body, the behaviours and the gate have their slot.
+        The body, the behaviours and the gate run one slot per second.
 
         Args:
             mean_square: (n_motors,) mean squared motor torque, joint side, in N²m².
@@ -215,7 +215,7 @@ class RobotWithLedger(Leasing):
             is_over: ends it early.
 
         Returns:
-            Whether it is over.
+            True if `is_over` returned True.
 
         Raises:
             BadInput: the slot or the time do not divide into seconds.
@@ -234,7 +234,7 @@ class RobotWithLedger(Leasing):
         return is_over()
 
     def break_parts(self, parts: Iterable[str]) -> None:
-        """Inject a fault: motors give no torque, and `brokenArm` has them.
+        """Inject a fault: motors give no torque, and `brokenArm` freezes them.
 
         Raises:
             BadInput: no part is named, or one is unknown.
@@ -252,10 +252,10 @@ class RobotWithLedger(Leasing):
         self._follow_faults()
 
     def change_body(self, name: str) -> None:
-        """Be another model: what that lacks is limp and nobody's.
+        """Change the robot's model; missing parts become limp and cannot be held.
 
         Raises:
-            UnknownName: the robot is not made with such a body.
+            UnknownName: the robot has no such body.
         """
         changed = self._model.with_body(name)
         change_absent(self.ledger, self._model, changed, self.tick)
@@ -270,7 +270,7 @@ class RobotWithLedger(Leasing):
         return FrontLessor.of(owner, self.front)
 
     def _wait_a_slot(self) -> None:
-        """Let the robot go on while somebody waits.
+        """Run one slot while a request waits.
 
         Raises:
             BadInput: a behaviour waits inside its slot, which would never end.
@@ -294,14 +294,14 @@ class RobotWithLedger(Leasing):
             self.sim.step(1)
 
     def _decide(self) -> None:
-        """Let the body speak, then behaviours act, then the gate write.
+        """Process the body, then behaviours, then the gate.
 
-        What the gate raises ends the slot before the physics runs; called again, the
-        slot begins anew.
+        An error of the gate ends the slot before the physics runs; the next call
+        restarts the slot.
         """
         tick = self.tick
         if tick == self._decided:
-            return  # before time stopped passing for heat alone
+            return  # before the heat-only time ended
         self._is_in_slot = True
         try:
             self._act(tick)
@@ -329,7 +329,7 @@ class RobotWithLedger(Leasing):
         attempt("transmitter", now, partial(self.transmitter.settle, now))
 
     def _follow_faults(self) -> None:
-        """Let exactly the motors of broken leaves fail."""
+        """Set the motors of exactly the broken leaves to fail."""
         broken = {
             motor
             for leaf in self.broken.broken
@@ -344,6 +344,6 @@ class RobotWithLedger(Leasing):
 def _posture_monitor(
     ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg
 ) -> PostureMonitor | None:
-    """Return a monitor, None where the robot has no states."""
+    """Return a monitor; None if the robot has no states."""
     names = {node.name for node in robot.resources.walk()}
     return PostureMonitor(ledger, robot, cfg) if cfg.group in names else None
