@@ -1,8 +1,9 @@
-"""What goes over the wire between robots: requests, answers, the list, notices.
+"""Messages between robots: requests, answers, the resource list, notices.
 
-Requests are frozen models that refuse unknown fields; each number says its unit. Tokens
-travel as text, whole only to their owner, by their public part to all others. A server
-tells the list of resources (`SnapshotData`) and notices to owners (`NoticeData`).
+Requests are frozen models that reject unknown fields; each number states its unit.
+Tokens travel as text: whole to their owner, by their public part to all others. A
+server sends the list of resources (`SnapshotData`), and notices to owners
+(`NoticeData`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,23 +60,23 @@ from nao_testbed.models.resources import ResourceKind
 
 V = TypeVar("V", bound="_View")
 MAX_NAMES = 1000
-"""Names in one request."""
+"""Maximum number of names in one request."""
 MAX_WAIT_S = 25.0
-"""Longest time that the server keeps one call waiting; the client then asks again."""
+"""Maximum time for which the server holds a call; the client then repeats it."""
 EPOCH_HEADER = "reservation-epoch"
-"""Header of every answer."""
+"""Header of every answer, with the epoch."""
 KEEP_ALIVE_S = 5.0
-"""Silence after which a comment is sent: it finds out whether the reader is there."""
+"""Silence in s after which a comment is sent to detect a closed connection."""
 
 SHORTEST = 8
-"""Characters; a shorter one can be tried out."""
+"""Minimum characters of a secret; a shorter one can be guessed."""
 
 
 def check_secret(secret: str) -> None:
-    """Refuse what is too short, or could not be sent.
+    """Reject a secret that is too short or cannot be sent.
 
     Raises:
-        BadInput: so it is; the secret itself is not told.
+        BadInput: the secret is invalid; the message does not contain it.
     """
     if len(secret) < SHORTEST:
         raise BadInput(
@@ -85,10 +86,10 @@ def check_secret(secret: str) -> None:
 
 
 def check_sendable(secret: str) -> None:
-    """Refuse what a header cannot carry as it is.
+    """Reject a secret that a header cannot carry.
 
     Raises:
-        BadInput: so it is; the secret itself is not told.
+        BadInput: the secret is invalid; the message does not contain it.
     """
     if not secret.isprintable() or secret != secret.strip():
         raise BadInput(
@@ -98,12 +99,12 @@ def check_sendable(secret: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text of others without what a terminal would obey."""
+    """Return a foreign text without terminal control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _printable(name: str) -> str:
-    """Refuse what a terminal would obey, or nobody could see."""
+    """Reject control characters and invisible characters."""
     for character in name:
         if not character.isprintable():
             raise PydanticCustomError(
@@ -115,7 +116,7 @@ def _printable(name: str) -> str:
 
 
 def _in_order(names: object) -> object:
-    """Refuse a set in the place of a tuple: it has no order."""
+    """Reject a set: a tuple needs an order."""
     if isinstance(names, set | frozenset | dict):
         raise PydanticCustomError("unordered", "give a tuple of names, in an order")
     return names
@@ -131,12 +132,12 @@ Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=86
 Priority = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]
 Percent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=100.0)]
 Secret = Annotated[str, Field(strict=True, max_length=200)]
-"""A token, an owner's key: text that is compared, never shown."""
+"""Token or owner key: text that is compared and never shown."""
 TimeToLive = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=0.1, le=3600.0)
 ]
 RetryPeriod = TimeToLive
-"""Nobody lets holders be asked more than ten times a second."""
+"""Holders receive at most ten demands per second."""
 
 
 def _text_of(token: object) -> object:
@@ -144,7 +145,7 @@ def _text_of(token: object) -> object:
 
 
 WholeToken = Annotated[str | None, BeforeValidator(_text_of)]
-"""For its owner alone."""
+"""Whole token, for its owner only."""
 PublicToken = Annotated[
     str, BeforeValidator(lambda token: str(token) if token else token)
 ]
@@ -152,7 +153,7 @@ PublicToken = Annotated[
 
 
 class _Data(BaseModel):
-    """Said in JSON, or read from the ledger's own records by the names of fields."""
+    """JSON message, which can also be read from fields of ledger records."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, from_attributes=True, validate_by_name=True
@@ -160,7 +161,7 @@ class _Data(BaseModel):
 
 
 class PolicyData(_Data):
-    """A conflict policy by its name; `callback` tells the owner and waits."""
+    """Conflict policy by name; `callback` notifies the owner and waits."""
 
     name: Name = "lock"
     settings: Annotated[dict[Name, Seconds], Field(max_length=10)] = {}
@@ -168,7 +169,7 @@ class PolicyData(_Data):
 
     @classmethod
     def of(cls, policy: ConflictPolicy) -> "PolicyData":
-        """Write a policy by its name and times.
+        """Return the name and times of a policy.
 
         Raises:
             BadInput: it is a callback with a function, which cannot be sent.
@@ -201,27 +202,27 @@ class PolicyData(_Data):
 
 
 class OwnerData(_Data):
-    """An owner that registers."""
+    """Owner to register."""
 
     name: Name
     parent_key: Secret | None = None
-    """Key of the owner that it is a part of: its reservations are open to it."""
+    """Key of the parent owner, whose reservations are open to it."""
     policy: PolicyData = PolicyData()
     priority: Priority = 0
     timeout_s: Seconds = 5.0
-    """Longest wait of a request that says nothing else."""
+    """Default maximum wait of a request, in s."""
     retry_s: RetryPeriod | None = None
-    """Period at which it asks again while it waits; None: the server's."""
+    """Period of repeated demands while it waits, in s; None: the server's."""
     time_to_live_s: TimeToLive = 5.0
-    """Silence after which all that it holds is free again."""
+    """Silence in s after which all its resources are released."""
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
 
     def as_owner(self, parent: str | None, max_priority: int) -> Owner:
-        """Return what the ledger keeps of it.
+        """Return the owner for the ledger.
 
         Raises:
-            BadInput: its priority is higher than it may be.
+            BadInput: its priority exceeds the maximum.
         """
         return Owner(
             **self.model_dump(exclude={"parent_key", "policy"}),
@@ -232,27 +233,27 @@ class OwnerData(_Data):
 
 
 class Registered(_Data):
-    """The answer to an owner."""
+    """Answer to a registration."""
 
     owner: str
     key: str
-    """Goes with every later call of this owner; nobody else may act for it."""
+    """Secret key for every later call of this owner."""
     epoch: int
     last_notice: int
     """Number of the newest notice so far."""
 
 
 class RequestData(_Data):
-    """What an owner asks for; None takes its habit."""
+    """Request of an owner; None takes the owner's default."""
 
     resources: Names = ()
     optional: Names = ()
     rates: Annotated[dict[Name, Percent], Field(max_length=MAX_NAMES)] = {}
     """Cumulative resource to percent."""
     operation: Name | None = None
-    """Kind of operation that it is for, if the server has priorities for these."""
+    """Kind of operation, if the server has priorities for operations."""
     mode: Literal["use", "reserve"] = "use"
-    """Of earlier clients; without effect."""
+    """Field of earlier clients; without effect."""
     priority: Priority | None = None
     timeout_s: Seconds | None = None
     retry_s: RetryPeriod | None = None
@@ -263,9 +264,9 @@ class RequestData(_Data):
     add_to: Secret | None = None
     """Token to enlarge."""
     mark: Secret | None = None
-    """The owner's own name of this request: sent twice, it is asked once."""
+    """Owner's id of the request: repeated, it returns the same request."""
     wait_s: Annotated[Seconds, Field(le=MAX_WAIT_S)] = 0.0
-    """How long the server may keep the call until there is an outcome."""
+    """Maximum time in s for which the server holds the call."""
 
     def as_request(self, owner: str) -> Request:
         """Return the request of an owner."""
@@ -279,7 +280,7 @@ class RequestData(_Data):
 
 
 class OutcomeData(_Data):
-    """How a request ended; `token` is whole, for its owner alone."""
+    """Outcome of a request; `token` is whole, for its owner only."""
 
     kind: OutcomeKind
     tick: int
@@ -296,15 +297,15 @@ class OutcomeData(_Data):
 
 
 class TicketData(_Data):
-    """A request on its way."""
+    """Pending or ended request."""
 
     ticket: int
     outcome: OutcomeData | None
-    """None: it waits."""
+    """None while it waits."""
 
 
 class EndData(_Data):
-    """How a reservation ended."""
+    """End of a reservation."""
 
     refusal: Refusal
     why: LossCause | None = None
@@ -312,23 +313,23 @@ class EndData(_Data):
 
 
 class PresentData(_Data):
-    """What stands for a token now: one of the three, for its owner alone."""
+    """Present state of a token, one of the three, for its owner only."""
 
     token: WholeToken = None
-    """The valid one."""
+    """Valid token."""
     ticket: int | None = None
     """Number of the request with which it waits to resume."""
     resources: tuple[str, ...] = ()
-    """For which that waits."""
+    """Resources for which that request waits."""
     end: EndData | None = None
 
     @classmethod
     def of(cls, present: Present) -> "PresentData":
-        """Write what a ledger says."""
+        """Convert the ledger's record."""
         ticket = present.ticket
         wanted = () if ticket is None else ticket.request
         return cls(
-            token=present.token,  # type: ignore[arg-type]  # written as its text
+            token=present.token,  # type: ignore[arg-type]  # serialized as its text
             ticket=None if ticket is None else ticket.number,
             resources=(*wanted.resources, *wanted.rates) if wanted else (),
             end=None if present.end is None else EndData(**present.end._asdict()),
@@ -336,7 +337,7 @@ class PresentData(_Data):
 
 
 class ReleaseData(_Data):
-    """Gives back a token; whoever knows it may."""
+    """Release of a token; knowing the token is sufficient."""
 
     token: Secret
     names: Names | None = None
@@ -344,7 +345,7 @@ class ReleaseData(_Data):
 
 
 class Alive(_Data):
-    """The answer to a sign of life."""
+    """Answer to a sign of life."""
 
     epoch: int
     tokens: tuple[str, ...]
@@ -352,7 +353,7 @@ class Alive(_Data):
 
 
 class CommandData(_Data):
-    """The question of a device: may a command with this token act here?"""
+    """Query of a device: may a command with this token act here?"""
 
     resource: Name
     token: Secret | None = None
@@ -374,30 +375,30 @@ class ResourceData(_Data):
 
 
 class RulesData(_Data):
-    """A station's file; what is wrong in it is said with this name and the line."""
+    """File of a station; errors name this file and the line."""
 
     name: Name
     text: Annotated[str, Field(max_length=200_000)]
 
 
 class NameData(_Data):
-    """Which behaviour is meant."""
+    """Name of a behaviour."""
 
     name: Name
 
 
 class BehaviourData(_Data):
-    """A behaviour that a station sent."""
+    """Behaviour sent by a station."""
 
     name: str
     runs: bool
     has: tuple[str, ...] = ()
-    """Leaves that it had at its start, if it runs."""
+    """Leaves granted at its start, if it runs."""
     parts: tuple[str, ...] = ()
 
 
 class DefinitionData(_Data):
-    """A behaviour that a station sent, in the words of a scenario file."""
+    """Behaviour sent by a station, in the words of a scenario file."""
 
     behaviour: Mapping[str, Any]
     """Name, schema, parameters, habits, and the needs that follow from the schema."""
@@ -405,43 +406,43 @@ class DefinitionData(_Data):
     """Sections with the motions, lights, sounds, commands, ways of its file."""
 
     def as_scenario(self) -> dict[str, Any]:
-        """Return the sections of a scenario file that are all of it."""
+        """Return the equivalent sections of a scenario file."""
         return {**self.library, "behaviours": [self.behaviour]}
 
 
 class InstalledData(_Data):
-    """What a station sent that is there now, and how conflicts are settled."""
+    """Present behaviours and rules of a station."""
 
     preemption: Preemption
     retry_s: float
     overtake_s: float
     owners: tuple[str, ...]
-    """Those with a rule."""
+    """Owners with a rule."""
     behaviours: tuple[BehaviourData, ...]
 
 
 class StartedData(_Data):
-    """What came of starting a behaviour, from the whole down."""
+    """Result of starting a behaviour, from the root down."""
 
     name: str
     runs: bool
     token: WholeToken = None
-    """Goes with its commands."""
+    """Token of its commands."""
     has: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     parts: "tuple[StartedData, ...]" = ()
 
 
 class TakenData(_Data):
-    """Resources that a station takes away."""
+    """Resources that a station revokes."""
 
     names: Annotated[Names, Field(min_length=1)]
     priority: Priority | None = None
-    """Takes from lower ones only; None: from all."""
+    """Revokes from lower priorities only; None: from all."""
 
 
 class GivenData(_Data):
-    """Resources that a station gives back; None: all that it took."""
+    """Resources that a station returns; None: all that it revoked."""
 
     names: Names | None = None
 
@@ -451,12 +452,12 @@ class _View(BaseModel):
 
 
 class HoldingData(_View):
-    """An owner's hold on a resource; of a composite: on all of its exclusive leaves."""
+    """Owner's hold on a resource; of a composite: on all of its exclusive leaves."""
 
     owner: str
     token: PublicToken
     is_lent: bool = False
-    """Whether descendants have it meanwhile, in its place: all of a composite."""
+    """True if descendants hold all of it in its place."""
     priority: int
     held_s: float
     """Age in s."""
@@ -465,7 +466,7 @@ class HoldingData(_View):
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
     @property
     def mode(self) -> Literal["use", "reserve"]:
-        """The same for earlier clients."""
+        """Former mode, for earlier clients."""
         return "reserve" if self.is_lent else "use"
 
 
@@ -498,7 +499,7 @@ class RowData(_View):
 
 
 class SnapshotData(_View):
-    """All of it, at one tick."""
+    """Snapshot of all resources at one tick."""
 
     epoch: int
     tick: int
@@ -508,7 +509,7 @@ class SnapshotData(_View):
 
     @classmethod
     def of(cls, snapshot: LedgerSnapshot, tick_s: float) -> "SnapshotData":
-        """Write a snapshot.
+        """Convert a snapshot.
 
         Args:
             snapshot: of the ledger.
@@ -529,14 +530,14 @@ class SnapshotData(_View):
 
 
 class NoticeData(_View):
-    """What an owner is told; whole tokens only in its own outcomes."""
+    """Notice to an owner; whole tokens only in its own outcomes."""
 
     number: int
-    """From 1, in order; a reader that reconnects says the last one that it has."""
+    """Number from 1, in order; a reader that reconnects sends its last one."""
     kind: NoticeKind | Literal["released", "expired"]
     tick: int
     token: PublicToken | None = None
-    """Of the token concerned."""
+    """Public part of the affected token."""
     leaves: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
     by: str = ""
@@ -545,13 +546,13 @@ class NoticeData(_View):
     request: int | None = None
     outcome: OutcomeData | None = None
     has_ended: bool = False
-    """Whether the token concerned is dead."""
+    """True if the affected token has ended."""
     error: str = ""
-    """What the owner's own code raised."""
+    """Error raised by the owner's code."""
 
     @classmethod
     def of(cls, notice: Notice) -> "NoticeData":
-        """Write a notice; of an end it says when, which token, and which leaves."""
+        """Convert a notice; of an end it has the time, the token and the leaves."""
         told, number = notice.told, notice.number
         names = set(getattr(type(told), "__dataclass_fields__", ())) & {
             *cls.model_fields
@@ -582,7 +583,7 @@ def _row(
     whole = [leaf for leaf in leaves if leaf.kind is ResourceKind.EXCLUSIVE]
     first = row if parts is None else (whole[0] if whole else None)
     common = [] if first is None else list(first.holders)
-    if parts is not None:  # who holds all of a composite holds the composite
+    if parts is not None:  # an owner of all leaves holds the composite
         common = [
             holding
             for holding in common
@@ -623,7 +624,7 @@ def _row(
 
 
 def _view(cls: type[V], record: object, **more: object) -> V:
-    """Return what is shown of a record of the ledger, with what it does not say."""
+    """Return the view of a ledger record with additional fields."""
     names = [name for name in cls.model_fields if name not in more]
     return cls(**{name: getattr(record, name) for name in names}, **more)
 

@@ -1,15 +1,14 @@
-"""A ledger for real threads: one lock, held for the short time of one call.
+"""Thread-safe ledger: one lock, held for the short time of one call.
 
-The ledger itself knows no threads and no clock. This front gives it both: it counts
-ticks of a monotonic clock, wakes up when something is due, lets threads wait for their
-outcome, and keeps what owners are told in queues of notices. Code of others (policies,
-listeners, what is to be called when something has changed) runs in threads of its own,
-never under the lock: one that hangs, raises or waits for another lock stops nobody
-(`foreign_code`).
+The ledger itself has no threads and no clock. This front end adds both: it counts ticks
+of a monotonic clock, handles timeouts, blocks threads until their outcome, and queues
+the notices of owners. Third-party code (policies, listeners, change callbacks) runs in
+separate threads, never under the lock: code that hangs, raises or waits for another
+lock blocks no other owner (`foreign_code`).
 
-Notices are numbered and kept for a while, so that nobody misses one. A reader says the
-number of the last notice that it has seen and gets those after it. A queue is bounded:
-a reader that stays away for too long is told how many it missed.
+Notices are numbered and kept for a while, so that none is lost. A reader sends the
+number of its last notice and gets the later ones. A queue is bounded: a reader that is
+away for too long gets the number of lost notices.
 """
 
 import logging
@@ -63,37 +62,37 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.values import short
 
 KEPT = 1000
-"""Notices that an owner's queue keeps."""
+"""Number of notices kept per owner."""
 SIGNS = 3
 """Signs of life in one time to live: two may be lost."""
 Told = Notified | Released | Expired
-"""What an owner learns: notices, and that a token of its ended in another way."""
+"""Events for an owner: notices, and other ends of its tokens."""
 
 Reader = Callable[[], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
-    """A notice with its place among all of its owner's."""
+    """Notice with its number in the owner's sequence."""
 
     number: int
-    """From 1."""
+    """Number from 1."""
     told: Told
     has_ended: bool
-    """Whether the token concerned, if there is one, is dead."""
+    """True if the affected token, if any, has ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoticeBatch:
-    """What a reader gets."""
+    """Notices for a reader."""
 
     notices: tuple[Notice, ...]
     n_missed: int
-    """Notices after the reader's last one that are not kept any more."""
+    """Number of later notices that are no longer kept."""
 
 
 class _NoticeQueue:
-    """The notices of one owner."""
+    """Notices of one owner."""
 
     def __init__(self) -> None:
         self.notices: deque[Notice] = deque(maxlen=KEPT)
@@ -114,15 +113,15 @@ class _NoticeQueue:
 
 
 class NoticeQueues:
-    """The queues of all owners, filled by a ledger's events."""
+    """Queues of all owners, filled by a ledger's events."""
 
     def __init__(
         self, lock: RLock, wake: Callable[[Reader], None] = lambda reader: reader()
     ) -> None:
-        """Begin empty.
+        """Create empty queues.
 
         Args:
-            lock: held by whoever calls the ledger.
+            lock: held by every caller of the ledger.
             wake: calls a reader, soon.
         """
         self._lock = lock
@@ -131,7 +130,7 @@ class NoticeQueues:
         self._woken: list[Reader] = []
 
     def hear(self, event: Event) -> None:
-        """Take an event of the ledger; called under the lock."""
+        """Queue an event of the ledger; called under the lock."""
         if isinstance(event, Notified):
             self._put(event)
         elif isinstance(event, Granted):
@@ -147,7 +146,7 @@ class NoticeQueues:
             self._queue(event.owner).tokens.discard(event.token)
 
     def wake(self) -> None:
-        """Tell the readers of inboxes that got something."""
+        """Call the readers of queues with new notices."""
         woken, self._woken = self._woken, []
         for reader in woken:
             self._wake(reader)
@@ -163,24 +162,24 @@ class NoticeQueues:
             return self._queue(owner).last
 
     def after(self, owner: str, number: int) -> NoticeBatch:
-        """Return what an owner was told after a notice."""
+        """Return an owner's notices after a number."""
         with self._lock:
             return self._queue(owner).after(number)
 
     def add_reader(self, owner: str, reader: Reader) -> None:
-        """Call a function soon after something has arrived."""
+        """Call a function soon after each new notice."""
         with self._lock:
             self._queue(owner).readers.append(reader)
 
     def remove_reader(self, owner: str, reader: Reader) -> None:
-        """Forget such a function."""
+        """Remove such a function."""
         with self._lock:
-            queue = self._queues.get(owner)  # none: its owner is forgotten
+            queue = self._queues.get(owner)  # None: its owner was removed
             if queue is not None and reader in queue.readers:
                 queue.readers.remove(reader)
 
     def forget(self, owner: str) -> None:
-        """Throw away an owner's queue; its readers are woken to find nothing."""
+        """Remove an owner's queue; its readers are called and find nothing."""
         with self._lock:
             queue = self._queues.pop(owner, None)
             for reader in queue.readers if queue else ():
@@ -198,26 +197,26 @@ class NoticeQueues:
 _LOG = logging.getLogger(__name__)
 _RAISED = "what %s the ledger raised\n%s"
 WhenDone = Callable[[Ticket], None]
-"""Called once, soon, with a ticket that has its outcome."""
+"""Function called once, soon, with a ticket that has its outcome."""
 _UNSEEN = (Renewed, Settled, Ticked)
-"""Events after which nobody holds or waits for anything else than before."""
+"""Events that change neither holders nor waiters."""
 
 
 class LedgerClosed(TestbedError):
-    """Time has ended for this shared ledger: nothing can be waited for any more."""
+    """The shared ledger is closed: waiting is no longer possible."""
 
 
 class SharedLedger(Leasing):
-    """A thread-safe front of one ledger; nobody else may call that ledger.
+    """Thread-safe front end of one ledger, which must have no other callers.
 
     Use it as a context manager, or call `close` at the end. A thread that dies keeps
-    what it holds until its owner's time to live is over.
+    its resources until its owner's time to live is over.
     """
 
     def __init__(
         self, ledger: Ledger, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin to count ticks from the ledger's present one.
+        """Start counting ticks from the ledger's present one.
 
         Args:
             ledger: the ledger to share.
@@ -238,11 +237,12 @@ class SharedLedger(Leasing):
         self._watchers: dict[int, list[tuple[Ticket, WhenDone]]] = {}
         self._outside = ForeignCalls(self._note_fault)
         self.n_changes = 0
-        """Calls and timers so far that changed who holds or waits."""
+        """Number of calls and timer events that changed holders or waiters."""
         self.on_change: list[Callable[[], None]] = []
-        """Called soon after such a change, and at least once after the last."""
+        """Functions called soon after such a change, and after the last one at
+        least."""
         self.notices = NoticeQueues(self._lock, self._outside.signal)
-        """What each owner was told, and its valid tokens."""
+        """Notices and valid tokens of each owner."""
         self._callbacks = PolicyCalls(clock, self._demand_again)
         fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
         if fault is not None:
@@ -261,9 +261,9 @@ class SharedLedger(Leasing):
         self.close()
 
     def close(self) -> None:
-        """End the timer; what still waits is cancelled, as the manager is closed.
+        """End the timer; waiting requests are cancelled as the manager closes.
 
-        Nothing is granted any more. What is held can be given back and looked at.
+        No more requests are granted. Resources can still be released and queried.
 
         Raises:
             BadInput: this thread is in a `step`, for whose end the timer waits.
@@ -281,7 +281,7 @@ class SharedLedger(Leasing):
 
     @contextmanager
     def step(self) -> Iterator[tuple[Ledger, int]]:
-        """Do anything to the ledger in one step: yield it and the present tick."""
+        """Lock the ledger for one step: yield it and the present tick."""
         with self._lock:
             self._n_steps += 1
             try:
@@ -293,27 +293,27 @@ class SharedLedger(Leasing):
     # -- owners ------------------------------------------------------------------------
 
     def add_owner(self, owner: Owner) -> None:
-        """Make an owner known; its parent first."""
+        """Register an owner; its parent first."""
         with self.step() as (ledger, tick):
             ledger.add_owner(owner, tick)
 
     def renew(self, owner: str) -> None:
-        """Show that an owner is alive."""
+        """Process a sign of life of an owner."""
         with self.step() as (ledger, tick):
             ledger.renew(owner, tick)
 
     def drop(self, owner: str) -> None:
-        """End all that an owner and its descendants hold and wait for."""
+        """End all reservations and requests of an owner and its descendants."""
         with self.step() as (ledger, tick):
             ledger.drop(owner, tick)
 
     # -- requests ----------------------------------------------------------------------
 
     def ask(self, request: Request, when_done: WhenDone | None = None) -> Ticket:
-        """Ask without waiting.
+        """Submit a request without waiting.
 
         Args:
-            request: what is wanted.
+            request: the request.
             when_done: called when a ticket that is returned without an outcome gets
                 one.
 
@@ -321,7 +321,7 @@ class SharedLedger(Leasing):
             The ticket; its outcome is None while it waits.
 
         Raises:
-            LedgerClosed: nothing is granted any more.
+            LedgerClosed: no more requests are granted.
             BadInput: `when_done` cannot be called.
         """
         if when_done is not None and not callable(when_done):
@@ -337,11 +337,11 @@ class SharedLedger(Leasing):
         return ticket
 
     def take(self, request: Request) -> Outcome:
-        """Ask, and let this thread wait until the request has ended.
+        """Submit a request, and block this thread until it has ended.
 
         Raises:
-            LedgerClosed: it was closed before; while this waits, the outcome says so.
-            BadInput: this thread is in a `step`, in which nothing can end.
+            LedgerClosed: it was closed before; a later close shows in the outcome.
+            BadInput: this thread is in a `step`, in which no request can end.
         """
         with self._lock:
             self._check_outside_step(request)
@@ -349,12 +349,12 @@ class SharedLedger(Leasing):
         return self.wait(ticket)
 
     def wait(self, ticket: Ticket) -> Outcome:
-        """Let this thread wait until a request of this front has ended.
+        """Block this thread until a request of this front end has ended.
 
         Raises:
             LedgerClosed: it still waits, and was closed before.
-            BadInput: this thread is in a `step`, in which nothing can end; or the
-                ticket is none of this ledger's, and waits for ever.
+            BadInput: this thread is in a `step`, in which no request can end; or the
+                ticket is not from this ledger and would wait for ever.
         """
         done = threading.Event()
         with self._lock:
@@ -366,15 +366,15 @@ class SharedLedger(Leasing):
                 self._takers.setdefault(ticket.number, []).append(done)
         try:
             while ticket.outcome is None and not done.wait(self._life_s(ticket)):
-                self.renew(ticket.request.owner)  # who waits is alive
-        except BaseException:  # such as Ctrl-C: this thread waits no more
+                self.renew(ticket.request.owner)  # a waiting owner is alive
+        except BaseException:  # such as Ctrl-C: this thread stops waiting
             self._give_up(ticket)
             raise
         assert ticket.outcome is not None
         return ticket.outcome
 
     def watch(self, ticket: Ticket, when_done: WhenDone) -> None:
-        """Call a function when a ticket has its outcome; soon, if it has."""
+        """Call a function soon after a ticket has its outcome."""
         with self._lock:
             if ticket.outcome is None:
                 watchers = self._watchers.setdefault(ticket.number, [])
@@ -383,7 +383,7 @@ class SharedLedger(Leasing):
                 self._outside.call(when_done, ticket)
 
     def unwatch(self, ticket: Ticket, when_done: WhenDone) -> None:
-        """Forget such a function."""
+        """Remove such a function."""
         with self._lock:
             watchers = self._watchers.pop(ticket.number, [])
             others = [pair for pair in watchers if pair != (ticket, when_done)]
@@ -391,25 +391,25 @@ class SharedLedger(Leasing):
                 self._watchers[ticket.number] = others
 
     def withdraw(self, ticket_number: int) -> None:
-        """End a waiting request; one that has ended stays as it is."""
+        """Withdraw a waiting request; ignore one that has ended."""
         with self.step() as (ledger, tick):
             ledger.withdraw(ticket_number, tick)
 
     # -- tokens ------------------------------------------------------------------------
 
     def release(self, token: Token, names: Iterable[str] | None = None) -> None:
-        """Give back all of a token, or these names."""
+        """Release a token or some of its resources."""
         with self.step() as (ledger, tick):
             ledger.release(token, tick, names)
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Return why a command may not pass now; None: it may."""
+        """Return the reason why a command is refused now; None: accepted."""
         with self.step() as (ledger, tick):
             ledger.advance(tick)
             return ledger.authorise(token, leaf)
 
     def snapshot(self) -> LedgerSnapshot:
-        """Return all that is held and waited for now, in one piece."""
+        """Return a consistent snapshot of holders and waiters."""
         with self.step() as (ledger, tick):
             ledger.advance(tick)
             return take_snapshot(ledger)
@@ -420,7 +420,7 @@ class SharedLedger(Leasing):
         return FrontLessor.of(owner, self)
 
     def _life_s(self, ticket: Ticket) -> float | None:
-        """Return how long an owner may wait without a sign of life, in s."""
+        """Return the maximum wait of an owner without a sign of life, in s."""
         live_s = time_to_live_s(ticket.request.owner, self._ledger)
         return None if live_s is None else live_s / SIGNS
 
@@ -442,7 +442,7 @@ class SharedLedger(Leasing):
             self._has_changed = True
 
     def _wake(self) -> None:
-        """Wake up those whom a step concerns, and the timer if it must plan anew."""
+        """Wake the threads affected by a step, and the timer if necessary."""
         ended, self._ended = self._ended, []
         for number in ended:
             for taker in self._takers.pop(number, ()):
@@ -460,14 +460,14 @@ class SharedLedger(Leasing):
             self._due_changed.notify_all()
 
     def _give_up(self, ticket: Ticket) -> None:
-        """End a request that nobody waits for any more, whatever its state."""
+        """End a request without a waiter, whatever its state."""
         with self.step() as (ledger, tick):
             give_up(ticket, ledger, tick)
 
     def _note_fault(
         self, function: Function, args: tuple[object, ...], fault: BaseException
     ) -> None:
-        """Log what code of others raised, and tell its owner, if it is known."""
+        """Log an error of third-party code, and notify its owner, if known."""
         _LOG.error(_RAISED, "was told of", traceback_of(fault))
         said = args[0] if args else None
         with self.step() as (ledger, _):
@@ -485,7 +485,7 @@ class SharedLedger(Leasing):
                 ledger.demand_again(ticket_number, tick)
 
     def _keep_time(self) -> None:
-        """Let happen what is due; sleep until the next thing is."""
+        """Process due events; sleep until the next one."""
         with self._due_changed:
             while not self._is_closed:
                 due = self._planned = self._ledger.next_due()

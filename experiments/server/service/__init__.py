@@ -1,11 +1,11 @@
-"""The service of a reservation server: what remote owners may do, without any HTTP.
+"""Service of a reservation server for remote owners, independent of HTTP.
 
-Each owner gets a key when it registers, and shows it with every call: its tokens and
-notices are for it alone. A key ends when its owner leaves, or falls silent for longer
-than its time to live; the owner may then register again. A `RegisteredClient`
+Each owner gets a key when it registers, and sends it with every call; no other owner
+has access to its tokens and notices. A key ends when its owner leaves, or is silent for
+longer than its time to live; the owner may then register again. A `RegisteredClient`
 keeps its requests.
 
-    connections (who gets in) -> routes (HTTP) -> service -> shared ledger; station
+    connections (access) -> routes (HTTP) -> service -> shared ledger; station
 """
 
 import hashlib
@@ -31,16 +31,16 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import Robot, TestbedError, UnknownName
 
 TICKETS_KEPT = 200
-"""Ended tickets of one owner that can still be asked for."""
+"""Number of ended tickets kept per owner for queries."""
 
 
 class RegisteredClient:
-    """A registered owner."""
+    """Registered owner."""
 
     def __init__(
         self, name: str, digest: str, parent: "RegisteredClient | None"
     ) -> None:
-        """Begin without requests.
+        """Create it without requests.
 
         Args:
             name: of the owner.
@@ -52,22 +52,22 @@ class RegisteredClient:
         self.parent = parent
         self.time_to_live_s = 0.0
         self.said = Owner(name=name)
-        """Its habits as it registered, without a station's rules."""
+        """Habits at registration, without a station's rules."""
         self.tickets: dict[int, Ticket] = {}
-        """By number, oldest first."""
+        """Tickets by number, oldest first."""
         self._marks: dict[str, int] = {}
 
     @property
     def n_waiting(self) -> int:
-        """How many of its requests wait."""
+        """Number of its waiting requests."""
         return sum(ticket.outcome is None for ticket in self.tickets.values())
 
     def asked(self, mark: str | None) -> Ticket | None:
-        """Return the ticket of a request with its owner's mark, if there is one."""
+        """Return the ticket with its owner's mark, if any."""
         return self.tickets.get(self._marks.get(mark or "", -1))
 
     def keep(self, ticket: Ticket, mark: str | None) -> None:
-        """Keep a ticket; forget the oldest ones that have ended."""
+        """Keep a ticket; drop the oldest ended ones."""
         self.tickets[ticket.number] = ticket
         if mark:
             self._marks[mark] = ticket.number
@@ -78,31 +78,31 @@ class RegisteredClient:
 
 
 def _digest(key: str) -> str:
-    """Return what a key is looked up by, so that the time it takes tells nothing."""
+    """Return a digest for looking up a key, so that timing reveals nothing."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 MAX_OWNERS = 2000
-"""Owners that a server keeps at a time."""
+"""Maximum number of owners of a server."""
 MAX_RESOURCES = 10_000
 MAX_WAITING = 100
-"""Requests of one owner that wait at a time."""
+"""Maximum number of waiting requests of one owner."""
 
 
 class NameTaken(TestbedError):
-    """Another owner is registered by this name; nothing has changed."""
+    """Another owner is registered with this name; the state is unchanged."""
 
 
 class OwnerGone(TestbedError):
-    """No owner is registered with this key (any more); nothing has changed."""
+    """No owner is registered with this key; the state is unchanged."""
 
 
 class TooMany(TestbedError):
-    """A limit of the server is reached; nothing has changed. Worth a retry."""
+    """A limit of the server is reached; the state is unchanged. Worth a retry."""
 
 
 class Service:
-    """Serves remote owners from one shared ledger; safe for threads as that is."""
+    """Service for remote owners of one shared ledger; thread-safe as that is."""
 
     def __init__(
         self,
@@ -111,17 +111,17 @@ class Service:
         max_priority: int = HIGHEST,
         robot: Robot | None = None,
     ) -> None:
-        """Begin without owners.
+        """Create it without owners.
 
         Args:
-            front: the ledger that they share.
-            max_priority: the highest that those who register may ask with.
+            front: the shared ledger.
+            max_priority: highest priority of registered owners.
             robot: for which a station's schemas are checked, if there is one.
         """
         self._max_priority = max_priority
         self.front = front
         self._clients: dict[str, RegisteredClient] = {}
-        """By name, in the order of their registration."""
+        """Clients by name, in the order of their registration."""
         self._by_digest: dict[str, RegisteredClient] = {}
         self.station = Station(front, max_priority, robot)
         self._gone: list[str] = []
@@ -133,16 +133,16 @@ class Service:
     # -- owners ------------------------------------------------------------------------
 
     def register(self, data: OwnerData, key: str | None) -> Registered:
-        """Let an owner be known.
+        """Register an owner.
 
         Args:
             data: the owner.
             key: its key, if it is registered and only changes its habits.
 
         Raises:
-            NameTaken: somebody else is registered by this name.
-            OwnerGone: the owner that it is a part of is not registered.
-            TooMany: the server keeps no more owners.
+            NameTaken: another owner is registered with this name.
+            OwnerGone: its parent owner is not registered.
+            TooMany: the maximum number of owners is reached.
             BadInput: a value is out of range.
         """
         with self.front.step() as (ledger, _):
@@ -188,7 +188,7 @@ class Service:
             return self._client(key).name
 
     def renew(self, key: str | None) -> Alive:
-        """Take a sign of life of the owner with this key."""
+        """Process a sign of life of the owner with this key."""
         with self.front.step():
             owner = self._client(key).name
             self.front.renew(owner)
@@ -196,13 +196,13 @@ class Service:
         return Alive(epoch=self.epoch, tokens=tuple(str(token) for token in tokens))
 
     def leave(self, key: str | None) -> None:
-        """End all that an owner and its parts hold and wait for, and forget them."""
+        """Remove an owner and its parts; end their reservations and requests."""
         with self.front.step():
             self.front.drop(self._client(key).name)
             self._let_time_pass()
 
     def follow(self, key: str | None, token: Token) -> PresentData:
-        """Return what stands for a token of an owner now; a sign of life of it."""
+        """Return the present state of a token of an owner; also a sign of life."""
         with self.front.step() as (ledger, _):
             client = self._client(key)
             self.front.renew(client.name)
@@ -212,7 +212,7 @@ class Service:
         return PresentData.of(present)
 
     def end(self, key: str | None, token: Token) -> None:
-        """Give back what stands for a token of an owner now, paused or not."""
+        """Release the present state of a token of an owner, paused or not."""
         with self.front.step():
             owner = self._client(key).name
             with self.front.step() as (ledger, tick):  # later: time has passed
@@ -221,12 +221,12 @@ class Service:
     # -- requests ----------------------------------------------------------------------
 
     def ask(self, key: str | None, data: RequestData) -> Ticket:
-        """Ask for resources; the same mark again returns the same ticket.
+        """Request resources; a repeated mark returns the same ticket.
 
         Raises:
             OwnerGone: no owner has this key.
-            TooMany: it waits for too many things at a time.
-            BadInput: the request makes no sense, or names something unknown.
+            TooMany: the owner has too many waiting requests.
+            BadInput: the request is invalid, or has an unknown name.
         """
         with self.front.step():
             client = self._client(key)
@@ -257,7 +257,7 @@ class Service:
             return client.tickets[number]
 
     def withdraw(self, key: str | None, number: int) -> Ticket:
-        """End a waiting request; one that has ended stays as it is."""
+        """Withdraw a waiting request; ignore one that has ended."""
         with self.front.step():
             ticket = self.ticket(key, number)
             self.front.withdraw(number)
@@ -266,7 +266,7 @@ class Service:
     # -- devices, resources ------------------------------------------------------------
 
     def authorise(self, data: CommandData) -> AuthoriseAnswer:
-        """Answer a device.
+        """Answer the query of a device.
 
         Raises:
             BadInput: the token is malformed, or there is no such leaf.
@@ -280,7 +280,7 @@ class Service:
 
         Raises:
             BadInput: the name is taken, or there is no such parent.
-            TooMany: the server keeps no more.
+            TooMany: the maximum number of resources is reached.
         """
         with self.front.step() as (ledger, tick):
             if len(ledger.tree.names) >= MAX_RESOURCES:
@@ -288,13 +288,13 @@ class Service:
             ledger.add_resource(data.name, data.parent, tick, data.kind)
 
     def snapshot(self) -> SnapshotData:
-        """Return the list of resources, in one piece."""
+        """Return a consistent list of resources."""
         return SnapshotData.of(self.front.snapshot(), self.tick_s)
 
     # -- inside ------------------------------------------------------------------------
 
     def said(self) -> dict[str, Owner]:
-        """Return the owners that are registered, without a station's rules."""
+        """Return the registered owners, without a station's rules."""
         self._let_time_pass()
         return {client.name: client.said for client in self._clients.values()}
 
@@ -310,7 +310,7 @@ class Service:
         return client
 
     def _let_time_pass(self) -> None:
-        """Let happen what is due, and forget those who are gone."""
+        """Process due events, and remove owners that have left."""
         with self.front.step() as (ledger, tick):
             ledger.advance(tick)
             gone, self._gone = self._gone, []
@@ -319,7 +319,7 @@ class Service:
                 self.front.notices.forget(name)
 
     def _hear(self, event: Event) -> None:
-        """Note that an owner is gone, its parts before it."""
+        """Record that an owner has left, its parts before it."""
         if isinstance(event, Crashed):
             self._gone += self._forget(event.owner)
 
@@ -327,7 +327,7 @@ class Service:
         return None if key is None else self._by_digest.get(_digest(key))
 
     def _forget(self, name: str) -> list[str]:
-        """Forget an owner and its parts; return their names, parts first."""
+        """Remove an owner and its parts; return their names, parts first."""
         client = self._clients.pop(name, None)
         if client is None:
             return []

@@ -1,17 +1,17 @@
-"""What stands between a server's socket and its routes: who gets in, and for how long.
+"""Layer between a server's socket and its routes: access control and time limits.
 
 `RequestFilter` checks Host, Origin, shared secret and headers. It is a plain ASGI
 layer: streams pass through it untouched, and a refused request reaches no route.
 
-`PunctualConnection` ends a connection that does not finish what it says: who opens
-connections and says nothing, or half of a request, could otherwise keep others out for
-ever. And who comes when the server is full is sent away, while those who are there go
-on: an owner's signs of life travel on a connection that it has.
+`PunctualConnection` closes a connection with an incomplete request: silent or half-open
+connections could otherwise block others for ever. When the server is full, new
+connections are rejected and existing ones continue: an owner's signs of life use an
+existing connection.
 
-`EventStream` sends server-sent events to a reader that may leave, or stop reading.
-Nothing is queued for a reader. The stream asks for what is new when the last piece has
-gone out; one that reads slowly gets fewer pieces, and one that does not read at all is
-cut off, by its connection and, on Linux, by the socket's own time limit.
+`EventStream` sends server-sent events to a reader that may leave, or stop reading. It
+has no queue: the stream requests new data when the last piece was sent. A slow reader
+gets fewer pieces. A reader that reads nothing is disconnected by its connection and, on
+Linux, by the socket's time limit.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 class RequestFilter:
-    """Refuses strangers, and marks every answer with the epoch."""
+    """Filter that rejects unauthorised calls, and marks every answer with the epoch."""
 
     def __init__(
         self,
@@ -45,17 +45,17 @@ class RequestFilter:
         hosts: Iterable[str] | None,
         max_body: int,
     ) -> None:
-        """Stand before an application.
+        """Wrap an application.
 
         Args:
-            app: what is guarded.
-            epoch: of the manager, told in a header of every answer.
-            secret: what callers must know; None asks for nothing.
-            hosts: names that a Host header may give, without a port; None takes any.
-                A page of a stranger that points its own name at this machine (DNS
-                rebinding) gives another one.
-            max_body: largest body in bytes; one that says that it is larger is refused
-                unread, and others when they have become too large.
+            app: the application.
+            epoch: of the manager, sent in a header of every answer.
+            secret: shared secret of callers; None requires none.
+            hosts: accepted names of the Host header, without a port; None accepts any.
+                A foreign page whose name resolves to this machine (DNS rebinding) has
+                another one.
+            max_body: maximum body in bytes; a body that declares more is rejected
+                unread, others when they have become too large.
         """
         self._app = app
         self._epoch = str(epoch)
@@ -64,7 +64,7 @@ class RequestFilter:
         self._hosts = None if hosts is None else frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a call on, or refuse it."""
+        """Forward a call, or reject it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -118,7 +118,7 @@ class RequestFilter:
     def _knows(self, headers: Headers) -> bool:
         """Compare in constant time."""
         scheme, _, value = headers.get("authorization", "").partition(" ")
-        given = value.strip().encode("latin-1")  # as the header had it
+        given = value.strip().encode("latin-1")  # as in the header
         if scheme.lower() == "basic":
             try:
                 given = base64.b64decode(given, validate=True).partition(b":")[2]
@@ -130,9 +130,9 @@ class RequestFilter:
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether a page of this server asks, as the browser tells.
+    """Return True if the browser reports a page of this server as the origin.
 
-    Its scheme may be https: a proxy with TLS may stand before the server.
+    Its scheme may be https, since a proxy with TLS may precede the server.
     """
     scheme, _, place = headers.get("origin", "").lower().partition("://")
     return scheme in {"http", "https"} and place == headers.get("host", "").lower()
@@ -141,7 +141,7 @@ def is_same_origin(headers: Headers) -> bool:
 def error_response(status: int, text: str) -> JSONResponse:
     """Return an error in the form of this server: `{"error": "..."}`.
 
-    Its lines can be printed as they are, whatever of the request they repeat.
+    Its lines can be printed safely even if they quote the request.
     """
     lines = "\n".join(map(printable, text.split("\n")))
     return JSONResponse({"error": lines}, status_code=status)
@@ -153,14 +153,14 @@ def _without_port(host: str) -> str:
 
 
 WHOLE_S = 10.0
-"""Longest time from the first byte of a request, or from connecting, to its last."""
+"""Maximum time in s from the first byte of a request, or connection, to its last."""
 
 
 class PunctualConnection(H11Protocol):
-    """One connection, with time limits for what arrives on it and what it takes."""
+    """Connection with time limits for receiving requests and sending answers."""
 
     silent_s = 10.0
-    """A reader that takes nothing for so long is cut off, in s."""
+    """Time in s after which a reader that reads nothing is disconnected."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -172,7 +172,7 @@ class PunctualConnection(H11Protocol):
     def connection_made(  # type: ignore[override]  # as the parent's
         self, transport: asyncio.Transport
     ) -> None:
-        """Begin, or say that the server is full."""
+        """Accept the connection, or report that the server is full."""
         super().connection_made(transport)
         if self._most is not None and len(self.connections) > self._most:
             self.connections.discard(self)
@@ -182,23 +182,23 @@ class PunctualConnection(H11Protocol):
             self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read, and see whether more of the same request is to come."""
+        """Read, and check whether the request is complete."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the limits."""
+        """Cancel the time limits."""
         super().connection_lost(exc)
         self._let_off()
         self._go_on()
 
     def pause_writing(self) -> None:
-        """Wait for the reader, but not for ever."""
+        """Wait for the reader, with a time limit."""
         super().pause_writing()
         self._await_reader()
 
     def resume_writing(self) -> None:
-        """Forget that limit: the reader took what there was."""
+        """Cancel that limit: the reader has read the data."""
         super().resume_writing()
         self._go_on()
 
@@ -239,7 +239,7 @@ class PunctualConnection(H11Protocol):
 
 
 def _full(most: int) -> bytes:
-    """Return the answer to one connection too many."""
+    """Return the answer to a connection above the maximum."""
     text = f"this server keeps {most} connections, and has them; try again soon."
     body = json.dumps({"error": text}).encode()
     head = (
@@ -250,19 +250,19 @@ def _full(most: int) -> bytes:
 
 
 class WakeSignal:
-    """Set from any thread, waited for by one coroutine."""
+    """Signal set from any thread, awaited by one coroutine."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._is_set = asyncio.Event()
 
     def set(self) -> None:
-        """Wake the coroutine; before it listens, it will not have to wait."""
-        with suppress(RuntimeError):  # its loop has ended meanwhile
+        """Wake the coroutine; set before the wait, the wait returns at once."""
+        with suppress(RuntimeError):  # its loop has ended
             self._loop.call_soon_threadsafe(self._is_set.set)
 
     async def wait(self, within_s: float) -> bool:
-        """Wait until it is set; return whether it was in time."""
+        """Wait until the signal is set; return False on timeout."""
         try:
             async with asyncio.timeout(within_s):
                 await self._is_set.wait()
@@ -272,37 +272,37 @@ class WakeSignal:
         return True
 
     async def settle(self, for_s: float) -> None:
-        """Let it be set again for a while; what that tells is told all the same."""
+        """Merge further signals for a while; none is lost."""
         await asyncio.sleep(for_s)
         self._is_set.clear()
 
 
 def as_event(name: str, data: str, number: int | None = None) -> str:
-    """Return one event as it is sent; the data is one line of JSON."""
+    """Return the text of one event; the data is one line of JSON."""
     mark = "" if number is None else f"id: {number}\n"
     return f"{mark}event: {name}\ndata: {data}\n\n"
 
 
 class EventStream(StreamingResponse):
-    """An answer that sends pieces until the reader leaves or the server ends."""
+    """Response that sends pieces until the reader leaves or the server ends."""
 
     media_type = "text/event-stream"
 
     def __init__(
         self, pieces: AsyncIterator[str], on_end: Callable[[], None] | None = None
     ) -> None:
-        """Prepare a stream.
+        """Create a stream.
 
         Args:
             pieces: events as text.
-            on_end: called once when the stream has ended, however it did.
+            on_end: called once after the stream has ended, for any reason.
         """
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(pieces, headers=headers)
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until somebody ends it."""
+        """Send until the reader or the server ends the stream."""
         try:
             await super().__call__(scope, receive, send)
         finally:

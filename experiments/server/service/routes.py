@@ -1,24 +1,24 @@
 """The routes of a reservation server.
 
-    GET  /                       a page that shows all of it and updates by itself
+    GET  /                       a page with the resource list, updated continuously
     GET  /resources              the same as JSON; GET /events streams it
     POST /resources              adds a resource, such as a ball
     POST /owners                 registers an owner; the answer holds its key
     POST /owner/alive            a sign of life        (these with header Owner-Key)
-    POST /owner/follow           what stands for a token now, after a pause
-    POST /owner/end              gives that back, paused or not
-    GET  /owner/notices          what the owner is told, as a stream
+    POST /owner/follow           present state of a token, after a pause
+    POST /owner/end              releases that, paused or not
+    GET  /owner/notices          notices of the owner, as a stream
     POST /owner/requests         asks; GET, DELETE /owner/requests/N look, withdraw
     DELETE /owner                the owner leaves
-    POST /release                gives back a token, or a part of it
+    POST /release                releases a token, or a part of it
     POST /authorise              asks, as a device, whether a command may pass
     POST /rules                  a station's file, installed whole or not at all; GET
-    GET  /behaviours/NAME        one of its behaviours, for who plays it
+    GET  /behaviours/NAME        one of its behaviours, for playing it
     POST /start                  starts one of its behaviours, by name; POST /stop
     POST /take-away              takes resources from all; POST /give-back
 
-Every error is `{"error": "..."}` with a 4xx status that says what to do, and changes
-nothing; a closed ledger answers 503.
+Every error is `{"error": "..."}` with a 4xx status that tells the caller how to react,
+and changes nothing; a closed ledger answers 503.
 """
 
 import json
@@ -91,7 +91,7 @@ _CLOSED = (
 
 
 def add_error_answers(app: FastAPI, max_body: int) -> None:
-    """Let an application answer errors in our form.
+    """Install handlers that answer errors in our form.
 
     Args:
         app: the application.
@@ -100,7 +100,7 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
 
     @app.exception_handler(TestbedError)
     async def ours(_: Request, error: Exception) -> Response:
-        if isinstance(error, LedgerClosed):  # whose own words are for its owner
+        if isinstance(error, LedgerClosed):  # its text is for its owner
             return error_response(503, _CLOSED)
         known = (kind for kind in type(error).__mro__ if kind in _STATUS)
         return error_response(_STATUS[next(known, BadInput)], str(error))
@@ -130,7 +130,7 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
 
 
 def _explain(error: RequestValidationError) -> str:
-    """Say what is wrong with a request, field by field."""
+    """Return the errors of a request, field by field."""
     texts = []
     for fault in error.errors()[:5]:
         place = ".".join(str(part) for part in fault["loc"][1:])[:100]
@@ -151,9 +151,9 @@ def _explain(error: RequestValidationError) -> str:
 
 
 MAX_BODY = 256 * 1024
-"""Largest body of a request in bytes; more is refused unread."""
+"""Maximum body of a request in bytes; more is rejected unread."""
 PAGE_PERIOD_S = 0.1
-"""Shortest time between two snapshots sent to one page."""
+"""Minimum time between two snapshots sent to one page."""
 
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
@@ -194,7 +194,7 @@ class Routes:
         self._add_station()
 
     def close(self) -> None:
-        """End the streams and those who wait, so that the server can end."""
+        """End the streams and waiting calls, so that the server can end."""
         self._is_closing = True
         for signal in list(self._signals):
             signal.set()
@@ -365,9 +365,9 @@ class Routes:
                 await signal.settle(PAGE_PERIOD_S)
 
     def _fresh_snapshot(self) -> str:
-        """Return the list as JSON; made once for all pages that want it now."""
+        """Return the list as JSON, shared by all pages."""
         text, made_s, of = self._snapshot
-        n = self._service.front.n_changes  # first: a change meanwhile makes it old
+        n = self._service.front.n_changes  # first: a later change makes it old
         if not text or of != n or time.monotonic() > made_s + PAGE_PERIOD_S:
             made_s = time.monotonic()
             text = self._service.snapshot().model_dump_json()

@@ -66,10 +66,10 @@ from nao_testbed.models.load.library_forms import LibraryForm
 from nao_testbed.models.resources import ResourceKind
 
 LONGEST_WAIT_S = 60.0
-"""Longest wait of a behaviour at its start: its station waits as long."""
+"""Maximum wait of a behaviour at its start; its station waits as long."""
 
 MOST = 500
-"""Entries of a list, and behaviours of a file with all their parts."""
+"""Maximum entries of a list, and behaviours of a file with all their parts."""
 
 SETTLING = {"preemption", "retry_s", "overtake_s"}
 """Keys of the file that are fields of `LedgerCfg`."""
@@ -80,52 +80,52 @@ Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
 
 
 class OwnerForm(Part):
-    """What holds for an owner that registers by a name, whatever it says itself."""
+    """Rule for an owner by its name; it overrides the owner's settings."""
 
     name: Name
     priority: Priority | None = None
     """From 0, low, to 9, high."""
     max_priority: Priority | None = None
-    """The highest that its requests may have."""
+    """Highest priority of its requests."""
     policy: AnyPolicy | None = None
-    """What is answered for it who wants what it holds."""
+    """Response to a demand for its resources."""
     timeout_s: Annotated[float, Field(ge=0.0, le=86_400.0)] | None = None
-    """Longest wait of its requests, in s."""
+    """Maximum wait of its requests, in s."""
     asker_tie: Annotated[AskerTie, Field(strict=False)] | None = None
     holder_tie: Annotated[HolderTie, Field(strict=False)] | None = None
 
 
 class StationBehaviourForm(Part):
-    """A behaviour as data, with the words of a scenario's."""
+    """Behaviour as data, with the words of a scenario's."""
 
     name: Name
     schema_: Annotated[Name | None, Field(alias="schema")] = None
-    """A registered schema, such as look around; absent: it only holds resources."""
+    """Registered schema, such as look around; absent: it only holds resources."""
     with_: dict[str, Any] = Field(alias="with", default_factory=dict)
-    """Its parameters."""
+    """Parameters of the schema."""
     needs: Names | None = None
-    """Resources without which it does not run; absent: those that its schema needs."""
+    """Resources required to run; absent: those that its schema needs."""
     optional: Names | None = None
-    """Resources that it takes if they are free."""
+    """Resources used if they are free."""
     rates: dict[Name, Percent] | None = None
-    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
+    """Cumulative resource, such as CPU, to the required rate, in percent."""
     children: "list[StationBehaviourForm]" = Field(
         default_factory=list, max_length=MOST
     )
-    """Its parts, to which all that it takes is open."""
+    """Parts, which may use all its resources."""
     policy: AnyPolicy | None = None
-    """What it answers who wants what it holds: lock, stop, pause or callback."""
+    """Response to a demand for held resources: lock, stop, pause or callback."""
     priority: Priority = 0
     timeout_s: Wait = 0.0
-    """How long it waits for its resources, in s."""
+    """Maximum wait for its resources, in s."""
     runs_regardless: bool = False
-    """Whether it runs without its needs too."""
+    """True if it runs without its needs too."""
     needs_all_children: bool = False
-    """Whether it runs only if all its children do."""
+    """True if it runs only with all its children."""
 
 
 class ResourceForm(Part):
-    """A resource beside those of the robot, such as a ball."""
+    """Resource beside those of the robot, such as a ball."""
 
     name: Name
     parent: Name
@@ -133,19 +133,19 @@ class ResourceForm(Part):
 
 
 class StationFile(LibraryForm):
-    """The whole file; rules that it leaves out are those that the server began with.
+    """The whole file; omitted rules keep the server's initial values.
 
-    Motions, lights, sounds, commands and transitions are those of the robot and these.
+    Its motions, lights, sounds, commands and transitions extend the robot's library.
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     preemption: Annotated[Preemption, Field(strict=False)] | None = None
-    """Whether a strictly higher priority takes what a holder keeps."""
+    """`by_priority`: a strictly higher priority preempts the holder."""
     retry_s: Period | None = None
-    """Period at which holders are told again of those who wait, in s."""
+    """Period of repeated demands to the holders, in s."""
     overtake_s: Annotated[float, Strict(), Field(ge=0.0, le=3600.0)] | None = None
-    """How long a request that waits may be passed by equals, in s."""
+    """Time limit for equals to overtake a waiting request, in s."""
     resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
     owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
     behaviours: list[StationBehaviourForm] = Field(
