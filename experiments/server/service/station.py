@@ -1,9 +1,8 @@
-"""What a station may do: set the rules of a server, and take resources away.
+"""Station: sets the rules of a server, and revokes resources.
 
 It sends a file before a run (`station_file`), which is installed whole or not at all.
-Owners that register are bound by its rules; its behaviours are started and stopped by
-name. During the run it computes nothing. By the secret that the server asks for, every
-caller is a station.
+The rules bind registered owners; behaviours are started and stopped by name. A station
+computes nothing during the run. Every caller that has the server's secret is a station.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,29 +30,29 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 from nao_testbed.models import Robot, TestbedError, UnknownName
 
 STATION = "station"
-"""The virtual owner of what a station took away: it is there for nobody else."""
+"""Virtual owner of the resources that a station revoked."""
 
 
 TRIES = 3
-"""Times that a file is read, if what it was checked against changes meanwhile."""
+"""Number of attempts to read a file if the state it was checked against changes."""
 
 
 class Busy(TestbedError):
-    """Somebody stands in the way of a station; nothing has changed. Worth a retry."""
+    """An owner blocks a station's call; the state is unchanged. Worth a retry."""
 
 
 class Station:
-    """The rules and behaviours of one server; safe for threads as its front is."""
+    """Rules and behaviours of one server; thread-safe as its front end is."""
 
     def __init__(
         self, front: SharedLedger, max_priority: int, robot: Robot | None = None
     ) -> None:
-        """Begin without rules.
+        """Create it without rules.
 
         Args:
-            front: the ledger that all share.
-            max_priority: the highest that anybody may ask with.
-            robot: whose resources the ledger has; None: no robot's.
+            front: the shared ledger.
+            max_priority: highest priority of any request.
+            robot: with the ledger's resources; None: no robot.
         """
         self._robot = robot
         self._front = front
@@ -71,31 +70,33 @@ class Station:
         """Return an owner's habits under the rules.
 
         Raises:
-            BadInput: a value of its own does not go with its rule.
+            BadInput: one of its values contradicts its rule.
         """
         return self._rules.of(owner)
 
     def has_behaviour(self, name: str) -> bool:
-        """Whether a name is a behaviour's or a part's of it."""
+        """Return True if the name belongs to a behaviour or one of its parts."""
         return name in self._rules.all_names()
 
     def install(
         self, text: str, name: str, guests: Callable[[], Mapping[str, Owner]]
     ) -> None:
-        """Put a file in the place of the one before; what it changes or lacks ends.
+        """Replace the present file; changed or missing behaviours end.
 
-        It is read outside the lock, since that takes a while, and is taken over only if
-        what it was checked against has not changed.
+        The file is read outside the lock, since that takes a while, and is installed
+        only if the state that it was checked against has not changed.
 
         Args:
             text: of the file.
             name: of the file.
-            guests: returns those who are registered, as they said: they may get rules.
+            guests: returns the registered owners with their own habits: they may get
+                rules.
 
         Raises:
-            FileErrors: all that is wrong in it. Nothing has changed, as with these:
-            BadInput: an owner that is registered asks for more than its rule allows.
-            Busy: a behaviour that it leaves out or changes is being started, or others
+            FileErrors: all errors of the file. As with the following, nothing has
+                changed.
+            BadInput: a registered owner requests more than its rule allows.
+            Busy: a behaviour that the file omits or changes is being started, or owners
                 come and go too fast.
         """
         for _ in range(TRIES):
@@ -115,7 +116,7 @@ class Station:
     def _now(
         self, guests: Mapping[str, Owner]
     ) -> tuple[ResourceTree, frozenset[str], frozenset[str]]:
-        """Return the tree, the names that nobody may get, and those of guests."""
+        """Return the tree, the reserved names, and the names of guests."""
         with self._front.step() as (ledger, _):
             known = {row.name for row in take_snapshot(ledger).owners}
             known |= ledger.virtual_owners
@@ -123,7 +124,7 @@ class Station:
             return ledger.tree, frozenset(taken), frozenset(guests)
 
     def _take_over(self, rules: StationRules, guests: Mapping[str, Owner]) -> None:
-        """Change everything, in one step; whatever can be wrong is looked at first."""
+        """Install the rules in one step, after checking all of them."""
         habits = [rules.of(owner) for owner in guests.values()]
         old = self._rules.behaviours
         gone = [
@@ -151,7 +152,7 @@ class Station:
     # -- behaviours --------------------------------------------------------------------
 
     def installed(self) -> InstalledData:
-        """Return how conflicts are settled, who has a rule, and all behaviours."""
+        """Return the conflict rules, the owners with a rule, and all behaviours."""
         with self._front.step() as (ledger, _):
             found = []
             for name, behaviour in self._rules.behaviours.items():
@@ -167,14 +168,14 @@ class Station:
             )
 
     def definition(self, name: str) -> DefinitionData:
-        """Return what was sent of a behaviour, or of a part of one."""
+        """Return the definition of a behaviour, or of a part of one."""
         found = self._rules.definitions
         if name not in found:
             raise UnknownName("Behaviour", name, found, "what a station sent")
         return found[name]
 
     def start(self, name: str) -> Started:
-        """Start a behaviour; this waits as long as the behaviour says.
+        """Start a behaviour; wait for its resources up to its timeout.
 
         Raises:
             Busy: it runs, or is being started.
@@ -197,7 +198,7 @@ class Station:
         return running
 
     def stop(self, name: str) -> None:
-        """Stop a behaviour; one that does not run stays as it is."""
+        """Stop a behaviour; ignore one that does not run."""
         with self._front.step():
             self._named(name)
             self._end(name)
@@ -205,14 +206,14 @@ class Station:
     # -- resources ---------------------------------------------------------------------
 
     def take_away(self, names: tuple[str, ...], priority: int | None) -> None:
-        """Take resources from whoever has them; they are free again by `give_back`.
+        """Revoke resources from their holders; `give_back` returns them.
 
-        The holders lose them at once, are told by whom, and a joint is made safe, as
-        when a part breaks.
+        The holders lose them at once and are notified of the revoking owner. A joint is
+        made safe, as when a part breaks.
 
         Args:
             names: leaves and composites.
-            priority: takes only from lower ones, or from nobody; None: from all.
+            priority: revokes from lower priorities only, or not at all; None: from all.
 
         Raises:
             Busy: a holder's priority is not lower.
@@ -230,7 +231,7 @@ class Station:
             ledger.freeze(names, STATION, tick)
 
     def give_back(self, names: tuple[str, ...] | None) -> None:
-        """Let resources that were taken away be had again; None: all of them."""
+        """Return revoked resources; None: all of them."""
         with self._front.step() as (ledger, tick):
             ledger.thaw(STATION, tick, names)
 
@@ -243,7 +244,7 @@ class Station:
         return behaviours[name]
 
     def _forget(self, behaviour: StationBehaviour) -> None:
-        """Let the names of a behaviour and its parts be free for others."""
+        """Release the names of a behaviour and its parts."""
         with self._front.step() as (ledger, tick):
             for one in reversed([*behaviour.walk()]):
                 if ledger.knows(one.name):

@@ -1,9 +1,9 @@
-"""Behaviours of a station: what each one and its parts hold while they run.
+"""Behaviours of a station: resources of each behaviour and its parts while they run.
 
-A need is essential or optional: a behaviour without an essential one does not run,
-without an optional one it does. A part without its needs does not run, and the whole
-always does [ES2535273T3, F7]; `runs_regardless` and `needs_all_parts` change these two
-defaults. Whoever plays a behaviour runs the schema that the station's file names.
+A need is essential or optional: a behaviour requires its essential needs to run, but
+not its optional ones. A part without its needs does not run, and the whole always does
+[ES2535273T3, F7]; `runs_regardless` and `needs_all_parts` change these two defaults. A
+player of a behaviour runs the schema that the station's file names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,18 +18,18 @@ from nao_testbed.experiments.scenarios.reading.behaviours import AskedResources
 
 @dataclass(frozen=True, kw_only=True)
 class StationBehaviour:
-    """An owner with what it asks for, and its parts."""
+    """Owner with its requests, and its parts."""
 
     owner: Owner
     """Its name and defaults; the parent is set at the start."""
     asked: AskedResources = field(default_factory=AskedResources)
     parts: tuple["StationBehaviour", ...] = ()
-    """What the whole takes is open to them."""
+    """Parts, which may use the resources of the whole."""
     runs_regardless: bool = False
     """True: without its essential needs it runs with those that it gets."""
     needs_all_parts: bool = False
-    """True: it runs only if all its parts do. All that is essential to any of them is
-    then taken in one step."""
+    """True if it runs only with all its parts. All essential needs of the parts are
+    then acquired in one step."""
 
     @property
     def name(self) -> str:
@@ -45,13 +45,13 @@ class StationBehaviour:
     def request(
         self, asked: AskedResources, timeout_s: float | None = None
     ) -> Request | None:
-        """Return the request for some needs, and for what its parts cannot lack.
+        """Return the request for some needs, and for the essential needs of its parts.
 
         Returns:
-            None if that is nothing.
+            None without any needs.
 
         Raises:
-            BadInput: together that is more than there is, or a name is there twice.
+            BadInput: the sum exceeds the capacity, or a name is repeated.
         """
         names: dict[str, None] = {}
         sums = dict(asked.rates)
@@ -94,7 +94,7 @@ class Started:
     parts: tuple["Started", ...] = ()
 
     def is_over(self, ledger: Ledger) -> bool:
-        """Return True if it was stopped, or lost for good what its token covered."""
+        """Return True if it was stopped, or lost the leaves of its token for good."""
         if not self.runs or not ledger.has_started(self.name, self.number):
             return True
         return self.token is not None and ledger.follow(self.name, self.token).is_over
@@ -108,14 +108,14 @@ class Started:
 
 
 def start_behaviour(behaviour: StationBehaviour, front: Front) -> Started:
-    """Ask for all that a behaviour and its parts need, each part for itself.
+    """Request the resources of a behaviour and its parts, each part separately.
 
-    This waits as long as their owners say. What does not run holds nothing.
+    The call waits up to the owners' timeouts. A part that does not run holds nothing.
 
     Raises:
         UnknownName: a resource is not known; nothing is held then.
-        BadInput: a need cannot be asked for, or somebody acts by one of these names;
-            nothing is held then.
+        BadInput: a request is invalid, or one of these names is in use; nothing is held
+            then.
     """
     starts: dict[str, int] = {}
     try:
@@ -126,9 +126,9 @@ def start_behaviour(behaviour: StationBehaviour, front: Front) -> Started:
 
 
 def stop_behaviour(started: Started, front: Front) -> None:
-    """Release all that a behaviour and its parts hold, and withdraw their requests.
+    """Release all resources of a behaviour and its parts, and withdraw their requests.
 
-    A pause does not resume. One that was started by such a name since is left alone.
+    Paused behaviours do not resume. A later start with the same name is left alone.
     """
     _stop(started.starts(), front)
 
@@ -161,7 +161,7 @@ def _start(
 
 
 def _take_own(one: StationBehaviour, idle: Started, front: Front) -> Started:
-    """Return how it runs, without its parts; if it does not, `idle`."""
+    """Return its start without its parts; `idle` if it does not run."""
     asked = one.asked
     request = one.request(asked)
     if request is None:

@@ -1,4 +1,4 @@
-"""What a station sends before a run: a YAML file of rules and behaviours.
+"""File of a station: rules and behaviours as YAML, sent before a run.
 
     preemption: by_priority
     retry_s: 1.0
@@ -16,8 +16,8 @@
     motions:
       yes: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
 
-Its form are pydantic models whose words are those of a scenario's behaviours; there is
-no code in it. `read_station` says all that is wrong in it at once, a line each, and
+Pydantic models define its form, with the words of a scenario's behaviours; there is
+no code in it. `read_station` reports all its errors at once, a line each, and
 changes nothing.
 """
 
@@ -161,28 +161,29 @@ NO_ROBOT = (
 
 @dataclass(frozen=True, kw_only=True)
 class StationRules:
-    """A file that is right."""
+    """Valid file."""
 
     settling: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `LedgerCfg` that it sets: how conflicts are settled."""
+    """Fields of `LedgerCfg` set by the file: the conflict rules."""
     resources: tuple[ResourceForm, ...] = ()
     rules: Mapping[str, Mapping[str, Any]]
-    """Owner to the fields of `Owner` that a station says; the others are its own."""
+    """Fields of `Owner` set by the station, by owner; the others are the owner's
+    own."""
     behaviours: dict[str, StationBehaviour]
-    """By name; those of the top level."""
+    """Behaviours of the top level by name."""
     definitions: dict[str, DefinitionData]
-    """By name, with all parts: what the file says of each."""
+    """Definitions in the file by name, including all parts."""
 
     def of(self, owner: Owner) -> Owner:
         """Return an owner's habits under its rule, if there is one.
 
         Raises:
-            BadInput: a value of its own does not go with that.
+            BadInput: one of its values contradicts the rule.
         """
         return replace(owner, **self.rules.get(owner.name, {}))
 
     def goes_with(self, taken: frozenset[str], guests: frozenset[str]) -> bool:
-        """Whether no name of it is one that nobody may get (as `read_station`)."""
+        """Return True if none of its names is reserved (as in `read_station`)."""
         names = {*self.all_names()}
         return names.isdisjoint(taken | guests) and taken.isdisjoint(self.rules)
 
@@ -201,19 +202,19 @@ def read_station(
     max_priority: int,
     robot: Robot | None = None,
 ) -> StationRules:
-    """Return what a file says, all of it checked.
+    """Return the validated rules of a file.
 
     Args:
         text: of the file.
         name: of the file, for messages.
-        tree: the resources that there are.
-        taken: names of owners that no behaviour may have, nor a rule.
-        guests: names of owners that no behaviour may have, but a rule.
-        max_priority: the highest that anybody may ask with at this server.
-        robot: for which schemas are checked; None: there is none, and no schema.
+        tree: the known resources.
+        taken: names of owners that neither a behaviour nor a rule may have.
+        guests: names of owners that a rule may have, but no behaviour.
+        max_priority: highest priority of any request at this server.
+        robot: for which schemas are checked; None: no robot, and no schema.
 
     Raises:
-        FileErrors: all that is wrong in it, a line each, with `file:line`.
+        FileErrors: all errors of the file, a line each, with `file:line`.
     """
     file = read_file(Path(name), StationFile, text=text)
     if file.value is None:
@@ -229,7 +230,7 @@ def read_station(
 
 @dataclass
 class _StationReader:
-    """One pass over a file whose form is right."""
+    """One pass over a file whose form is valid."""
 
     _read: ReadFile[StationFile]
     _file: StationFile
@@ -249,7 +250,7 @@ class _StationReader:
         self._built: list[tuple[Place, StationBehaviour]] = []
 
     def read(self) -> StationRules:
-        """Return all of it; what is wrong is noted."""
+        """Return the rules; report all errors."""
         for i, form in enumerate(self._file.resources):
             self._resource(form, ("resources", i))
         rules: dict[str, Mapping[str, Any]] = {}
@@ -367,7 +368,7 @@ class _StationReader:
         )
 
     def _asked(self, form: StationBehaviourForm, place: Place) -> AskedResources:
-        """Return what a behaviour asks for: as it says, or else as its schema does."""
+        """Return a behaviour's requests: its own, or its schema's by default."""
         if form.schema_ is not None:
             return self._asked_by_schema(form, form.schema_, place)
         if form.with_:
