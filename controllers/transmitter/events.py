@@ -1,10 +1,10 @@
 """Events of the transmitter and of the command controller before it.
 
-Streams stand by the numbers that the transmitter gave them, orders by their own. Group
-and preset are None where a stream is independent, or an order has no points. The
-command controller tells of orders, signals and conversions; the transmitter of streams
-and groups, and of items only where the gate's commands are told
-(`LedgerCfg.tells_commands`): some hundreds a second.
+Streams are identified by the transmitter's numbers, orders by their own. Group and
+preset are None for independent streams and orders without points. The command
+controller emits events of orders, signals and conversions, the transmitter those of
+streams and groups. Items are reported only with `LedgerCfg.tells_commands`: some
+hundreds per second.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class NotOrdered(StrEnum):
     NO_DEVICE = "NO_DEVICE"
     """The robot has no loudspeaker."""
     POSTURE_UNKNOWN = "POSTURE_UNKNOWN"
-    """A way to a posture is needed, and nobody knows in which one the robot is."""
+    """The order needs a way to a posture, and the robot's posture is unknown."""
     NO_WAY = "NO_WAY"
     """No transitions lead to the posture in which the motion begins, or which is
     ordered."""
@@ -103,7 +103,7 @@ class PartStarted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent(Event):
-    """An item of a stream was on its bus in this slot; they are told in bus order."""
+    """An item of a stream was on its bus in this slot; emitted in bus order."""
 
     bus: str
     unit: Unit
@@ -215,9 +215,9 @@ class PrepSent(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransmitEnabled(Event):
-    """The transmitter told the motion converter: so much of the motion is left.
+    """The transmitter notified the motion converter of the remaining motion.
 
-    Told in the first slot at whose beginning no more items are left than `signal_at`.
+    Emitted in the first slot that begins with at most `signal_at` items left.
     """
 
     order: int
@@ -227,7 +227,7 @@ class TransmitEnabled(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncReceiveEnabled(Event):
-    """The motion converter told the command controller to issue its commands."""
+    """The motion converter requested the commands of the command controller."""
 
     order: int
 
@@ -259,7 +259,7 @@ class Converted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrderEnded(Event):
-    """An order is over; told in the slot of its last item, or in which it failed."""
+    """An order has ended; emitted in the slot of its last item or of its failure."""
 
     order: int
     name: str

@@ -14,7 +14,7 @@ from nao_testbed.models.library import PRESET
 
 
 class StreamState(StrEnum):
-    """Where a stream is in its life."""
+    """State of a stream."""
 
     WAITING = "waiting"
     """For its first slot, or for the rest of its group."""
@@ -66,9 +66,9 @@ class NotReceived(StrEnum):
 
 
 class GroupKey(NamedTuple):
-    """Which group a stream belongs to.
+    """Key of the group of a stream.
 
-    The preset is a part of it: what counts towards 10 never counts towards 100.
+    The preset is part of it: points towards 10 never count towards 100.
     """
 
     preset: int
@@ -151,15 +151,15 @@ class Receipt:
 
     @property
     def items_left(self) -> int | None:
-        """How many have still to go out; None before it starts."""
+        """Number of items not yet sent; None before the start."""
         return None if self.items is None else self.items - self.sent
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
+        """True if it has ended."""
         return self.state is StreamState.ENDED
 
     @property
     def is_done(self) -> bool:
-        """Whether it came to its end."""
+        """True if all of its items were sent."""
         return self.reason is EndReason.DONE

@@ -61,17 +61,17 @@ class Transmitter:
         cfg: TransmitterCfg | None = None,
         permits: Permits | None = None,
     ) -> None:
-        """Begin with no stream.
+        """Create a transmitter without streams.
 
         Args:
-            gate: writes the items of each slot, a group's all or none.
-            ledger: the gate's; it says which tokens hold, and is told what happens.
-            cfg: buses, who watches them, and the time to live of a group.
-            permits: asked before a group starts on its buses; None: always.
+            gate: writes the items of each slot, those of a group all or none.
+            ledger: the gate's ledger; it validates tokens and receives events.
+            cfg: buses, their checking units, and the time to live of a group.
+            permits: called before a group starts on its buses; None: always permitted.
         """
         self.cfg = cfg or TransmitterCfg()
         self.groups = Groups(self.cfg, ledger)
-        """For pages and tests; nobody else changes them."""
+        """Table of groups, for viewers and tests to read."""
         self.on_settled: list[Callable[[int], None]] = []
         """Called with the tick at the end of every `settle`."""
         self._ledger = ledger
@@ -92,27 +92,27 @@ class Transmitter:
         on_signal: OnSignal | None = None,
         why_not: WhyNot | None = None,
     ) -> Receipt:
-        """Take a stream: an independent one starts at once, a tagged one waits.
+        """Receive a stream: an independent one starts at once, a tagged one waits.
 
         Args:
-            stream: what to put out; it is played once.
+            stream: output to be played once.
             tag: ID and points of its group; None: it is independent.
-            tick: now. Received before the `step` of a slot, it may start in it.
-            after: the stream has to come to its end before this one, and its group,
-                starts: then in the very next slot. If it fails, so does this.
-            signal_at: once at most so many items are left, `on_signal` is told the
+            tick: present slot. A stream received before `step` may start in this slot.
+            after: predecessor; this stream and its group start in the slot after its
+                end, and fail if it fails.
+            signal_at: number of remaining items at which `on_signal` is called with the
                 slot: the transmit-enable signal. 0 is the end.
             on_signal: called at the end of that slot's `settle`.
-            why_not: asked in the slot of its start why it cannot begin; empty: it can.
+            why_not: called in the slot of its start; returns why it cannot begin, empty
+                if it can.
 
         Returns:
-            Its receipt, which says why it was refused, if it was. A stream too many
-            ends its group, and all its streams are told.
+            Its receipt, with the reason of a refusal. A surplus stream ends its group.
 
         Raises:
-            UnknownName: it has a leaf that the ledger does not know.
-            BadInput: its token is none, one of its leaves is a composite, it follows
-                its own group, or time goes back.
+            UnknownName: the ledger does not know one of its leaves.
+            BadInput: its token is not a token, one of its leaves is a composite, it
+                follows its own group, or time goes back.
         """
         bus = self.cfg.bus_of(stream.unit)
         one = ReceivedStream(stream, bus, tag, after, signal_at, on_signal, why_not)
@@ -171,9 +171,9 @@ class Transmitter:
         return one is not None
 
     def is_under_way(self, key: GroupKey, tick: int) -> bool:
-        """Whether a new group cannot have this key now.
+        """Return True if the key is in use and unavailable for a new group.
 
-        One waits, runs, or ended unsent so lately that late streams may still come.
+        Its group waits, runs, or ended so recently that late streams may still arrive.
         """
         groups = self.groups
         return groups.find(key) is not None or groups.is_dead(key, tick)
@@ -205,7 +205,7 @@ class Transmitter:
     def _take(
         self, one: ReceivedStream, tick: int, delete: Iterable[GroupKey] = ()
     ) -> Receipt:
-        """Number a stream, test and tell it; let it wait, or end its group."""
+        """Number, check and report a stream; queue it, or end its group."""
         self._pass_time(tick)
         self.groups.expire(tick - 1, tick)
         self._count += 1
@@ -293,7 +293,7 @@ class Transmitter:
 
 
 def _check_leaves(ledger: Ledger, stream: Stream) -> None:
-    """Raise on what is no token; let the ledger raise on what is no leaf."""
+    """Raise unless the token is one and the ledger knows all leaves."""
     if type(stream.token) is not Token:
         raise BadInput(
             f"token of {stream.label!r} is {short(stream.token)}; give that of a "

@@ -1,7 +1,7 @@
-"""Inside of the transmitter: streams of a group start in one slot, or not at all.
+"""Internals of the transmitter: streams of a group start in one slot or not at all.
 
-bus             buses, and who watches the groups before them
-group           a stream on its way, and the group with which it starts
-groups          the table of all groups, in which their states change
-slots           what starts, goes out, pauses and goes on in a slot
+bus             buses, and the units that check their groups
+group           received stream, and the group with which it starts
+groups          table of all groups, and their state changes
+slots           streams that start, send, pause and resume in a slot
 """

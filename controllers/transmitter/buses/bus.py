@@ -1,4 +1,4 @@
-"""Buses of a transmitter, and who watches the groups that wait before them.
+"""Buses of a transmitter, and the units that check waiting groups.
 
 Before each bus stands a unit that buffers streams and tests the points of their groups
 [CN1396856, fig. 26: 131 to 133]. The controller of a bus may keep a group from breaking
@@ -14,12 +14,12 @@ from nao_testbed.models.library import Unit
 
 
 class Watch(StrEnum):
-    """Who finds that the points of a group sum to the preset."""
+    """Unit that checks whether the points of a group sum to the preset."""
 
     WATCHING = "watching"
     """The unit of each bus, in the memory that all share [CN1396856, claim 16]."""
     ELECTED = "elected"
-    """That of the first bus, which tells the others [CN1396856, fig. 25 to 28]."""
+    """Unit of the first bus, which notifies the others [CN1396856, fig. 25 to 28]."""
 
 
 def one_bus() -> dict[str, tuple[Unit, ...]]:

@@ -13,7 +13,7 @@ from nao_testbed.models.library import Unit
 UNIT_ORDER = {unit: place for place, unit in enumerate(Unit)}
 """Place of a unit's items within an instant [CN1396856, fig. 18]."""
 OnSignal = Callable[[int], None]
-"""Told the slot in which few enough items are left."""
+"""Callback with the first slot in which at most `signal_at` items are left."""
 WhyNot = Callable[[Present], str]
 """Says, given the set-points, why a stream cannot begin; empty: it can."""
 
@@ -29,7 +29,7 @@ class ReceivedStream:
     after: Receipt | None = None
     """Of the stream that has to come to its end before; None: of none."""
     signal_at: int | None = None
-    """Items left at which its sender is told; None: not, or it was."""
+    """Remaining items at which the sender is notified; None: never, or already."""
     on_signal: OnSignal | None = None
     why_not: WhyNot | None = None
     """Asked at its start; None: it can begin."""
@@ -47,7 +47,7 @@ class ReceivedStream:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What its events begin with."""
+        """Common fields of its events."""
         stream, tag = self.stream, self.tag
         return {
             "stream": self.number,
@@ -63,7 +63,7 @@ Part = tuple[ReceivedStream, Item]
 
 
 class GroupState(StrEnum):
-    """Where a group is in its life."""
+    """State of a group."""
 
     INCOMPLETE = "incomplete"
     """Its points do not sum to the preset yet."""
@@ -77,7 +77,7 @@ class GroupState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupNow:
-    """A group, or an independent stream, for who looks."""
+    """Snapshot of a group, or of an independent stream."""
 
     name: str
     """Preset and group, or what the stream is called."""
@@ -94,7 +94,7 @@ class GroupNow:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """What starts together and pauses together: a group, or an independent stream."""
+    """Streams that start and pause together: a group, or an independent stream."""
 
     key: GroupKey | None
     """None: an independent stream."""
@@ -104,13 +104,13 @@ class Group:
     streams: list[ReceivedStream] = field(default_factory=list)
     """In the order of their numbers."""
     live: list[ReceivedStream] = field(default_factory=list)
-    """Those that have not ended."""
+    """Streams that have not ended."""
     points: int = 0
     """Sum of its streams' (S8, S81)."""
     after: set[int] = field(default_factory=set)
     """Numbers of the streams that have to come to their end before."""
     place: int = 0
-    """Among those that had to wait, in the order in which they came."""
+    """Position in the waiting line, in order of arrival."""
     has_started: bool = False
     """Whether first items have gone out."""
     batch: Batch | None = None
@@ -136,14 +136,14 @@ class Group:
         return [leaf for one in self.live for leaf in one.stream.leaves]
 
     def break_batch(self) -> None:
-        """Let nothing be put of what it gave the gate in this slot."""
+        """Withdraw its items from the gate's batch of this slot."""
         if self.batch is not None:
             self.batch.is_broken = True
             self.batch = None
 
     @property
     def head(self) -> dict[str, Any]:
-        """What the events of a group with a key begin with."""
+        """Common fields of the events of a group with a key."""
         assert self.key is not None
         streams = tuple(sorted(one.number for one in self.streams))
         return {"group": self.key.group, "preset": self.key.preset, "streams": streams}

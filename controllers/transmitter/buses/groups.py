@@ -1,16 +1,15 @@
-"""The table of all groups of a transmitter: by key, by leaf, by what they wait for.
+"""Table of all groups of a transmitter: by key, leaf, and awaited stream.
 
     INCOMPLETE -- points sum to the preset --> WAITING --> RUNNING <--> PAUSED --> OVER
 
 All units of the buses share it as their memory for the IDs of groups and their points:
 [CN1396856, fig. 19 and 27] has an area for the ID and one for the points of each
-converter; here the streams of a group stand for both, and since all read one sum, a
+converter; here the streams of a group represent both. All units read one sum, so a
 group is complete for all of them at once. An independent stream is a group of one.
 
-Streams of an incomplete group are buffered, and nothing of them is sent. A group that
-waits costs nothing in a slot, however many there are: its points are tested when a
-stream comes, its time to live stands in a heap, and what it follows, or who uses a leaf
-of it, wakes it at its end.
+Streams of an incomplete group are buffered and not sent. A waiting group costs nothing
+in a slot: its points are checked when a stream arrives, its time to live is in a heap,
+and the stream that it follows, or that uses one of its leaves, resumes it at its end.
 """
 
 import heapq
@@ -43,17 +42,17 @@ from nao_testbed.controllers.transmitter.streams import Stream
 
 
 class Groups:
-    """All groups, and the one place in which their states change."""
+    """Table of all groups; all state changes happen here."""
 
     def __init__(self, cfg: TransmitterCfg, ledger: Ledger) -> None:
-        """Begin with no group; the ledger is told what happens."""
+        """Create an empty table that emits its events through the ledger."""
         self._cfg = cfg
         self._ttl_ticks = max(1, ledger.cfg.ticks(cfg.ttl_s))
         self._listeners = ledger.listeners
         self.tell: Callable[[Event], None] = ledger.tell
         self._by_key: dict[GroupKey, Group] = {}
         self._streams: dict[int, ReceivedStream] = {}
-        """Those that are not over, by the identity of what they put out."""
+        """Active streams, by the identity of their output."""
         self._received: dict[Receipt, ReceivedStream] = {}
         """The same by their receipts."""
         self._users: dict[str, list[ReceivedStream]] = {}
@@ -68,10 +67,10 @@ class Groups:
         self.free: list[Group] = []
         """Others that wait, and that nothing is known to hold."""
         self._held: dict[int, list[Group]] = {}
-        """Stream to those that wait for its end."""
+        """Stream to the groups that wait for its end."""
         self._dead: dict[GroupKey, int] = {}
-        """Groups that were ended before their start, and until when late streams are
-        told so."""
+        """Groups that ended before their start, and the slot until which their late
+        streams are refused."""
         self._due: list[tuple[int, int, GroupKey]] = []
         self._count = 0
 
@@ -79,7 +78,7 @@ class Groups:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anybody is told of events."""
+        """True if the ledger has listeners."""
         return bool(self._listeners)
 
     def find(self, key: GroupKey) -> Group | None:
@@ -95,7 +94,7 @@ class Groups:
         return self._received.get(receipt)
 
     def now(self) -> tuple[GroupNow, ...]:
-        """Return what is not over, in the order in which it began to be."""
+        """Return the active groups, oldest first."""
         streams = sorted(self._received.values(), key=lambda one: one.number)
         groups = dict.fromkeys(one.group for one in streams)
         return tuple(self._look(group, streams) for group in groups)
@@ -118,7 +117,7 @@ class Groups:
         )
 
     def is_dead(self, key: GroupKey, tick: int) -> bool:
-        """Whether streams of a group come too late, since it was ended."""
+        """Return True if a group has ended, and its further streams are refused."""
         return self._dead.get(key, tick) > tick
 
     def why_not(self, one: ReceivedStream, tick: int) -> NotReceived | None:
@@ -138,7 +137,7 @@ class Groups:
         return None
 
     def users(self, leaves: Iterable[str]) -> list[ReceivedStream]:
-        """Return those that use one of some leaves, paused ones too."""
+        """Return the groups that use any of some leaves, including paused ones."""
         users = self._users
         found = chain.from_iterable(users.get(leaf, ()) for leaf in leaves)
         return list(dict.fromkeys(found))
@@ -146,11 +145,11 @@ class Groups:
     # -- waiting ----------------------------------------------------------------------
 
     def add(self, one: ReceivedStream, tick: int) -> None:
-        """Let a stream wait: for its group, what it follows, or the next slot.
+        """Add a stream; it waits for its group, its predecessor, or the next slot.
 
-        The units that watch test the points of its group (S6 to S8). CN1396856 asks
-        first whether another stream has the ID (S7); that only saves the sum where it
-        cannot be met, and would keep a group of one for ever.
+        The units sum the points of its group (S6 to S8). CN1396856 first checks for
+        another stream with the ID (S7); that check only avoids the sum, and would keep
+        a group of one stream waiting forever.
         """
         key, after = None if one.tag is None else one.tag.key, one.after
         group = self._by_key.get(key) if key is not None else None
@@ -175,9 +174,9 @@ class Groups:
             self._queue(group, tick)
 
     def hold(self, group: Group) -> bool:
-        """Let a group wait for the first stream that uses a leaf of it, if one does.
+        """Queue a group behind the first stream that uses one of its leaves, if any.
 
-        An independent one waits for groups with a key alone.
+        An independent stream waits only for groups with a key.
         """
         for user in self.users(group.leaves):
             if group.key is not None or user.tag is not None:
@@ -204,7 +203,7 @@ class Groups:
     # -- running ----------------------------------------------------------------------
 
     def run(self, group: Group) -> None:
-        """Let a group use its leaves from now on."""
+        """Start a group; it uses its leaves from now on."""
         self.running[group] = None
         for one in group.live:
             one.receipt.state = StreamState.RUNNING
@@ -226,7 +225,7 @@ class Groups:
                     self.tell(StreamPaused(tick=tick, stream=one.number, by=by_number))
 
     def resume(self, group: Group, tick: int) -> None:
-        """Let a group go on that is back where it was."""
+        """Resume a group that has returned to its interrupted position."""
         group.state = GroupState.RUNNING
         del self.paused[group]
         for one in group.live:
@@ -237,9 +236,9 @@ class Groups:
     # -- ending -----------------------------------------------------------------------
 
     def end(self, group: Group, reason: EndReason, tick: int, detail: str = "") -> None:
-        """End what is left of a group; what it gave the gate in this slot is not put.
+        """End the remaining streams of a group; withdraw its items of this slot.
 
-        Ended before its start, its late streams are refused for a time.
+        If it has not started, its late streams are refused for a time.
         """
         group.break_batch()
         if group.state in (GroupState.INCOMPLETE, GroupState.WAITING):
@@ -250,7 +249,7 @@ class Groups:
     def end_stream(
         self, one: ReceivedStream, reason: EndReason, tick: int, detail: str = ""
     ) -> None:
-        """End one stream, free its leaves, and let those go on that waited for it."""
+        """End one stream, release its leaves, and resume the groups that waited for it."""
         receipt, group = one.receipt, one.group
         if receipt.is_over:
             return
@@ -281,9 +280,9 @@ class Groups:
     # -- inside -----------------------------------------------------------------------
 
     def _finders(self, group: Group) -> tuple[str, ...]:
-        """Return the buses whose units find a group complete by themselves.
+        """Return the buses whose units detect the completion of a group.
 
-        All that hold a part of it watch, or the first one, which tells the others.
+        Either every bus with a part of it checks, or the first one notifies the others.
         """
         buses = tuple(self._cfg.buses)
         if self._cfg.watch is Watch.ELECTED:
@@ -292,7 +291,7 @@ class Groups:
         return tuple(bus for bus in buses if bus in holders)
 
     def _queue(self, group: Group, tick: int) -> None:
-        """Let a group start when all that it follows has come to its end."""
+        """Queue a group until all streams that it follows have ended."""
         self._count += 1
         group.place = self._count
         for one in group.live:
@@ -309,7 +308,7 @@ class Groups:
             self.free.append(group)
 
     def _wake(self, one: ReceivedStream, tick: int) -> None:
-        """Let those go on that waited for a stream; without it, some make no sense."""
+        """Resume the groups that waited for a stream; end those that depended on it."""
         for group in self._held.pop(one.number, ()):
             if not group.live:
                 continue
@@ -337,7 +336,7 @@ class Groups:
             self._at(until, group.key)
 
     def _forget(self, group: Group) -> None:
-        """Let go of a group of which no stream is left."""
+        """Remove a group without remaining streams."""
         if group.state is not GroupState.OVER and group.key is not None:
             del self._by_key[group.key]
         group.state = GroupState.OVER

@@ -1,16 +1,16 @@
-"""What starts, goes out, pauses and goes on in a slot.
+"""Streams that start, send, pause and resume in a slot.
 
 Independent streams start at once. A complete group is held by a stream that it follows,
 by a leaf that is in use, or by a bus that does not permit it. The first two cost
-nothing in a slot: the end of that stream wakes it.
+nothing in a slot: the end of that stream resumes the group.
 
 A token has to cover all leaves of its stream, at the receipt and as long as it runs; of
 a group all items go out in a slot, or none does.
 
-An interrupt is joined on to the action that runs: at the next slot its stream
-starts; what runs and shares a leaf with it pauses, a group whole. When it is over, that
-comes back to where it was and goes on with its next item. What has not started may be
-deleted instead.
+An interrupt joins the running action: its stream starts in the next slot, and running
+streams that share a leaf with it pause, groups as a whole. After it they return to
+their interrupted position and continue with the next item. Streams that have not
+started may be deleted instead.
 """
 
 from collections.abc import Collection, Sequence
@@ -94,7 +94,7 @@ class Slots:
         self._send(tick)
 
     def settle(self, tick: int) -> None:
-        """Note what the gate has written: only that has gone out."""
+        """Mark the items that the gate has written as sent."""
         groups = self._groups
         out: list[_Out] = []
         signals: list[OnSignal] = []
@@ -137,7 +137,7 @@ class Slots:
                     groups.pause(other, group, tick)
 
     def _resume(self, tick: int) -> None:
-        """Lead back what no interrupt blocks any more; let go on what is back."""
+        """Lead unblocked groups back to their position; resume those that are there."""
         for group in tuple(self._groups.paused):
             if group.blockers:
                 continue
@@ -152,9 +152,9 @@ class Slots:
                 self._groups.resume(group, tick)
 
     def _start_independent(self, tick: int) -> None:
-        """Start the independent streams; each replaces those that it overlaps.
+        """Start the independent streams; each replaces the streams that it overlaps.
 
-        Those that waited for another one come first: who came since then is later.
+        Streams that waited for another one come first; later arrivals follow.
         """
         groups = self._groups
         followers = sorted((x for x in groups.free if x.key is None), key=_place)

@@ -1,9 +1,9 @@
-"""Whether an order can be done: the way to where it begins, and the right to all of it.
+"""Admission of orders: the way to the start posture, and tokens for all outputs.
 
-Refused at once, before anything moves: an initial motion whose synchronous part has no
-token would end in the wrong posture for nothing. The way from one posture to another
-leads through the transitions of DB2; where the robot is, say the motions
-that were sent to it, and whoever sees it.
+An order is refused before anything moves: an initial motion whose synchronous part has
+no token would end in the wrong posture. The way from one posture to another consists of
+transitions of DB2. The robot's posture follows from the motions that were sent to it,
+and from observation.
 """
 
 import heapq
@@ -63,11 +63,11 @@ motors are, or None; empty: nothing."""
 
 
 class PostureBelief:
-    """Follows the motions that lead from posture to posture.
+    """Estimate of the robot's posture from the motions that were sent.
 
-    A motion that came to its end leaves the robot in its last posture; one that broke
-    off on the way leaves it nobody knows where. Who sees the robot in another state
-    since then, such as on its back, is right.
+    A completed motion leaves the robot in its last posture; an interrupted one leaves
+    the posture unknown. A later observation of another state, such as lying on the
+    back, takes precedence.
     """
 
     def __init__(
@@ -79,14 +79,13 @@ class PostureBelief:
         false_end: FalseEnd | None = None,
         motors: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin in a posture.
+        """Create an estimate.
 
         Args:
-            posture: None: unknown.
-            states: posture to the state that a robot in it is in; None: none known.
-            seen: returns the state in which the robot is seen, None while it is in none
-                or on its way; None: nobody looks.
-            false_end: None: a motion is believed.
+            posture: initial posture; None: unknown.
+            states: posture to the state of a robot in it; None: none known.
+            seen: returns the observed state, None between states; None: not observed.
+            false_end: check of a motion's end posture; None: every end is accepted.
             motors: motor to its leaf.
         """
         self.states = states or {}
@@ -103,19 +102,19 @@ class PostureBelief:
         self._moves.append((receipt, end))
 
     def tell(self, posture: str | None) -> None:
-        """Take what somebody knows; motions under way still count when they end."""
+        """Set the observed posture; motions under way still count when they end."""
         self.update()
         self._believe(posture)
 
     @property
     def posture(self) -> str | None:
-        """Where the robot is; None: unknown, or on its way."""
+        """Posture of the robot; None: unknown, or between postures."""
         self.update()
         on_its_way = any(r.started_tick is not None for r, _ in self._moves)
         return None if on_its_way else self._posture
 
     def update(self) -> None:
-        """Take note of motions that have ended, and of what is seen."""
+        """Update the estimate from ended motions and the observed state."""
         for move in [move for move in self._moves if move[0].is_over]:
             receipt, end = move
             if receipt.is_done:
@@ -164,7 +163,7 @@ class PostureBelief:
 
 
 def elsewhere(start: str | None, here: str | None) -> str:
-    """Say that the robot is not where something begins."""
+    """Return the error text for a robot outside the start posture."""
     where = here or "no known posture"
     return f"it begins in {start}, and the robot is in {where} now"
 
@@ -198,7 +197,7 @@ def group_key(
 
 
 class OrderAdmission:
-    """Admits orders, each beside those that are under way."""
+    """Admission of orders, given the orders under way."""
 
     def __init__(self, library: Library, maker: StreamMaker, ledger: Ledger) -> None:
         """Build it from what an order may name, command, and must prove."""
@@ -212,15 +211,15 @@ class OrderAdmission:
         posture: str | None,
         under_way: Sequence[PlacedOrder] | None,
     ) -> None:
-        """Note where an order begins and what it follows, or why it is refused.
+        """Set the start and predecessor of an order, or the reason for its refusal.
 
-        It follows none of its own group, which starts in one slot.
+        An order follows no other of its own group, which starts in one slot.
 
         Args:
-            order: nothing of it is under way.
-            posture: in which the robot is; None: unknown.
-            under_way: what it may follow, oldest first; None: it begins at once, where
-                the robot is.
+            order: order that has not begun.
+            posture: posture of the robot; None: unknown.
+            under_way: orders that it may follow, oldest first; None: it begins at once,
+                in the present posture.
         """
         outputs = order.outputs
         if outputs.motion is not None:
@@ -268,7 +267,7 @@ class OrderAdmission:
         )
 
     def _find_way(self, order: PlacedOrder, posture: str | None) -> None:
-        """Note the motions that lead from a posture to an order begins, or goes."""
+        """Set the motions that lead from a posture to the start or goal of an order."""
         outputs = order.outputs
         goal, motion = outputs.way_to, outputs.motion
         if goal is None:
@@ -289,7 +288,7 @@ class OrderAdmission:
         self._go(order, posture, tuple(self._library.motion(x.motion) for x in way))
 
     def _go(self, order: PlacedOrder, start: str, motions: tuple[Motion, ...]) -> None:
-        """Note where an order begins, and what leads from there to where it goes."""
+        """Set the start posture of an order, and its way to its goal."""
         order.start, order.way = start, motions
         fixed = order.outputs.motion
         moves = motions if fixed is None else (*motions, fixed)

@@ -45,16 +45,16 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.library import Library, Order, Unit
 
 Tokens = Token | Mapping[Unit, Token]
-"""One for all units, or one for each; who has none is refused."""
+"""One token for all units, or one for each; a unit without one is refused."""
 
 
 class CommandController:
-    """Issues the output commands of orders, and joins them on to what goes before.
+    """Controller that issues the output commands of orders and joins their motions.
 
-    An order whose motion shares motors with that of an order under way, or changes the
-    posture as that one does, follows it without a gap, as long as the token of
-    the other is alive. Independent lights and sounds wait for nothing. Orders end as a
-    whole: done, failed in a part of them, or ended by somebody.
+    An order follows an order under way without a gap if both move the same motors or
+    change the posture, as long as the token of the other is valid. Independent lights
+    and sounds do not wait. Orders end as a whole: done, failed in a part, or ended by a
+    caller.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CommandController:
         seen_state: Callable[[], str | None] | None = None,
         false_end: FalseEnd | None = None,
     ) -> None:
-        """Build it, with its three converters.
+        """Create the controller with its three converters.
 
         Args:
             library: the databases.
@@ -82,14 +82,12 @@ class CommandController:
             ledger: knows tokens, tells events, and counts in slots.
             cfg: settings; None: the defaults.
             delays: true times of the conversions, in s; None: as expected.
-            posture: in which the robot is; None: unknown.
+            posture: initial posture of the robot; None: unknown.
             states: posture to its state; None: none has one.
-            seen_state: returns the state that is seen now, None on the way between two:
-                a robot on its back does not stand, whatever was sent to it. None:
-                nobody looks.
-            false_end: says what keeps a motion from ending in the posture that it
-                names, given where the motors are, or None; empty: nothing. None: a
-                motion is believed.
+            seen_state: returns the observed state, None between two states; it takes
+                precedence over the commands that were sent. None: not observed.
+            false_end: returns why a motion did not end in its named posture, given the
+                motor angles or None; empty: it did. None: every end is accepted.
         """
         cfg = cfg or CommandControllerCfg()
         maker = StreamMaker(effectors, voice, ledger.cfg.tick_s)
@@ -162,10 +160,10 @@ class CommandController:
         *,
         delete: Iterable[GroupKey] = (),
     ) -> PlacedOrder:
-        """Join one output on to what runs: it starts as soon as it is converted.
+        """Interrupt the running outputs: the output starts as soon as it is converted.
 
-        What runs and shares a leaf with it pauses, a group whole, goes back to where it
-        was when it is over, and goes on.
+        Running streams that share a leaf with it pause, groups as a whole; after it
+        they return to their position and continue.
 
         Args:
             command: name of a command of the library, an entry like it, or outputs.
@@ -217,13 +215,13 @@ class CommandController:
         return self._belief.posture
 
     def tell_posture(self, posture: str | None) -> None:
-        """Take what somebody saw: the name of a stored posture; None: none of them."""
+        """Set the observed posture, by the name of a stored one; None: none of them."""
         self._belief.tell(posture)
 
     def step(self, tick: int) -> None:
-        """Issue what is due, and hand over what is converted.
+        """Issue due outputs, and pass converted streams to the transmitter.
 
-        Called once a slot, after the behaviours and before the transmitter's step.
+        Called once per slot, after the behaviours and before the transmitter's step.
         """
         check_tick(tick)
         self._belief.update()
@@ -233,7 +231,7 @@ class CommandController:
     # -- inside -----------------------------------------------------------------------
 
     def _end_orders(self, tick: int) -> None:
-        """End what has failed in a slot, and forget what is over."""
+        """End the orders that failed in a slot, and remove finished ones."""
         for order in tuple(self._orders):
             self._end_failed(order, tick)
             if order.is_over:
@@ -270,7 +268,7 @@ class CommandController:
         )
 
     def _accept(self, order: PlacedOrder, tick: int) -> None:
-        """Tell of an order, and begin what can begin."""
+        """Emit the event of an order, and begin it if possible."""
         joins, motion, states = order.joins, order.outputs.motion, self._belief.states
         begins = order.start or (motion.start if motion else None)
         self._tell(

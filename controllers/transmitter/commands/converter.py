@@ -41,11 +41,11 @@ class StreamMaker:
         self._slot_s = slot_s
 
     def leaves(self, content: Content) -> tuple[str, ...]:
-        """Return the leaves that something commands; none where the robot lacks it.
+        """Return the leaves that an output commands; empty if the robot lacks them.
 
         Raises:
-            UnknownName: a motion moves what is no motor of the robot, or a pattern
-                lights what is no leaf with LEDs.
+            UnknownName: a motion moves an unknown motor, or a pattern lights a leaf
+                without LEDs.
         """
         effectors = self._effectors
         if isinstance(content, LightPattern):
@@ -58,10 +58,10 @@ class StreamMaker:
         return tuple(effectors.motors[joint] for joint in joints)
 
     def make(self, content: Content, token: Token) -> Stream:
-        """Return the stream of what is put out by the right of a token.
+        """Return the stream of an output that a token permits.
 
         Raises:
-            BadInput: there is nothing to say in a text, or no loudspeaker.
+            BadInput: a text is empty, or the robot has no loudspeaker.
         """
         if isinstance(content, LightPattern):
             return LightStream(content, token, self._effectors, self._slot_s)

@@ -1,6 +1,7 @@
-"""When the outputs of orders are issued, and their way through the converters.
+"""Issue times of the outputs of orders, and their conversion.
 
-`Enable` says when the transmitter enables the synchronous data after an initial motion.
+`Enable` selects when the transmitter enables the synchronous data after an initial
+motion.
 """
 
 from collections import deque
@@ -40,11 +41,11 @@ from nao_testbed.models.library import Unit
 
 
 class Enable(StrEnum):
-    """When the transmitter enables the synchronous data."""
+    """Time at which the transmitter enables the synchronous data."""
 
     EXPECTED = "expected"
-    """When what is left of the initial motion takes as long as the data are expected to
-    take: they are there when it ends, and no earlier."""
+    """When the rest of the initial motion takes as long as the expected conversion: the
+    data are ready when it ends, and no earlier."""
     AT_END = "at_end"
     """When the initial motion is over: the delay is dead time."""
     EARLY = "early"
@@ -86,7 +87,7 @@ Units = tuple[Unit, ...]
 
 
 class OutputCommand(NamedTuple):
-    """What the converter of a unit has at work."""
+    """Output command that the converter of a unit works on."""
 
     ready_tick: int
     order: PlacedOrder
@@ -96,7 +97,7 @@ class OutputCommand(NamedTuple):
 
     @property
     def content(self) -> Content:
-        """What it puts out."""
+        """Output to be converted."""
         order = self.order
         return order.prep if self.is_initial else order.content(self.unit)
 
@@ -121,17 +122,17 @@ class Issuing:
         belief: PostureBelief,
         lending: Lending,
     ) -> None:
-        """Begin with nothing to issue.
+        """Create an issuer without orders.
 
         Args:
             cfg: expected times, and when to issue.
             delays: true times of the conversions, in s.
             maker: makes the streams.
-            transmitter: gets them.
-            ledger: takes events, and counts in slots.
-            admission: chooses another way when the robot is elsewhere.
-            belief: where the robot is; follows the motions.
-            lending: what is recalled at an order's turn.
+            transmitter: receives the streams.
+            ledger: receives events, and counts in slots.
+            admission: chooses another way if the robot's posture has changed.
+            belief: estimate of the robot's posture.
+            lending: loans that are recalled at an order's turn.
         """
         slot_s = ledger.cfg.tick_s
         self._cfg = cfg
@@ -162,7 +163,7 @@ class Issuing:
             self._due.append((tick + self._command_slots, order, units))
 
     def step(self, orders: Sequence[PlacedOrder], tick: int) -> None:
-        """Issue what is due of some orders, and hand over what is converted."""
+        """Issue the due outputs of some orders, and pass on the converted streams."""
         for order in orders:
             if order.joins is not None and not order.is_over:
                 self._join(order, order.joins, tick)
@@ -205,10 +206,10 @@ class Issuing:
         return self._command_slots + slots
 
     def _join(self, order: PlacedOrder, before: PlacedOrder, tick: int) -> None:
-        """Begin an order when the motion before it is about to end.
+        """Begin an order when its predecessor's motion is about to end.
 
-        That is when the items left take as long as its own data are expected to take,
-        as with an initial motion.
+        That is when the remaining items take as long as the expected conversion of its
+        own data, as with an initial motion.
         """
         receipt = before.streams.get(Unit.MOTION)
         is_over = before.is_over if receipt is None else receipt.is_over
@@ -226,10 +227,10 @@ class Issuing:
         self.plan(order, first, tick)
 
     def _look_again(self, order: PlacedOrder, tick: int) -> None:
-        """Choose the way anew for a robot that is elsewhere by now, or end the order.
+        """Re-plan if the robot's posture has changed; end the order if there is no way.
 
-        What follows another motion begins at the expected end of that; an order without
-        a start prepares nothing.
+        A successor begins at the expected end of its predecessor; an order without a
+        start posture needs no preparation.
         """
         here, goal = self._belief.posture, order.outputs.way_to
         if goal is None or order.start is None or here == order.start:
@@ -245,7 +246,7 @@ class Issuing:
         order.close(EndReason.CANNOT_BEGIN, why, tick, self._transmitter)
 
     def _tell_anew(self, order: PlacedOrder, here: str, goal: str, tick: int) -> None:
-        """Tell of another way, and lend or recall as it asks for."""
+        """Emit the event of a new way; lend or recall resources for it."""
         self._tell(
             WayChosen(
                 tick=tick,
@@ -301,7 +302,7 @@ class Issuing:
         self._tell(SyncReceiveEnabled(tick=tick, order=order.number))
 
     def _hand_over(self, tick: int) -> None:
-        """Hand over what is converted, unit by unit."""
+        """Pass the converted streams to the transmitter, unit by unit."""
         ready = [x for x in self._at_work if x.ready_tick <= tick]
         self._at_work = [x for x in self._at_work if x.ready_tick > tick]
         for command in sorted(ready, key=lambda x: UNIT_ORDER[x.unit]):

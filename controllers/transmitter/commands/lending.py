@@ -1,9 +1,8 @@
-"""What orders lend until their turn.
+"""Loans of resources that orders do not use before their turn.
 
-What an order does not use before its motion's turn is lent.
-Lights and loudspeaker obey everybody who asks for them while the robot goes to where a
-group begins, or does what the group joins on to; when the motion of the group is about
-to be issued, its tokens recall them. Motors stay held: the posture rests on all.
+Lights and loudspeaker are available to other owners while the robot moves to the start
+posture of a group, or completes its predecessor. The group's tokens recall them when
+its motion is about to be issued. Motors stay held, since all of them keep the posture.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
-"""What a command puts out, and the order: a command on its way.
+"""Outputs of a command, and the order: a command that is being carried out.
 
-`OutputSet` is an entry of DB1 with its names looked up; `PlacedOrder` the one object of
-an order, which its sender looks at and the command controller leads to its end.
+`OutputSet` is an entry of DB1 with its names resolved. `PlacedOrder` is the record of
+an order, read by its sender and updated by the command controller.
 """
 
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ class OutputSet:
 
     @property
     def is_synchronous(self) -> bool:
-        """Whether its outputs start together."""
+        """True if its outputs start together."""
         return bool(self.points)
 
 
@@ -154,7 +154,7 @@ class PlacedOrder:
     group: GroupKey | None
     """None: its outputs are independent."""
     tokens: Mapping[Unit, Token]
-    """By what right; who has none is refused."""
+    """Token of each unit; a unit without one is refused."""
     is_interrupt: bool = False
     """Whether it starts at once, and what it disturbs pauses."""
 
@@ -167,7 +167,7 @@ class PlacedOrder:
     streams: dict[Unit, Receipt] = field(default_factory=dict)
     """Of the outputs that are converted."""
     closed: EndReason | None = None
-    """Why it ended before all of its outputs were over: no more of it is issued."""
+    """Reason for its end before all outputs were done; nothing more is issued."""
     follows: Receipt | None = None
     """Of the motion that it joins on to: an initial one, or that of another order."""
 
@@ -201,7 +201,7 @@ class PlacedOrder:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, for whatever reason."""
+        """True if it has ended, for any reason."""
         if self.closed is not None or self.refused is not None:
             return True
         streams = self.streams
@@ -225,12 +225,12 @@ class PlacedOrder:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is over, and not because all of it went out."""
+        """True if it has ended before all of its outputs were sent."""
         return self.is_over and self.reason is not EndReason.DONE
 
     @property
     def state(self) -> StreamState:
-        """What its own outputs do; an initial motion counts as waiting."""
+        """State of its own outputs; during the initial motion they wait."""
         if self.is_over:
             return StreamState.ENDED
         states = [receipt.state for receipt in self.streams.values()]
@@ -256,10 +256,10 @@ class PlacedOrder:
 
     @property
     def dead_slots(self) -> int | None:
-        """Empty slots between the motion before it and what joins on to it.
+        """Empty slots between its predecessor's motion and its own start.
 
-        That is all of a group, else its motion. None where there is no motion before
-        it, or nothing has started.
+        The start is that of the whole group, or of its motion. None without a preceding
+        motion, or before the start.
         """
         before = self.follows
         motion = self.streams.get(Unit.MOTION)
@@ -287,10 +287,10 @@ class PlacedOrder:
     def close(
         self, reason: EndReason, why: str, tick: int, transmitter: Transmitter
     ) -> None:
-        """End it: nothing of it is issued, converted or sent any more.
+        """End the order: stop issuing, converting and sending its outputs.
 
-        An initial motion that the transmitter has goes on to its end: half way nobody
-        would know in which posture the robot is.
+        An initial motion that the transmitter has already received is completed, since
+        the posture would be unknown half way.
         """
         self.closed, self.detail = reason, why
         for receipt in self.streams.values():
@@ -298,7 +298,7 @@ class PlacedOrder:
 
     @cached_property
     def changes_posture(self) -> bool:
-        """Whether it says in which posture it begins or ends."""
+        """True if it names the posture in which it begins or ends."""
         outputs = self.outputs
         return outputs.way_to is not None or outputs.posture_after is not None
 
@@ -326,7 +326,7 @@ class PlacedOrder:
 
     @property
     def first_units(self) -> tuple[Unit, ...] | None:
-        """What is issued first of what waits; None: the prep command."""
+        """Units to be issued first among the waiting ones; None: the prep command."""
         return None if self.prep else self.later_units
 
     def content(self, unit: Unit) -> Content:
@@ -347,12 +347,12 @@ class PlacedOrder:
         return SyncTag(group=key.group, points=points, preset=key.preset)
 
     def is_grouped_with(self, other: "PlacedOrder") -> bool:
-        """Whether another order, or it itself, belongs to its group."""
+        """Return True if an order, possibly this one, belongs to its group."""
         return self is other or (self.group is not None and self.group == other.group)
 
     @property
     def head(self) -> dict[str, Any]:
-        """What its events begin with."""
+        """Common fields of its events."""
         key = self.group
         return {
             "order": self.number,

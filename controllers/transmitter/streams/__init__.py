@@ -90,14 +90,14 @@ class CannotBegin(TestbedError):
     """A stream cannot begin from the present state of the robot; nothing was sent."""
 
     def __init__(self, label: str, reason: str) -> None:
-        """Say which stream, and why."""
+        """Name the stream and the reason."""
         self.label = label
         self.reason = reason
         super().__init__(f"{label!r} cannot begin: {reason}")
 
 
 class Stream(Protocol):
-    """What one output command puts out. It is played once."""
+    """Output of one output command; it is played once."""
 
     @property
     def unit(self) -> Unit:

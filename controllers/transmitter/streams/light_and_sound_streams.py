@@ -55,7 +55,7 @@ class FixedStream:
         return self.length
 
     def item(self, k: int) -> Item:
-        """Return what is commanded at instant `k`."""
+        """Return the command of instant `k`."""
         return self._items.get(k, _NOTHING)
 
     def rejoin(self, k: int, present: Present) -> Sequence[Item]:
@@ -116,10 +116,10 @@ class SoundStream(FixedStream):
         leaf: str,
         slot_s: float,
     ) -> None:
-        """Prepare to play samples.
+        """Create a stream of samples.
 
         Args:
-            label: what is said, or the name of a tone.
+            label: spoken text, or the name of a tone.
             samples: (n,) in [-1, 1]; may be empty.
             sample_rate_hz: samples in a second.
             token: proof of a reservation of the loudspeakers.

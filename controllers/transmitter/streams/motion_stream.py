@@ -50,7 +50,7 @@ class TooFast:
     """What it can, in rad/s."""
 
     def __str__(self) -> str:
-        """Say it in words."""
+        """Return it as text."""
         return (
             f"{self.motor} would move with up to {math.degrees(self.speed):.1f} °/s "
             f"between {self.from_s:g} s and {self.to_s:g} s; it can "
