@@ -249,7 +249,7 @@ class Groups:
     def end_stream(
         self, one: ReceivedStream, reason: EndReason, tick: int, detail: str = ""
     ) -> None:
-        """End one stream, release its leaves, and resume the groups that waited for it."""
+        """End one stream, release its leaves, and resume the groups behind it."""
         receipt, group = one.receipt, one.group
         if receipt.is_over:
             return
