@@ -1,14 +1,14 @@
-"""Runs schemas: a forest of behaviours, one step a device slot.
+"""Runtime of schemas: a forest of behaviours, one step per device slot.
 
     runtime = SchemaRuntime(robot, ledger, actuators)
     runtime.add(Waking(schema="choose", name="life", children=(...)))
     runtime.wake("life", tick)
     runtime.step(tick, robot.read())  # in every slot, before the gate's flush
 
-Each root is a level of its own: it wins whenever it is ready, whatever the other roots
-do; what they want of the robot the reservations settle. Below a root at most one
-sibling wins. The robot and its simulator are the same to a schema: it sees an
-`Observation` and acts through `Actuators`.
+Each root is a separate level: it wins whenever it is ready, independently of the other
+roots; reservations resolve their conflicts over the robot. Below a root at most one
+sibling wins. A schema sees an `Observation` and acts through `Actuators`, on the robot
+as on its simulator.
 """
 
 # ruff: noqa: D102  # `Schema` documents what `InstanceContext` does
@@ -55,8 +55,8 @@ from nao_testbed.models import BadInput, Robot, UnknownName
 class SchemaRuntime:
     """All schemas of one robot.
 
-    Single-threaded and deterministic. What a schema raises ends this schema and what is
-    below it (`SchemaFailed` in the trace, `error` of its view); `step` never raises it.
+    Single-threaded and deterministic. An error of a schema ends this schema and its
+    children (`SchemaFailed` in the trace, `error` of its view); `step` never raises it.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class SchemaRuntime:
         posture: PostureKeeper | None = None,
         limits: SchemaLimits | None = None,
     ) -> None:
-        """Begin without schemas.
+        """Create a runtime without schemas.
 
         Args:
             robot: the description that the observations follow.
-            ledger: grants what winners need; its listeners are told what happens.
-            actuators: what winners act through.
-            registry: knows the schemas; None takes those of the installation.
-            seed: of the randomness of schemas.
-            posture: is asked before a schema leaves a state of the robot; None:
-                nobody needs to be asked.
-            limits: how far hierarchies may grow; None: the defaults.
+            ledger: grants resources to winners and emits events.
+            actuators: interface through which winners act.
+            registry: available schemas; None: those of the installation.
+            seed: seed of the schemas' random numbers.
+            posture: called before a schema leaves a state of the robot; None: no
+                permission is needed.
+            limits: largest size of hierarchies; None: the defaults.
         """
         self.robot = robot
         self.ledger = ledger
@@ -94,7 +94,7 @@ class SchemaRuntime:
         self.agenda = Agenda()
         self.activation = Activation(ledger, self.agenda, self.instances.instances)
         self._newborn: list[Instance] = []
-        """Roots that were woken since they were last looked at."""
+        """Roots activated since the last slot."""
         self._wakings = 0
         self._added: dict[str, Waking] = {}
         """Roots as they were added."""
@@ -102,14 +102,14 @@ class SchemaRuntime:
     # -- behaviours -------------------------------------------------------------------
 
     def add(self, waking: Waking, *, part_of: str | None = None) -> None:
-        """Let a root be known, asleep; its name is that of its owner.
+        """Register an inactive root; its name is that of its owner.
 
         Args:
-            waking: which schema, and all that it is given.
-            part_of: owner that it is a part of: another root, for instance.
+            waking: schema, name, parameters and resources.
+            part_of: owner that contains it, for instance another root.
 
         Raises:
-            UnknownName: there is no such schema, parameter, resource or owner.
+            UnknownName: a schema, parameter, resource or owner does not exist.
             BadInput: a value does not fit, or the name is taken.
         """
         if waking.name in self.instances.roots:
@@ -163,10 +163,10 @@ class SchemaRuntime:
     # -- below the roots --------------------------------------------------------------
 
     def awaken(self, waking: Waking, parent: Instance | None) -> Instance:
-        """Wake an instance, or keep it awake with new modulation and rank.
+        """Activate an instance, or update the modulation and rank of an active one.
 
         Raises:
-            UnknownName, BadInput: it cannot be woken so; nothing has changed.
+            UnknownName, BadInput: the activation data are invalid; nothing has changed.
         """
         one, parameters = self.instances.make(waking, parent)
         self._bind(one)
@@ -227,11 +227,11 @@ class SchemaRuntime:
     # -- time -------------------------------------------------------------------------
 
     def step(self, tick: int, observation: Observation) -> None:
-        """Let all that is due in a slot happen.
+        """Run everything that is due in a slot.
 
         Args:
-            tick: now, of the ledger.
-            observation: the newest one.
+            tick: present tick of the ledger.
+            observation: newest observation.
         """
         check_tick(tick)
         activation = self.activation
@@ -272,14 +272,14 @@ class SchemaRuntime:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all sleep."""
+        """True if no instance is active."""
         return not any(one.is_awake for one in self.instances.roots.values())
 
     def may_act(self, path: str) -> bool:
-        """Whether an instance has started: as winner, with what it needs.
+        """Return True if an instance has started: as winner, with its resources.
 
         Raises:
-            UnknownName: there is none of this path.
+            UnknownName: no instance has this path.
         """
         return self.instances.find(path).is_acting
 

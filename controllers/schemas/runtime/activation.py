@@ -1,7 +1,6 @@
-"""Who acts: waking, sleeping, winning, losing, one after another in a slot.
+"""Order of activation, deactivation, winning and losing within a slot.
 
-The order is what keeps the discipline: a loser has ended (`deactivation`) before
-the new winner asks for anything.
+A loser has ended (`deactivation`) before the new winner requests anything.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,27 +24,27 @@ class Activation(Deactivation):
     def __init__(
         self, ledger: Ledger, agenda: Agenda, instances: Sequence[Instance]
     ) -> None:
-        """Begin with nobody awake.
+        """Create it without active instances.
 
         Args:
-            ledger: grants what winners need, and tells the trace.
-            agenda: of iterations.
-            instances: all that there are, by their numbers; it grows.
+            ledger: grants resources to winners and emits events.
+            agenda: due iterations.
+            instances: all instances, by number; it grows.
         """
         super().__init__(ledger, agenda)
         self._instances = instances
         self._turns: list[int] = []
-        """Numbers of those who have a turn in this slot, a heap: parents come before
-        their children."""
+        """Heap of the numbers of instances with a turn in this slot, parents before
+        children."""
         self._seen = ledger.changes
 
     # -- a slot -----------------------------------------------------------------------
 
     def note_losses(self) -> None:
-        """Find those whose tokens are gone; they wait to have them again.
+        """Find instances that lost their tokens; they request them again.
 
-        Who asks anew may take from another by its priority, so this goes on until
-        nothing changes any more.
+        A new request may preempt another instance, so this repeats until nothing
+        changes.
         """
         while self._seen != self._ledger.changes:
             self._seen = self._ledger.changes
@@ -65,7 +64,7 @@ class Activation(Deactivation):
             self._wait(one)
 
     def perceive(self, one: Instance) -> None:
-        """Let a perceptive instance do an iteration."""
+        """Run an iteration of a perceptive instance."""
         if one.is_acting:
             try:
                 one.perceiving.perceive()
@@ -73,7 +72,7 @@ class Activation(Deactivation):
                 self.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
-        """Let an actuation instance check its precondition."""
+        """Check the precondition of an actuation instance."""
         if not one.is_awake:
             return
         if one.is_done:
@@ -90,9 +89,10 @@ class Activation(Deactivation):
             self.stand_down(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
-        """Let those that are due act, from the roots downwards, and compete.
+        """Run the due instances and their competition, from the roots down.
 
-        What one of them gives back another one may get: a grant starts in its slot.
+        A resource that one releases may be granted to another, which starts in the
+        same slot.
         """
         turns = self._turns
         for one in due:
@@ -115,11 +115,11 @@ class Activation(Deactivation):
                 self._call_answered(is_granted=True)
 
     def _call_answered(self, *, is_granted: bool) -> None:
-        """Give a turn to those whose request has ended.
+        """Schedule the instances whose requests have ended.
 
         Args:
-            is_granted: only to those who got what they wait for. Who was refused in
-                this slot, and asks anew, hears of it in the next one.
+            is_granted: schedule only granted ones. An instance that was denied in this
+                slot, and requests again, learns the outcome in the next one.
         """
         for one in self.waiting:
             outcome = None if one.reservation is None else one.reservation.outcome
@@ -129,7 +129,7 @@ class Activation(Deactivation):
     # -- waking and sleeping ----------------------------------------------------------
 
     def look_at_newborn(self, newborn: list[Instance]) -> None:
-        """Let those who were woken perceive, then those compete who were woken."""
+        """Run the first iteration of activated instances, then their competition."""
         while newborn:
             batch = sorted(newborn, key=lambda one: (not one.is_perceptive, one.woken))
             newborn.clear()
@@ -188,7 +188,7 @@ class Activation(Deactivation):
         return self.attempt(parent, "arbitrate", choose)
 
     def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
-        """Let an instance win, and ask for what it needs."""
+        """Make an instance the winner, and request its resources."""
         if one.parent is not None:
             one.parent.winner = one
         above = None if one.parent is None else one.parent.path
@@ -202,7 +202,7 @@ class Activation(Deactivation):
             self._hear(one)
 
     def _wait(self, one: Instance) -> None:
-        """Let a winner ask, if it does not wait already, and wait."""
+        """Request the resources of a winner, unless a request is pending, and wait."""
         reservation = one.reservation
         assert reservation is not None
         self.waiting[one] = None
@@ -258,7 +258,7 @@ class Activation(Deactivation):
                 self.compete(one)
 
     def finish(self, one: Instance, why: str = "finished") -> None:
-        """Note that an instance is done: it stands down, and a root goes to sleep."""
+        """Finish an instance: it ceases to be the winner; a root is deactivated."""
         one.is_done, one.is_ready = True, False
         self.tell(Finished, one)
         if one.parent is None:

@@ -1,10 +1,10 @@
-"""Who is due when, and how acting ends: orders first, then the sub-tree, then tokens.
+"""Agenda of iterations, and the end of acting: orders, then sub-tree, then tokens.
 
-The agenda is a bucket a tick, so that a slot costs what is due in it.
+The agenda has a bucket for each tick, so that a slot costs only its due instances.
 
-A loser's orders end first, then its sub-tree, then its tokens. All that a
-schema's method may raise ends here too: this instance sleeps, and all below it; nobody
-else is touched.
+A loser's orders end first, then its sub-tree, then its tokens. Errors of a schema's
+methods are handled here too: the instance and its sub-tree are deactivated; others are
+not affected.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,27 +27,27 @@ _NUMBER = attrgetter("number")
 
 
 class Agenda:
-    """Keeps each instance that is awake on the grid of its own period.
+    """Agenda that keeps each active instance on the grid of its period.
 
-    All that was due since the last call is due now, once: a run may skip slots.
+    Everything due since the last call is due once now, since a run may skip slots.
     """
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty agenda."""
         self._buckets: dict[int, list[Instance]] = {}
         self._last = -1
 
     def add(self, instance: Instance, tick: int) -> None:
-        """Let an instance be due at a tick, and at no other."""
+        """Schedule an instance for a tick, and for no other."""
         instance.next_due = tick
         self._buckets.setdefault(tick, []).append(instance)
 
     def remove(self, instance: Instance) -> None:
-        """Let an instance be due no more."""
+        """Remove an instance from the agenda."""
         instance.next_due = -1
 
     def take(self, tick: int) -> Sequence[Instance]:
-        """Return those that are due, parents first, and put them at their next tick."""
+        """Return the due instances, parents first, and schedule their next tick."""
         buckets = self._buckets
         if tick == self._last + 1:
             found = buckets.pop(tick, None)
@@ -78,30 +78,30 @@ class Deactivation:
     """Stops instances, puts them to sleep, and gives back what they hold."""
 
     def __init__(self, ledger: Ledger, agenda: Agenda) -> None:
-        """Begin with nobody awake.
+        """Create it without active instances.
 
         Args:
-            ledger: takes back reservations, and tells the trace.
-            agenda: of iterations.
+            ledger: releases reservations and emits events.
+            agenda: due iterations.
         """
         self.tick = 0
         """The present slot."""
         self.holders: dict[Instance, None] = {}
-        """Who acts with a token."""
+        """Instances that act with a token."""
         self.waiting: dict[Instance, None] = {}
         """Winners whose request has no outcome yet."""
         self._ledger = ledger
         self._agenda = agenda
 
     def put_to_sleep(self, one: Instance, why: str = "asleep") -> None:
-        """Let an instance and all below it do nothing any more."""
+        """Deactivate an instance and its sub-tree."""
         if not one.is_awake:
             return
         self.cease(one, why)
         self._fall_asleep(one)
 
     def stand_down(self, one: Instance, why: str) -> None:
-        """Let a winner lose: all below it sleeps, and its tokens are dead."""
+        """Demote a winner: deactivate its sub-tree and release its tokens."""
         self.cease(one, why)
         parent = one.parent
         if parent is not None and parent.winner is one:
@@ -112,7 +112,7 @@ class Deactivation:
     def cease(
         self, top: Instance, why: str, *, keeps_reservation: bool = False
     ) -> None:
-        """Let an instance not act any more: all below it sleeps, no token is left."""
+        """Stop an instance from acting: deactivate its sub-tree, release all tokens."""
         below = list(top.awake_below())
         for one in below:
             self._stop(one, "asleep")
@@ -193,7 +193,7 @@ class Deactivation:
         self.tell(SchemaFailed, one, method=name, error=one.error)
 
     def change(self, one: Instance, state: State) -> None:
-        """Let an instance be in a state from now on."""
+        """Set the state of an instance."""
         if one.state is state:
             return
         one.state = state
@@ -202,6 +202,6 @@ class Deactivation:
         self.tell(StateChangedTo, one, state=state)
 
     def tell(self, kind: type[SchemaEvent], one: Instance, /, **fields: Any) -> None:
-        """Tell of an instance now, if anybody listens."""
+        """Emit an event of an instance if the ledger has listeners."""
         if self._ledger.listeners:
             self._ledger.tell(kind(tick=self.tick, path=one.path, **fields))

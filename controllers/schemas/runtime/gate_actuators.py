@@ -1,4 +1,4 @@
-"""What schemas act through on a robot: the gate, and the command controller."""
+"""Actuators of schemas on a robot: the gate and the command controller."""
 
 # ruff: noqa: D102  # `Actuators` documents these calls
 
@@ -41,7 +41,7 @@ class GateActuators:
         return self._gate.submit_all(token, values)
 
     def play(self, token: Token | None, motion: str | Motion, tick: int) -> Playing:
-        """Let a motion be played from where the robot is; no way leads there first."""
+        """Play a motion from the present position, without a way to its start."""
         if isinstance(motion, str):
             motion = self._commands.library.motion(motion)
         return self._give(OutputSet(name=motion.name, motion=motion), token, tick)
@@ -93,10 +93,10 @@ class _Ordered:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it will happen any more.
+        """True if nothing more of it will be sent.
 
-        Deleted while the robot goes to where it begins, it ends when that motion does:
-        half a way from sitting to standing is no place to be left in.
+        If it is deleted during the motion to its start, it ends with that motion, since
+        the robot must not stop half way between two postures.
         """
         handle = self._handle
         initial = handle.initial
@@ -104,7 +104,7 @@ class _Ordered:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is over without having been played to its end."""
+        """True if it ended before it was played completely."""
         return self.is_over and self._handle.has_failed
 
     @property
@@ -117,5 +117,5 @@ class _Ordered:
         return f"{why}: {handle.detail}" if handle.detail else str(why)
 
     def end(self) -> None:
-        """Let nothing more of it happen."""
+        """Stop it."""
         self._commands.withdraw(self._handle, self._ledger.tick)

@@ -59,7 +59,7 @@ class InstanceReservation:
         self._request = request
         self._ticket: Ticket | None = None
         self._resumed: Token | None = None
-        """Granted after a pause that nobody saw, and not taken over yet."""
+        """Token granted after a pause, not yet adopted."""
         self.owner = owner
         self.token: Token | None = None
         self.obtained: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class InstanceReservation:
 
     @property
     def is_engaged(self) -> bool:
-        """Whether it holds something or waits for it."""
+        """True if it holds resources or waits for them."""
         return self.token is not None or self.is_waiting
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the present request ended; None while it waits, or if there is none."""
+        """Outcome of the present request; None while it waits or without one."""
         if (token := self._resumed) is None:
             return None if self._ticket is None else self._ticket.outcome
         covered = (leaf for leaf in self.obtained if self._ledger.covers(token, leaf))
@@ -117,7 +117,7 @@ class InstanceReservation:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a request is on its way, or was granted and is not taken over yet."""
+        """True if a request is pending, or granted and not yet adopted."""
         return self._ticket is not None or self._resumed is not None
 
     def forget(self) -> None:
@@ -182,7 +182,7 @@ def make_reservation(
 
 
 MOST_ORDERS = 16
-"""Orders of an instance that are kept before those that are over are thrown away."""
+"""Orders of an instance that are kept before finished ones are removed."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -192,9 +192,9 @@ class Instance:
     schema: ActuationSchema[Any] | PerceptiveSchema[Any]
     """The object with its methods."""
     waking: Waking
-    """How it was woken last."""
+    """Data of its last activation."""
     parent: "Instance | None"
-    """Who wakes it; None: it is a root."""
+    """Parent, which activates it; None: it is a root."""
     part_of: str | None
     """Of a root: the owner that it is a part of."""
     number: int
@@ -216,7 +216,7 @@ class Instance:
     ranked: "list[Instance]" = field(default_factory=list)
     """Actuation children that are awake, the highest rank first."""
     newborn: "list[Instance]" = field(default_factory=list)
-    """Children that were woken since they were last looked at."""
+    """Children activated since the last slot."""
     winner: "Instance | None" = None
     """Its present winner."""
 
@@ -237,7 +237,7 @@ class Instance:
     due: int = -1
     """The last tick at which it was due."""
     woken: int = 0
-    """Count of wakings when it was woken."""
+    """Count of activations at its activation."""
     _orders: list[Playing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -248,13 +248,13 @@ class Instance:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.is_perceptive = isinstance(schema, PerceptiveSchema)
         self.acting = cast(ActuationSchema[Any], schema)
-        """The schema, for those who know that it is not perceptive."""
+        """Schema, for callers that know that it is an actuation schema."""
         self.perceiving = cast(PerceptiveSchema[Any], schema)
-        """The schema, for those who know that it is."""
+        """Schema, for callers that know that it is a perceptive schema."""
 
     @property
     def is_awake(self) -> bool:
-        """Whether it is in any state but SLEPT."""
+        """True in every state but SLEPT."""
         return self.state is not State.SLEPT
 
     def owner_above(self) -> str | None:

@@ -20,15 +20,15 @@ from nao_testbed.models.values import short
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaLimits:
-    """How far a hierarchy may grow: one that wakes schemas without end fails."""
+    """Largest size of a hierarchy: unlimited activation of schemas fails."""
 
     depth: int = 20
     """Levels below each other, the root among them."""
     children: int = 100
-    """Instances that one schema may wake besides those that it was given. They count
-    asleep too, as they remember."""
+    """Instances that one schema may activate besides its given children. Inactive ones
+    count too, since they keep their memory."""
     instances: int = 1000
-    """Instances up to which schemas may wake new ones; who adds roots may add more."""
+    """Instances up to which schemas may create new ones; roots may exceed it."""
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -46,13 +46,13 @@ class Instances:
     def __init__(
         self, ledger: Ledger, registry: Registry, robot: Robot, limits: SchemaLimits
     ) -> None:
-        """Begin with none.
+        """Create an empty table.
 
         Args:
-            ledger: gets to know them as owners.
-            registry: knows their schemas.
-            robot: theirs.
-            limits: how far they may grow.
+            ledger: registers the instances as owners.
+            registry: available schemas.
+            robot: robot of the instances.
+            limits: largest size.
         """
         self._limits = limits
         self._ledger = ledger
@@ -82,24 +82,23 @@ class Instances:
     def make(
         self, waking: Waking, parent: Instance | None, part_of: str | None = None
     ) -> tuple[Instance, Any]:
-        """Return the instance of a name under a parent, made if it is not there yet.
+        """Return the instance of a name under a parent; create it if it is new.
 
-        Unless it is a winner, it is set up anew by what the waking says of its
-        resources.
+        Unless it is a winner, its resources are set from the activation data.
 
         Args:
-            waking: which schema, and its name.
-            parent: None makes a root.
-            part_of: of a new root, the owner that it is a part of.
+            waking: schema, name and resources.
+            parent: parent instance; None: a root.
+            part_of: owner that contains a new root.
 
         Returns:
-            The instance, asleep if it is new, and the parameters of the waking.
+            The instance, inactive if it is new, and the activation parameters.
 
         Raises:
-            UnknownName: there is no such schema, parameter, resource or owner.
-            BadInput: the name has another schema, or is another owner's; the period
-                is no multiple of the slot; the hierarchy would grow beyond its
-                limits; the schema cannot be woken so. Nothing has changed.
+            UnknownName: a schema, parameter, resource or owner does not exist.
+            BadInput: the name belongs to another schema or owner; the period is not a
+                multiple of the slot; the hierarchy would exceed its limits; the schema
+                rejects the activation. Nothing has changed.
         """
         kind = self._registry.find(waking.schema)
         parameters = make_parameters(kind.info, waking.parameters)
@@ -258,10 +257,10 @@ def _output(one: Instance, variable: str) -> Cell:
 def check_waking(
     kind: SchemaClass, waking: Waking, parameters: Any, robot: Robot
 ) -> None:
-    """Let a schema refuse how it is to be woken.
+    """Call the schema's check of its activation data.
 
     Raises:
-        UnknownName, BadInput: it does, or it cannot say.
+        UnknownName, BadInput: the schema rejects them, or its check fails.
     """
     with _has_to_say(kind, "whether it may be woken so"):
         kind.check_waking(waking, parameters, robot)
