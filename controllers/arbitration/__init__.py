@@ -1,18 +1,18 @@
-"""Arbitration: who may command what, and until when [ES2535273T3].
+"""Arbitration of resources between behaviours [ES2535273T3].
 
     tree = ResourceTree(load_robot().resources)
     ledger = Ledger(tree)
     ledger.add_owner(Owner(name="wave"), tick=0)
     ticket = ledger.request(Request(owner="wave", resources=("Left arm",)), tick=0)
 
-resource_tree, requests, tokens    what can be reserved, who asks, what proves a grant
-policies        what a holder answers when somebody else asks
-manager         the ledger: it grants, keeps and ends reservations
-leases          a reservation for the length of a `with` block
-gate            lets only valid tokens through to the robot's devices
-faults          take what is hot, broken or absent; say which posture the robot is in
-events          all that happens; `controllers.trace_rules` checks it
-naoqi           the calls that people know from the robot
+resource_tree, requests, tokens    resources, requests of owners, proofs of grants
+policies        answers of holders to competing requests
+manager         the ledger, which grants, keeps and ends reservations
+leases          reservations for a `with` block
+gate            passes commands with valid tokens to the robot's devices
+faults          virtual owners of hot, broken or absent parts; posture monitor
+events          event trace; `controllers.trace_rules` checks it
+naoqi           calls known from NAOqi and ES2535273
 """
 
 from nao_testbed.controllers.arbitration.manager.front import LedgerFront

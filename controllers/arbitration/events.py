@@ -1,14 +1,14 @@
-"""The event trace: all that happens to reservations, one frozen record each.
+"""Event trace of reservations, one frozen record per event.
 
-Invariants, logs, notices and web pages read it; nothing else does. All listeners are
-told the same event, so nobody can change one. Tokens appear by their public part.
-Leaves are sorted, so that the order in which a request names them leaves no mark.
+Trace rules, logs, notices and web pages read it. All listeners get the same event, so
+events are immutable. Tokens appear by their public part. Leaves are sorted, so that the
+order in a request does not matter.
 
 As JSON (`events.jsonl`) an event is one line: `event` names the class, the other keys
-are its fields. Tokens stand by their public part, `epoch.sequence`; the outcome that a
-notice carries to its owner holds a whole token and is left out. Keys are sorted, so
-equal events make equal lines. Events of other parts join by `know_events`: their trace
-module calls it, so that who imports it can read them.
+are its fields. Tokens appear by their public part, `epoch.sequence`; the outcome in a
+notice has a whole token and is omitted. Keys are sorted, so equal events make equal
+lines. Other packages register their events with `know_events` in their trace module,
+which readers import.
 """
 
 import json
@@ -41,9 +41,9 @@ V = TypeVar("V")
 
 
 class ReadOnly(dict[K, V]):
-    """A dictionary that stays as it was made; unlike a view it can be copied and sent.
+    """Immutable dictionary; unlike a view it can be copied and pickled.
 
-    Those who share one hold the same object: events, requests.
+    Events and requests share the same object.
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ class ReadOnly(dict[K, V]):
     clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[type["ReadOnly[K, V]"], tuple[dict[K, V]]]:
-        """Be made anew at the other end."""
+        """Pickle as a plain dictionary."""
         return type(self), (dict(self),)
 
 
@@ -88,9 +88,9 @@ class Opened(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reconfigured(Event):
-    """A manager settles conflicts by other rules from now on.
+    """A manager has new conflict rules.
 
-    Who waits already may be passed for as long as it was said when it came.
+    Requests that already wait keep the overtaking time of their arrival.
     """
 
     preemption: str
@@ -139,15 +139,15 @@ class Entrusted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Allowed(Event):
-    """A holder lets an owner shift or limit its motors as long as it holds them."""
+    """A holder permits an owner to shift or limit its motors during its hold."""
 
     token: TokenId
     """The holder's."""
     owner: str
-    """Who may."""
+    """Owner with the permission."""
     right: Right
     is_allowed: bool
-    """False: who may not, entrusted or not."""
+    """False: the permission is denied, even to an entrusted owner."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +176,7 @@ class Requested(Event):
     recalls: bool = False
     """Whether it takes back what `add_to` has lent, before all equals."""
     implied: Names = ()
-    """Motors among the leaves that nobody named: they come with their torque limits."""
+    """Motors among the leaves that come with their torque limits."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shares", ReadOnly(self.shares))
@@ -240,7 +240,7 @@ class Revoked(Event):
     token: TokenId
     owner: str
     lost: Names
-    """Taken for somebody else."""
+    """Leaves revoked for another owner."""
     freed: Names
     """Merely went free with them: the whole-token rule."""
     why: LossCause
@@ -284,7 +284,7 @@ class Frozen(Event):
     effort_cap: float | None
     """Largest stiffness of their joints; None does not cap."""
     is_total: bool
-    """Whether nobody else may use them."""
+    """True if no other owner may use them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -314,7 +314,7 @@ class StateRefused(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notified(Event):
-    """An owner is told something."""
+    """An owner is notified."""
 
     owner: str
     kind: NoticeKind
@@ -325,13 +325,13 @@ class Notified(Event):
     freed: Names = ()
     """LOST: merely went free with them."""
     by: str = ""
-    """Who asks or took."""
+    """Owner of the competing request, or cause of the loss."""
     why: LossCause | None = None
     until_tick: int | None = None
     """YIELD_BY: when it is made to."""
     request: int | None = None
-    """DEMANDED: the asker's; LOST by a pause: the one that waits to resume; OUTCOME:
-    the one that ended."""
+    """DEMANDED: the competing request; LOST by a pause: the request to resume; OUTCOME:
+    the ended request."""
     outcome: Outcome | None = None
     """OUTCOME: with the token itself. Only for its owner: never logged."""
     error: str = ""
@@ -385,9 +385,9 @@ class Executed(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut(Event):
-    """A command of a torque limit, told next, leaves that of these motors as it is.
+    """The torque-limit command of the next event leaves these motors unchanged.
 
-    A virtual owner has them, and whoever commands is not entrusted with them.
+    A virtual owner holds them, and the commanding owner is not entrusted with them.
     """
 
     command: int
@@ -404,7 +404,7 @@ class Unshifted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MadeSafe(Event):
-    """The gate gave leaves that nobody commands any more their safe set-point."""
+    """The gate set leaves without a commanding owner to their safe set-point."""
 
     leaves: Names
 
@@ -429,7 +429,7 @@ def event_classes() -> dict[str, type[Event]]:
 
 
 def know_events(*kinds: type[Event]) -> None:
-    """Let lines of these kinds be read from now on.
+    """Register kinds of events, so that their lines can be read.
 
     Raises:
         BadInput: another kind has the name.
@@ -444,12 +444,12 @@ def know_events(*kinds: type[Event]) -> None:
 
 
 def event_to_record(event: Event) -> dict[str, object]:
-    """Return an event as plain data: what stands between the braces of its line.
+    """Return an event as plain data, as in its line.
 
-    A recorder that writes lines of its own puts it into them.
+    Recorders with their own lines include it.
 
     Raises:
-        BadInput: a field is of a type that no line holds.
+        BadInput: a field has a type that JSON lines cannot hold.
     """
     kind = type(event)
     record: dict[str, object] = _form(kind).dump_python(

@@ -23,7 +23,7 @@ from nao_testbed.models import BadInput, TestbedError
 
 
 class Lessor(Protocol):
-    """What a lease needs of a ledger, in this process or at a server."""
+    """Interface of a ledger that leases use, in this process or at a server."""
 
     def ask(self, request: Request) -> Ticket:
         """Ask without waiting; an owner that is not known is registered."""
@@ -35,20 +35,21 @@ class Lessor(Protocol):
         """Wait until a request has ended, showing signs of life of its owner."""
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
-        """Return what stands for a token now; a sign of life of its owner.
+        """Return the present state of a reservation; counts as a sign of life.
 
         Args:
-            owner: whose it is.
-            token: that was granted first: it is known for as long as any since is.
-            newest: the answer of the last look.
+            owner: owner of the token.
+            token: first token of the reservation; valid as a key as long as any later
+                one is known.
+            newest: token that was returned last.
         """
 
     def end(self, ticket: Ticket, token: Token | None) -> None:
-        """Give back what a request was granted, and wait for it no more.
+        """Release the grant of a request, or withdraw the request.
 
         Args:
-            ticket: of the request.
-            token: that was granted first; None: it waits, or nobody looked.
+            ticket: ticket of the request.
+            token: first token; None: it waits, or the outcome was not read.
         """
 
 
@@ -82,15 +83,15 @@ class Lease(AbstractContextManager["Lease"]):
     """
 
     def __init__(self, lessor: Lessor, request: Request) -> None:
-        """Hold nothing yet.
+        """Create a lease that has not begun.
 
         Args:
-            lessor: of the ledger.
-            request: what is wanted; its time limit is that of the wait.
+            lessor: interface of the ledger.
+            request: resources; its time limit is that of the wait.
         """
         self.request = request
         self.outcome: Outcome | None = None
-        """How the request ended: what was obtained, what is missing."""
+        """Outcome of the request: obtained and missing resources."""
         self._lessor = lessor
         self._ticket: Ticket | None = None
         """With which it waits, for the grant or to resume."""
@@ -102,11 +103,12 @@ class Lease(AbstractContextManager["Lease"]):
         """Of its request, from `begin` to `close`."""
 
     def __enter__(self) -> "Lease":
-        """Ask, and wait for the grant.
+        """Request the resources, and wait for the grant.
 
         Raises:
-            NotGranted: the time is over, or waiting would have no end.
-            BadInput: the lease has begun; or time stands still here, inside a slot.
+            NotGranted: the time limit is reached, or waiting would never end.
+            BadInput: the lease has begun, or the call is inside a slot, where no time
+                passes.
         """
         self.begin()
         try:
@@ -135,7 +137,7 @@ class Lease(AbstractContextManager["Lease"]):
         self._token = self._end = self.outcome = None
 
     def close(self) -> None:
-        """Give back what is held, and wait for nothing; closed, nothing happens."""
+        """Release the resources and withdraw the request; no effect if closed."""
         asked, token = self._asked, self._token
         self._asked = self._ticket = self._token = None
         if asked is not None:
@@ -160,17 +162,17 @@ class Lease(AbstractContextManager["Lease"]):
 
     @property
     def is_held(self) -> bool:
-        """Whether its owner may command now."""
+        """True if its owner may command now."""
         return self.token is not None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for the grant, or is paused."""
+        """True if it waits for the grant, or is paused."""
         return self.token is None and self._ticket is not None
 
     @property
     def lost(self) -> End | None:
-        """How it ended before `close`; None if it has not."""
+        """Reason of an end before `close`; None without one."""
         return self._end if self.token is None else None
 
     def check(self) -> Token:
@@ -211,20 +213,19 @@ class Leasing:
 
         Args:
             names: leaves and composites, all or nothing.
-            owner: who commands them; a name that is not known is registered with the
-                defaults of `Owner`. A `Client` is an owner itself: None.
-            wait_s: longest wait for the grant in s; 0 tries once. It is time of the
-                ledger: of a simulated robot simulated time, of threads and a server
-                that of a clock.
+            owner: owner of the lease; an unknown name is registered with the defaults
+                of `Owner`. None for a `Client`, which is an owner itself.
+            wait_s: longest wait for the grant in s; 0 tries once. It is ledger time:
+                simulated time for a simulated robot, clock time for threads and a
+                server.
             optional: taken if they are free at the grant.
             rates: cumulative resource to rate in percent.
             priority: from 0 to 9; None: the owner's.
-            policy: answers when others ask, or its word: lock, stop, pause; None: the
-                owner's.
+            policy: conflict policy, or its name: lock, stop, pause; None: the owner's.
 
         Raises:
-            BadInput: the request makes no sense, or nobody is named as the owner.
-            UnknownName: there is no such policy.
+            BadInput: the request is invalid, or the owner is missing.
+            UnknownName: the policy does not exist.
         """
         owner, lessor = self._lessor(owner)
         request = Request(

@@ -1,4 +1,4 @@
-"""Calls that people know: those of ES2535273, and of NAOqi's ALResourceManager.
+"""Known calls: those of ES2535273, and of NAOqi's ALResourceManager.
 
     calls = ES2535273Calls(LedgerFront(ledger, loop.cycle), services={"Dance": dance})
     calls.waitForResource("Head", "Dance", "onResource", 5)  # dance.onResource(...)
@@ -7,24 +7,23 @@
 
 A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters
 and order are those of the source. Its calls return nothing and know no tokens, so the
-tickets are kept here, by the owner's name; the ledger says which token each stands for
-now. All calls act at the present tick of the ledger, and one that waits lets its
-`Front` pass the time: a loop in a scenario, a sleeping thread elsewhere.
+tickets are kept here by owner name; the ledger maps each to its present token. All
+calls act at the present tick of the ledger. A waiting call passes time through its
+`Front`: a loop in a scenario, a sleeping thread in other programs.
 
-Read into ES2535273 where it is silent:
+Interpretation where ES2535273 is silent:
 
-- An owner comes into being with its first call. An object knows what it is in; a name
-  says so by its pieces: `a__b__c` is a part of `a__b`, as the names of boxes are
-  [choregraphe-resources]. One that the ledger knows already stays where it is, with its
-  defaults.
-- Who takes again what it holds succeeds; of a set it takes the rest, by another token.
-- A negative time limit is refused: no request waits for ever. (ALResourceManager
-  [choregraphe-resources] waits for ever there.)
-- A call that gets nothing raises `NotGranted`, one that releases what its owner does
-  not hold raises `BadInput`, one that names what is not there `UnknownName`; none of
-  them changes anything.
-- States are not owned in ALResourceManager; here who asks for one holds it, and loses
-  it when the robot leaves it.
+- An owner is registered by its first call. An object knows its parent; a name implies
+  it: `a__b__c` is a part of `a__b`, as for box names [choregraphe-resources]. An owner
+  that the ledger already knows keeps its parent and defaults.
+- Taking held resources again succeeds; of a set, the missing ones are taken by another
+  token.
+- A negative time limit is rejected; no request waits forever. (In ALResourceManager
+  [choregraphe-resources] it does.)
+- A call without a grant raises `NotGranted`, the release of resources that are not held
+  `BadInput`, and an unknown name `UnknownName`; none of them changes anything.
+- States are not owned in ALResourceManager; here the requester of a state holds it, and
+  loses it when the robot leaves the state.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,7 +77,7 @@ def held_leaves(snapshot: LedgerSnapshot, owner: str) -> set[str]:
 def still_lacking(
     names: Iterable[str], held: set[str], tree: ResourceTree
 ) -> tuple[str, ...]:
-    """Return the names without what is held already, each once."""
+    """Return the names that are not held yet, each once."""
     rest: dict[str, None] = {}
     for name in names:
         leaves = tree.exclusive_leaves(name) if tree.children(name) else (name,)
@@ -170,10 +169,10 @@ def make_known(
 
 
 def _line(owner: TreeOwner) -> list[str]:
-    """Return the names of an owner and all above it, from the top.
+    """Return the names of an owner and its ancestors, from the root.
 
     Raises:
-        BadInput: it is above itself, without a top, or in what is no object.
+        BadInput: its ancestors form a circle, or one is not a tree object.
     """
     names: list[str] = []
     one: TreeOwner | None = owner
@@ -194,7 +193,7 @@ def _line(owner: TreeOwner) -> list[str]:
 
 
 MOST_LOOKS = 100
-"""How often a call looks again at what its owner takes and gives back meanwhile."""
+"""Number of retries of a call while its owner takes and releases concurrently."""
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
 
 
@@ -204,14 +203,14 @@ class ES2535273Calls:
     def __init__(
         self, front: Front, services: Mapping[str, object] = _NO_SERVICES
     ) -> None:
-        """Speak for owners that know no tokens.
+        """Create calls for owners without tokens.
 
         Args:
-            front: of the ledger.
-            services: owner's name to the object that has its callbacks. An owner
-                without one is told nothing, and answers by its default: it keeps. One
-                that has a method `onResourceLost` is told by it, with the name of the
-                resource and the owner's, of each leaf that it loses.
+            front: front of the ledger.
+            services: owner name to the object with its callbacks. An owner without one
+                is not notified, and keeps its resources by default. A method
+                `onResourceLost` is called for each lost leaf with the names of the
+                resource and the owner.
         """
         self._front = front
         self._services = services
@@ -230,15 +229,15 @@ class ES2535273Calls:
         """Take a resource, or wait for it.
 
         Args:
-            resourceName: a leaf, or a composite and so all below it.
-            ownerName: who takes.
-            callbackName: method of the owner's service, called with the name of the
-                resource and the owner's when somebody else asks for it: it may
-                release, or return an `Answer`; else the owner keeps. "" tells nobody.
+            resourceName: a leaf, or a composite with all leaves below it.
+            ownerName: owner that takes it.
+            callbackName: method of the owner's service, called with the names of the
+                resource and the owner of a competing request: it may release, or
+                return an `Answer`; otherwise the owner keeps. "": no callback.
             timeoutSeconds: longest wait in s; 0 tries once.
 
         Raises:
-            NotGranted: the time is over, or waiting would have no end.
+            NotGranted: the time limit is reached, or waiting would never end.
             BadInput: the time limit is negative.
         """
         self._take([resourceName], ownerName, callbackName, timeoutSeconds)
@@ -250,10 +249,10 @@ class ES2535273Calls:
         callbackName: str,
         timeoutSeconds: float,
     ) -> None:
-        """Take several resources at once for an owner with a place in a tree.
+        """Take several resources together for an owner in a tree.
 
-        What the objects above have is open to it. The callback is a method of the owner
-        itself, or else of its service.
+        Resources of its ancestors are open to it. The callback is a method of the owner
+        itself, or of its service.
         """
         self._take(resourceName, treeOwnerPtr, callbackName, timeoutSeconds)
 
@@ -271,13 +270,13 @@ class ES2535273Calls:
         self._take(resources, owner, callback, timeout)
 
     def releaseResource(self, resourceName: str, ownerName: str) -> None:
-        """Give back a resource, or what the owner holds of a composite.
+        """Release a resource, or the held part of a composite.
 
-        Who is paused gives up what it would resume with: all of that set, since it
+        A paused owner gives up the whole set with which it would resume, since it
         resumes with exactly the set that it had.
 
         Raises:
-            BadInput: the owner did not take it by these calls, or has lost it.
+            BadInput: the owner has not taken it by these calls, or has lost it.
         """
         self._release([resourceName], ownerName)
 
@@ -287,7 +286,7 @@ class ES2535273Calls:
         """Return the token with which an owner may command a leaf.
 
         Raises:
-            BadInput: the owner did not take it by these calls, or has lost it.
+            BadInput: the owner has not taken it by these calls, or has lost it.
         """
         check_name(ownerName, "an owner")
         with self._front.step() as (ledger, _):
@@ -344,9 +343,9 @@ class ES2535273Calls:
         raise AssertionError("the last look ends it")
 
     def _is_in_its_own_way(self, owner: str, outcome: Outcome) -> bool:
-        """Whether what the owner took meanwhile, in another thread, was in the way.
+        """Return True if the owner blocked itself by a call in another thread.
 
-        It has that now, or has given it back: either way it is to look again.
+        It holds the resource now, or has released it: in both cases retry.
         """
         if outcome.why is not Why.DEADLOCK:
             return False
@@ -403,7 +402,7 @@ class ES2535273Calls:
         return found
 
     def _on_lost(self, owner: str, home: object) -> OnLost | None:
-        """Return what tells an owner of its losses; None if it has no such method."""
+        """Return the callback for an owner's losses; None without such a method."""
         homes = (home, self._services.get(owner))
         method = _method("onResourceLost", homes)
         if method is None:
@@ -452,9 +451,9 @@ def _method(name: str, homes: Iterable[object]) -> Callable[[str, str], object] 
 def _call_for_each(
     method: Callable[[str, str], object], leaves: Iterable[str], owner: str
 ) -> Answer | None:
-    """Tell an owner of leaves, up to its answer; what it raises it does at the end.
+    """Call an owner for each leaf until it answers; raise its first error at the end.
 
-    Of several errors the first counts: one leaf's keeps no other from being told.
+    An error for one leaf does not prevent the calls for the others.
     """
     fault: BaseException | None = None
     for leaf in leaves:
@@ -487,7 +486,7 @@ class ResourceCalls(ES2535273Calls):
     def acquireResource(
         self, resource: str, module: str, callback: str, timeoutSeconds: float
     ) -> None:
-        """Do as `waitForResource`, its older name; `module` is the owner."""
+        """Take a resource: older name of `waitForResource`; `module` is the owner."""
         self.waitForResource(resource, module, callback, timeoutSeconds)
 
     def acquireResourcesTree(
@@ -499,7 +498,7 @@ class ResourceCalls(ES2535273Calls):
     def waitForResourcesTree(
         self, resources: Sequence[str], owner: str, callback: str, timeout: float
     ) -> None:
-        """Do as `acquireResourcesTree`: its older name."""
+        """Take several resources: older name of `acquireResourcesTree`."""
         self._take(resources, owner, callback, timeout)
 
     def waitForOptionalResourcesTree(
@@ -510,10 +509,10 @@ class ResourceCalls(ES2535273Calls):
         timeout: float,
         optional: Sequence[str],
     ) -> list[str]:
-        """Take all of `resources`, and of `optional` those that are free.
+        """Take all of `resources`, and the free ones of `optional`.
 
         Returns:
-            The names that the owner has now; of a composite, all of it.
+            The names that the owner now holds; composites completely.
         """
         outcome = self._take(resources, owner, callback, timeout, optional)
         missing = outcome.missing if outcome else ()
@@ -536,15 +535,15 @@ class ResourceCalls(ES2535273Calls):
     # -- look -------------------------------------------------------------------------
 
     def isResourceFree(self, resource: str) -> bool:
-        """Tell whether nobody has it, nor any part; of a state, whether it is active.
+        """Return True if it and its parts are free; of a state, if it is active.
 
         Raises:
-            UnknownName: there is no such resource. So do all that take a name here.
+            UnknownName: the resource does not exist, as for all calls with a name.
         """
         return self.areResourcesFree([resource])
 
     def areResourcesFree(self, resources: Sequence[str]) -> bool:
-        """Tell whether all are free."""
+        """Return True if all are free."""
         resources = check_names(resources, "resources")
         with self._front.step() as (ledger, _):
             snapshot, tree = take_snapshot(ledger), ledger.tree
@@ -552,11 +551,11 @@ class ResourceCalls(ES2535273Calls):
         return all(_is_free(row) for row in snapshot.resources if row.name in asked)
 
     def checkStateResourceFree(self, resources: Sequence[str]) -> bool:
-        """Tell whether all are free, which for a state is to be active."""
+        """Return True if all are free; a state is free if it is active."""
         return self.areResourcesFree(resources)
 
     def areResourcesOwnedBy(self, resources: Sequence[str], owner: str) -> bool:
-        """Tell whether one owner has all."""
+        """Return True if one owner has all."""
         resources = check_names(resources, "resources")
         check_name(owner, "an owner")
         with self._front.step() as (ledger, _):
@@ -564,7 +563,7 @@ class ResourceCalls(ES2535273Calls):
             return all(held.issuperset(_meant(n, ledger.tree)) for n in resources)
 
     def isInGroup(self, group: str, resource: str) -> bool:
-        """Tell whether a resource is somewhere under another."""
+        """Return True if a resource is below another."""
         with self._front.step() as (ledger, _):
             ledger.tree.node(group)
             above = ledger.tree.parent(resource)
@@ -578,9 +577,9 @@ class ResourceCalls(ES2535273Calls):
             return ledger.tree.root
 
     def ownersGet(self) -> dict[str, list[str]]:
-        """Return resource to owners, virtual ones too, of those that have any.
+        """Return the owned resources with their owners, including virtual ones.
 
-        A map, as on the wire; its layout there is not published.
+        NAOqi's layout of this map is not published.
         """
         with self._front.step() as (ledger, _):
             rows = take_snapshot(ledger).resources
@@ -594,7 +593,7 @@ class ResourceCalls(ES2535273Calls):
     # -- change the list --------------------------------------------------------------
 
     def createResource(self, name: str, parent: str) -> None:
-        """Let an exclusive resource be known; parent "" puts it at the root.
+        """Add an exclusive resource; parent "" is the root.
 
         Raises:
             BadInput: the name is taken, or the parent is a leaf in use or with a
@@ -603,7 +602,7 @@ class ResourceCalls(ES2535273Calls):
         self.createResourcesList([name], parent)
 
     def createResourcesList(self, names: Sequence[str], parent: str) -> None:
-        """Let several be known under one parent, all or none."""
+        """Add several resources under one parent, all or none."""
         names = check_names(names, "names")
         with self._front.step() as (ledger, tick):
             above = parent or ledger.tree.root.name
@@ -623,10 +622,10 @@ class ResourceCalls(ES2535273Calls):
             ledger.remove_resource(name, tick)
 
     def enableStateResource(self, name: str, enabled: bool) -> None:
-        """Note as a fact that the robot is in a state, or has left it.
+        """Set a state of the robot as active or inactive.
 
         Raises:
-            BadInput: it is no state, or `enabled` neither true nor false.
+            BadInput: it is not a state, or `enabled` is not a boolean.
         """
         if type(enabled) is not bool:
             raise BadInput(f"enabled is {short(enabled)}; give true or false.")

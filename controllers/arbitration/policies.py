@@ -1,18 +1,18 @@
-"""Conflict policies: what a holder answers when somebody asks for what it holds.
+"""Conflict policies: answers of holders to competing requests.
 
-The manager only tells; the holder decides. A policy is asked once at the demand and
-again every retry period while the asker waits. It decides quickly and starts nothing
-that takes time: the manager calls a promise in only when it lets the asker start, and
-the holder then learns by a notice.
+The manager notifies; the holder decides. A policy is called at the demand, and again
+every retry period while the requester waits. It decides quickly and starts nothing
+slow: the manager enforces a promise only when the requester can start, and then
+notifies the holder.
 
-    lock      refuse, keep: the default
-    stop      the behaviour stops, its resources are freed
-    pause     yield, and go on from there when the taker is done
-    callback  user code decides, then free
+    lock      keep the resources (default)
+    stop      stop the behaviour and release its resources
+    pause     yield, and resume when the requester is done
+    callback  user code decides
 
-A policy is a class with a `name` of its own and a method `answer`; all its fields have
-defaults, so that its name alone makes one. Ours stand in `_OWN`; another package
-registers its own as an entry point.
+A policy is a class with a unique `name` and a method `answer`; all of its fields have
+defaults, so that its name alone creates one. Built-in policies are in `_OWN`; other
+packages register theirs as entry points.
 """
 
 import contextlib
@@ -31,18 +31,18 @@ from nao_testbed.models.values import check_seconds, short
 
 
 class AnswerKind(StrEnum):
-    """What a holder says to a demand."""
+    """Kind of answer to a demand."""
 
     KEEP = "keep"
     YIELD = "yield"
-    """Give way for good."""
+    """Release the resources."""
     PAUSE = "pause"
-    """Give way, and get the same set back when the taker is done."""
+    """Release the resources, and get the same set back afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demand:
-    """Somebody asks for what this holder has."""
+    """Competing request for the resources of a holder."""
 
     holder: str
     token: TokenId
@@ -58,13 +58,12 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What the holder says."""
+    """Answer of the holder."""
 
     kind: AnswerKind
     after_s: float = 0.0
-    """Time that it needs before it gives way, in s; then it is made to. One that ends
-    at the asker's limit or later counts as KEEP for now: in one tick a wait ends before
-    a promise is kept."""
+    """Time until it releases, in s; then the release is enforced. A time at or after
+    the requester's limit counts as KEEP: within a tick, waits end before promises."""
     resume_timeout_s: float | None = None
     """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
 
@@ -125,10 +124,10 @@ class ConflictPolicy(Protocol):
     """The word by which a scenario, a client or the command line names it."""
 
     def answer(self, demand: Demand) -> Answer:
-        """Say what the holder does about a demand.
+        """Return the holder's answer to a demand.
 
-        It may call the manager (release, request...), as user code in it may. What it
-        raises counts as KEEP and is shown in the trace.
+        The method may call the manager (release, request...). An error counts as KEEP
+        and is shown in the trace.
         """
 
 
@@ -146,7 +145,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class StopOnDemand:
-    """The holder gives way for good, at once or in the time that stopping takes."""
+    """Policy that releases at once, or within the time that stopping takes."""
 
     name: ClassVar[str] = "stop"
 
@@ -157,16 +156,16 @@ class StopOnDemand:
         keep_time(self, "within_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
-        """Give way."""
+        """Answer with a release."""
         del demand
         return Answer(kind=AnswerKind.YIELD, after_s=self.within_s)
 
 
 @dataclass(frozen=True)
 class PauseOnDemand:
-    """The holder gives way, and goes on with the same set when the taker is done.
+    """Policy that yields, and resumes with the same set when the requester is done.
 
-    It waits at the front of its class for exactly the set that it had.
+    It waits at the front of its priority class for exactly the set that it had.
     """
 
     name: ClassVar[str] = "pause"
@@ -182,7 +181,7 @@ class PauseOnDemand:
             keep_time(self, "resume_timeout_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
-        """Give way until the taker is done."""
+        """Answer with a pause."""
         del demand
         return Answer(
             kind=AnswerKind.PAUSE,
@@ -214,7 +213,7 @@ class CallbackOnDemand:
 
     @property
     def decides(self) -> bool:
-        """Whether it has a function of its own."""
+        """True if it has its own function."""
         return self.function is not _keep
 
     def __post_init__(self) -> None:
@@ -241,9 +240,9 @@ _OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
 def policy_classes() -> dict[str, type[ConflictPolicy]]:
     """Return every conflict policy by its name, in alphabetical order.
 
-    Ours, and those that other packages register under the entry-point group
-    `nao_testbed.conflict_policies`; of one name, ours is kept. Left out are those that
-    `make_policy` refuses.
+    Built-in policies, and those of the entry-point group
+    `nao_testbed.conflict_policies`; built-in names take precedence. Policies that
+    `make_policy` rejects are omitted.
     """
     found: dict[str, type[ConflictPolicy]] = {kind.name: kind for kind in _OWN}
     for entry in entry_points(group=POLICIES):
@@ -277,8 +276,8 @@ def make_policy(name: str, **settings: object) -> ConflictPolicy:
         settings: fields of the policy's class.
 
     Raises:
-        UnknownName: no policy has this name, or this one has no such setting.
-        BadInput: a package registers this name for what is no policy of that name.
+        UnknownName: no policy has this name, or the policy lacks a setting.
+        BadInput: the entry point of this name is not a policy of that name.
     """
     classes = policy_classes()
     if not isinstance(name, str) or name not in classes:

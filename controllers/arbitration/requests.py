@@ -1,9 +1,9 @@
-"""Owners, what they ask for, and the ticket of a request on its way.
+"""Owners, requests for resources, and their tickets.
 
-Owner       a behaviour, box, program or another robot, in a tree, with its defaults
-Request     a set of resources that is wanted together
-Ticket      a request on its way; its outcome is None while it waits
-NotGranted, StaleToken    the errors of who waited in vain, and who holds no more
+Owner       a behaviour, box, program or robot, in a tree, with its defaults
+Request     a set of resources requested together
+Ticket      a pending request; its outcome is None while it waits
+NotGranted, StaleToken    errors of a request without a grant, and of an ended hold
 """
 
 import math
@@ -56,11 +56,11 @@ class Owner:
     parent: str | None = None
     """The owner that it is a part of; its reservations are open to it."""
     policy: ConflictPolicy = field(default_factory=Lock)
-    """What it answers when somebody asks for what it holds."""
+    """Policy for competing requests."""
     priority: int = 0
     """From 0, low, to 9, high."""
     max_priority: int = HIGHEST
-    """The highest that a request of it may ask with: set by whom it is."""
+    """Highest priority of its requests, set at its registration."""
     timeout_s: float = 5.0
     """Longest wait of its requests in s; never infinite."""
     retry_s: float | None = None
@@ -70,10 +70,10 @@ class Owner:
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
     on_stop: OnStop | None = None
-    """Called when it promised to give way: it has to stop by `until_tick` (fig. 8c)."""
+    """Called when its promise is enforced: stop by `until_tick` (fig. 8c)."""
     on_lost: OnLost | None = None
-    """Called when it has lost resources, for whatever cause, also for a pause. Both are
-    called when the change is made, and may ask anew; what they raise hinders nobody."""
+    """Called when it has lost resources for any cause, including a pause. Both are
+    called after the change and may send requests; an error affects no other owner."""
 
     def __post_init__(self) -> None:
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
@@ -115,7 +115,7 @@ class Owner:
 
 
 def check_priority(priority: int) -> None:
-    """Refuse what is no priority.
+    """Check a priority.
 
     Raises:
         BadInput: it is not a whole number from 0 to 9.
@@ -129,10 +129,10 @@ def check_priority(priority: int) -> None:
 
 
 def checked_priorities(what: str, priorities: Mapping[str, int]) -> Mapping[str, int]:
-    """Return name to priority as a copy that nobody changes.
+    """Return a read-only copy of a mapping from name to priority.
 
     Raises:
-        BadInput: it is no dictionary, or holds what is no name or no priority.
+        BadInput: it is not a dictionary of names and priorities.
     """
     if not isinstance(priorities, Mapping):
         raise BadInput(
@@ -186,7 +186,7 @@ class Request:
     resources: tuple[str, ...] = ()
     """Leaves and composites without which the owner does not run."""
     optional: tuple[str, ...] = ()
-    """Those it takes if they are free when it is granted, else goes without."""
+    """Resources that are granted only if they are free at the grant."""
     rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
     """Cumulative resource to rate in percent, two decimals; all essential."""
     priority: int | None = None
@@ -244,7 +244,7 @@ class Request:
                 object.__setattr__(self, what, word(kind, value, what))
 
     def _check_resources(self) -> None:
-        """Keep what is asked for as nobody changes it; see that it makes sense."""
+        """Store the requested resources read-only, and validate them."""
         for what in ("resources", "optional"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
         if self.rates is not NO_RATES:
@@ -261,10 +261,10 @@ class Request:
 
 
 def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
-    """Return rates as a copy that nobody else changes.
+    """Return a read-only copy of rates.
 
     Raises:
-        BadInput: they are no dictionary, or one is no rate (see `rate_of`).
+        BadInput: they are not a dictionary, or one is not a rate (see `rate_of`).
     """
     if not isinstance(rates, Mapping):
         raise BadInput(
@@ -312,11 +312,11 @@ class NotGranted(TestbedError):
     """A request ended without its resources; nothing is held by it."""
 
     def __init__(self, request: Request, outcome: Outcome) -> None:
-        """Say what was wanted, why it was not had, and who was in the way.
+        """Name the request, the reason, and the blocking holders.
 
         Args:
-            request: what was asked for.
-            outcome: how it ended; not a grant.
+            request: request without a grant.
+            outcome: its outcome.
         """
         self.request = request
         self.outcome = outcome
@@ -338,11 +338,11 @@ class Ticket:
     __slots__ = ("number", "outcome", "request")
 
     def __init__(self, number: int, request: Request) -> None:
-        """Begin to wait.
+        """Create the ticket of a pending request.
 
         Args:
-            number: which request this is, in the order of arrival.
-            request: what is asked for.
+            number: number of the request, in order of arrival.
+            request: the request.
         """
         self.number = number
         self.request = request
@@ -379,7 +379,7 @@ class StaleToken(TestbedError):
 
 
 class End(NamedTuple):
-    """How a reservation ended; its text is a sentence for people."""
+    """End of a reservation; its text is a sentence for users."""
 
     refusal: Refusal
     """With which the gate refuses its tokens now."""
@@ -407,16 +407,16 @@ _ENDS = {
 
 
 class Present(NamedTuple):
-    """What an owner has now in the place of a token that it was granted once."""
+    """Present state of a reservation that began with some token."""
 
     token: Token | None = None
     """The valid one: the same, or after pauses the newest."""
     ticket: Ticket | None = None
-    """With which it waits to resume; its token is void meanwhile."""
+    """Ticket with which it waits to resume; its token is void until then."""
     end: End | None = None
     """How the reservation ended; None while it has one of the two."""
 
     @property
     def is_over(self) -> bool:
-        """Whether it has neither: the reservation has ended."""
+        """True if it has neither: the reservation has ended."""
         return self.token is None and self.ticket is None

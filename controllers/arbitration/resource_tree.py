@@ -1,12 +1,12 @@
-"""The tree of resources as an index that never changes; what a name is.
+"""Immutable index of the resource tree, and rules for names.
 
-Taking a composite takes what is under it, so the leaves under every name are found
-once, when the tree is made; afterwards each question is one look-up. A resource that
-comes or goes makes another tree: who still reads the old one is not disturbed.
+Taking a composite takes all leaves under it, so the leaves of every name are collected
+once, when the tree is made; later queries are single look-ups. Adding or removing a
+resource makes a new tree, which does not disturb readers of the old one.
 
-Names come in tuples: one text in their place is a slip that is easy to make, and a set
-has no order, so that no run could be repeated. They are shown on terminals, pages and
-in logs: nobody may take one that hides what follows it, or that fills the screen.
+Names come in tuples: a single text in their place is an easy mistake, and a set has no
+order, so that a run could not be repeated. Names appear on terminals, pages and in
+logs, so control characters and overlong names are rejected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,12 +21,12 @@ from nao_testbed.models.values import short
 T = TypeVar("T")
 
 LONGEST_NAME = 1000
-"""Characters of a name at most; those that come over a network have fewer."""
+"""Largest number of characters of a name; names over a network have fewer."""
 _NO_LISTS = (bytes, bytearray, set, frozenset, dict)
 
 
 def is_name(name: object) -> bool:
-    """Whether `check_name` would return this very text; it costs little."""
+    """Return True if `check_name` would return this text unchanged; cheap."""
     return (
         type(name) is str
         and len(name) <= LONGEST_NAME
@@ -112,7 +112,7 @@ def find_name(known: Mapping[str, T], name: str, kind: str, where: str) -> T:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Place:
-    """A node, and what is above and below it."""
+    """Node with its ancestors and leaves."""
 
     node: ResourceNode
     parent: str | None
@@ -170,7 +170,7 @@ class ResourceTree:
         }
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a resource has this name."""
+        """Return True if a resource has this name."""
         return name in self._places
 
     def __repr__(self) -> str:
@@ -224,14 +224,14 @@ class ResourceTree:
     def with_resource(
         self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
     ) -> "ResourceTree":
-        """Return a tree that has one leaf more, the last one under its parent.
+        """Return a tree with a new leaf, the last one under its parent.
 
-        A parent that was a leaf is a composite then; its kind counts again when it has
-        lost all its parts.
+        A leaf that gets a part becomes a composite; its kind applies again when it has
+        lost all parts.
 
         Raises:
             BadInput: the name is taken or empty, the parent is a leaf that commands a
-                device, or a state and something else would be siblings.
+                device, or a state would have siblings that are no states.
         """
         above = self._place(parent).node
         kind = word(
@@ -251,14 +251,14 @@ class ResourceTree:
         return self._with(replace(above, children=(*above.children, leaf)))
 
     def without(self, name: str, *, with_parts: bool = False) -> "ResourceTree":
-        """Return a tree that has a resource less.
+        """Return a tree without a resource.
 
         Args:
-            name: any but the root.
-            with_parts: whether what is under it may go too.
+            name: any resource but the root.
+            with_parts: also remove its parts.
 
         Raises:
-            BadInput: it is the root, or has parts that may not go.
+            BadInput: it is the root, or has parts without `with_parts`.
         """
         place = self._place(name)
         if place.parent is None:
@@ -280,7 +280,7 @@ class ResourceTree:
             return find_name(self._places, name, "Resource", where)
 
     def _with(self, changed: ResourceNode) -> "ResourceTree":
-        """Put another node in the place of the one of its name."""
+        """Replace the node of the same name."""
         while (parent := self.parent(changed.name)) is not None:
             above = self.node(parent)
             changed = replace(

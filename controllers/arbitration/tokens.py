@@ -24,7 +24,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Loss(StrEnum):
-    """What a token loses when one of its resources is taken away."""
+    """Extent of the loss when one of a token's resources is revoked."""
 
     WHOLE = "whole"
     """Everything: a navigator without its head should stop."""
@@ -33,7 +33,7 @@ class Loss(StrEnum):
 
 
 class Preemption(StrEnum):
-    """Whether priority overrides a holder that keeps."""
+    """Preemption of holders by priority."""
 
     OFF = "off"
     """Never: the holder decides."""
@@ -42,21 +42,21 @@ class Preemption(StrEnum):
 
 
 class AskerTie(StrEnum):
-    """What an asker of equal priority wants."""
+    """Wish of a requester of equal priority."""
 
     LOSES = "tie loses"
     WINS = "tie wins"
 
 
 class HolderTie(StrEnum):
-    """What a holder allows an asker of equal priority."""
+    """Permission of a holder for a requester of equal priority."""
 
     KEEPS = "keeps"
     YIELDS = "yields"
 
 
 class OutcomeKind(StrEnum):
-    """How a request ended; each ends in exactly one of these."""
+    """End of a request; each request ends in exactly one of these."""
 
     GRANTED = "granted"
     DENIED = "denied"
@@ -72,7 +72,7 @@ class Why(StrEnum):
     BUSY = "busy"
     """Not free, and the asker did not want to wait."""
     OUTRANKED = "outranked"
-    """Somebody of a higher priority has it; the asker did not want to wait, or may not
+    """An owner of higher priority holds it, and the requester does not wait, or may not
     (`LedgerCfg.denies_lower`)."""
     DEADLOCK = "deadlock"
     """Its owner would wait for itself, directly or through others."""
@@ -123,7 +123,7 @@ class Refusal(StrEnum):
 
 
 class Right(StrEnum):
-    """What the holder of a motor may let others do with it; it ends with the hold."""
+    """Right on a motor that its holder may grant to others; it ends with the hold."""
 
     SHIFT = "shift"
     """Move its set-point by an angle, on top of what the holder commands."""
@@ -132,23 +132,22 @@ class Right(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """What an owner is told."""
+    """Kind of a notice to an owner."""
 
     DEMANDED = "demanded"
-    """Somebody asks for what it holds."""
+    """Competing request for its resources."""
     YIELD_BY = "yield by"
-    """It promised to give way, and is asked to until the stated tick."""
+    """Its promise is enforced: it has to release by the stated tick."""
     KEEP_ON = "keep on"
-    """It need not give way any more: the asker got its turn otherwise, or gave up."""
+    """Its promise is void: the requester was granted otherwise, or gave up."""
     LOST = "lost"
     """It lost resources; the notice says which, and which merely went free."""
     OUTCOME = "outcome"
     """Its waiting request ended."""
     LIMITED = "limited"
-    """Somebody else limits the torque of what it holds: a virtual owner, or who does so
-    by its consent."""
+    """The torque of its motors is limited, by a virtual owner or with its consent."""
     UNLIMITED = "unlimited"
-    """A virtual owner limits it no more."""
+    """The limit of a virtual owner has ended."""
     AVAILABLE = "available"
     """All that it lost with one token is free again."""
     RAISED = "raised"
@@ -279,15 +278,15 @@ class TokenMint:
     def __init__(
         self, epoch: int, first: int = 1, draw: Callable[[], int] | None = None
     ) -> None:
-        """Begin an epoch.
+        """Create a mint for an epoch.
 
         Args:
-            epoch: count of restarts, higher than at any time before.
+            epoch: count of restarts, higher than ever before.
             first: first sequence number.
             draw: yields 64 random bits; None takes the system's generator.
 
         Raises:
-            BadInput: a count is not a whole number from 0 that a token's text can say.
+            BadInput: a count is not a whole number from 0 in a token's range.
         """
         for what, count in (("epoch", epoch), ("first sequence number", first)):
             if type(count) is not int or not 0 <= count < _TOO_MANY:
@@ -316,7 +315,7 @@ class Blocker:
 
 
 class Outcome(NamedTuple):
-    """How a request ended; a tuple, since one is made for each of many requests."""
+    """Outcome of a request; a tuple, since many are created."""
 
     kind: OutcomeKind
     tick: int
@@ -330,9 +329,9 @@ class Outcome(NamedTuple):
     why: Why | None = None
     """Of a failure."""
     blockers: tuple[Blocker, ...] = ()
-    """Of a failure: who was in the way at the end."""
+    """Blocking holders at a failure."""
 
     @property
     def is_granted(self) -> bool:
-        """Whether the owner may go on."""
+        """True if the request was granted."""
         return self.kind is OutcomeKind.GRANTED
