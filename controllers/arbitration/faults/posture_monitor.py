@@ -1,16 +1,16 @@
-"""The posture monitor: it alone says in which state the robot is: Stand, Sit, Back...
+"""Posture monitor: sole source of the robot's state: Stand, Sit, Back...
 
     vertical (inertial unit) -> upright, on its back, on its belly, or in between
     legs (encoders)          -> the closest stored posture, which names its state
 
-Lying is told by the attitude alone, as a robot falls in any posture; upright, the legs
-tell: what head and arms do is no matter. The closest posture is that of the stiffness
-controller's matcher, the vertical that of its filter.
+Lying is detected by the attitude alone, since a robot can fall in any posture. Upright,
+the legs decide; head and arms are ignored. The closest posture comes from the stiffness
+controller's matcher, the vertical from its filter.
 
-What has happened is a fact. A robot that falls is not standing any more: those who
-need it to stand lose that at once, and so do those whose state ended in another way,
-such as a behaviour that sat down without asking. Who wants to leave a state asks
-beforehand, by `ask_to_leave`: those who need it are asked in turn.
+State changes are facts. When a robot falls, owners of the state Stand lose it at once,
+as do owners whose state ended otherwise, for instance because a behaviour sat down
+without permission. To leave a state, an owner calls `ask_to_leave` first, which asks
+the holders of the state.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from nao_testbed.models.values import FloatArray, check_seconds
 
 @dataclass(frozen=True, kw_only=True)
 class RecogniserCfg:
-    """Where one state ends and the next begins."""
+    """Thresholds between the states."""
 
     upright_within_deg: float = 45.0
     """Tilt up to which the legs tell, in degrees: the typical upright postures of the
@@ -42,8 +42,8 @@ class RecogniserCfg:
     """Lying, up to this angle between its front and the vertical it is on its back or
     its belly; beyond it is on its side, which is no state."""
     enter_rad: float = 0.3
-    """Root mean square difference of the legs' angles below which a posture is close;
-    Stand and Crouch, which are most alike, are 0.68 apart."""
+    """Root mean square difference of the leg angles below which a posture is close, in
+    rad; the most similar ones, Stand and Crouch, differ by 0.68."""
     stay_rad: float = 0.45
     """The same for staying in the state that it is in: a step, a knee bend."""
     on_back: str = "Back"
@@ -64,7 +64,7 @@ class RecogniserCfg:
 
 
 class Attitude(Enum):
-    """How the body is turned."""
+    """Attitude of the body."""
 
     UPRIGHT = auto()
     TILTED = auto()
@@ -130,7 +130,7 @@ class PostureRecogniser:
         return present if about is not None and about.state == present else None
 
     def _is_on_all_fours(self, q: FloatArray) -> bool:
-        """Whether a posture is close that rests on more than feet and is no state."""
+        """Return True if a close posture rests on more than feet and is not a state."""
         near = self._near.closest(q) if self._has_legs else None
         if near is None or near.state is not None:
             return False
@@ -161,7 +161,7 @@ def _without(robot: Robot, states: tuple[str, ...]) -> Robot:
 
 @dataclass(frozen=True, kw_only=True)
 class PostureMonitorCfg:
-    """What drives which set of states, and how quickly."""
+    """Set of states, thresholds and times of a posture monitor."""
 
     group: str = "State"
     """The set of states."""
@@ -181,16 +181,15 @@ class PostureMonitor:
     def __init__(
         self, ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg | None = None
     ) -> None:
-        """Begin with the state that is active in the ledger.
+        """Start with the active state of the ledger.
 
         Args:
-            ledger: whose states.
-            robot: its stored postures name their states.
-            cfg: which set of states, and how quickly.
+            ledger: ledger with the states.
+            robot: robot, whose stored postures name their states.
+            cfg: set of states, thresholds and times.
 
         Raises:
-            UnknownName: there is no such set, or a posture names a state that is not
-                in it.
+            UnknownName: the set does not exist, or lacks the state of a posture.
         """
         self.cfg = cfg or PostureMonitorCfg()
         self._ledger = ledger
@@ -213,15 +212,15 @@ class PostureMonitor:
 
     @property
     def attitude(self) -> Attitude:
-        """How the body is turned, as of the last observation."""
+        """Attitude of the body at the last observation."""
         return self._recogniser.attitude
 
     def step(self, observation: Observation, tick: int) -> str | None:
-        """Look at the robot, note a change as a fact, return the active state.
+        """Update the state from an observation; return the active state.
 
         Args:
-            observation: the newest one.
-            tick: now.
+            observation: newest observation.
+            tick: present tick.
         """
         present = self.state
         seen = self._recogniser.step(observation, present)
@@ -240,16 +239,16 @@ class PostureMonitor:
         return seen
 
     def ask_to_leave(self, by: str, tick: int, within_s: float = 5.0) -> bool:
-        """Ask those who need the active state to let it be left.
+        """Ask the holders of the active state to release it.
 
         Args:
-            by: the owner that wants to move on, for the notices.
-            tick: now.
-            within_s: time that the way to the next state takes at most, in s. For so
-                long the state that is left does not come back by itself.
+            by: owner that wants to change the state, for the notices.
+            tick: present tick.
+            within_s: longest time of the transition, in s, during which the old state
+                is not detected again.
 
         Returns:
-            Whether all gave way; then no state is active until the next one is seen.
+            True if all released it; then no state is active until one is detected.
 
         Raises:
             BadInput: the time is negative.
@@ -267,7 +266,7 @@ class PostureMonitor:
         return tick - self._seen_since >= self._ledger.cfg.ticks(self.cfg.settle_s)
 
     def _has_fallen_out_of(self, present: str | None) -> bool:
-        """Whether an upright state is over by the attitude alone."""
+        """Return True if the attitude alone ends an upright state."""
         cfg = self.cfg.recogniser
         is_upright_state = present not in (None, cfg.on_back, cfg.on_belly)
         return is_upright_state and self.attitude is not Attitude.UPRIGHT

@@ -1,28 +1,25 @@
 """Virtual owners: causes that occupy parts of the body and never run.
 
-The name says the cause: `RobotModel`, `hotEngine`, `brokenArm` [ES2535273T3],
-`energySaving`. What one occupies whole nobody else is granted; what it occupies in part
-stays usable with the effort capped.
+The name is the cause: `RobotModel`, `hotEngine`, `brokenArm` [ES2535273T3],
+`energySaving`. A completely occupied part is granted to no owner; a partly occupied one
+stays usable with a capped effort.
 
-RobotModel    Parts that this body does not have are nobody's. The tree of resources is
-              the same for all bodies of a robot, so that a behaviour written for one
-              starts on another and learns in the ordinary way what it cannot have: a
-              request for legs waits until its time limit, and names the owner that has
-              them.
-brokenArm     A fault is found by a self-test, a person, or injected by an experiment;
-              here it is told, with the parts that it is about, and told again when it
-              is repaired. Faults may overlap: the left arm, and one joint of it. A leaf
-              is as broken as its worst fault, and free again when its last one is
-              repaired.
-energySaving  A degraded mode: many joints at once with less effort, still usable; while
-              the battery is low the arms keep a fifth of their torque. Whoever holds a
-              joint keeps it.
-hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`;
-              in between it stays what it was. While hot it is occupied and the energy
-              sent to it is lowered: with stiffness at most `effort_cap`, it holds its
-              safe set-point and cools. A motor whose sensor fails stays what it was,
-              for a few readings; after these it counts as hot until its sensor says
-              that it is cool. That of one motor is no matter to others.
+RobotModel    Occupies parts that this body lacks. The resource tree is the same for all
+              bodies of a robot, so that a behaviour written for one starts on another:
+              a request for missing legs waits until its time limit, and names the owner
+              that holds them.
+brokenArm     Faults found by a self-test or a person, or injected by an experiment. The
+              parts are reported here, and again when they are repaired. Faults may
+              overlap: the left arm, and one joint of it. A leaf has the state of its
+              worst fault, and is free when its last one is repaired.
+energySaving  Degraded mode: many joints with less effort, still usable; at a low
+              battery the arms keep a fifth of their torque. Holders keep their joints.
+hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`,
+              with hysteresis. A hot motor is occupied and its energy reduced: with
+              stiffness at most `effort_cap` it holds its safe set-point and cools. A
+              motor with a failed sensor keeps its state for a few readings, and then
+              counts as hot until its sensor reports a cool motor. Other motors are not
+              affected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,12 +41,12 @@ ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Occupation:
-    """How a virtual owner occupies a leaf."""
+    """Occupation of a leaf by a virtual owner."""
 
     effort_cap: float | None
     """Largest stiffness of its joints, in [0, 1]; None does not cap."""
     is_total: bool
-    """Whether nobody else may use it."""
+    """True if no other owner may use it."""
 
     def __post_init__(self) -> None:
         cap = self.effort_cap
@@ -77,19 +74,18 @@ class VirtualOwner:
 
     @property
     def occupied(self) -> Mapping[str, Occupation]:
-        """What it occupies, by leaf: what the ledger took (a read-only view)."""
+        """Occupied leaves that the ledger accepted (a read-only view)."""
         return MappingProxyType(self._occupied)
 
     def occupy(self, parts: Mapping[str, Occupation], tick: int) -> None:
-        """Occupy exactly these parts from now on; a leaf as its strictest part says.
+        """Occupy exactly these parts; each leaf by its strictest occupation.
 
-        New occupations come before those that end: no part is free in between. Nothing
-        is told to the ledger where nothing changes. What it refused is told again at
-        the next call.
+        New occupations precede the end of old ones, so no part is free in between. The
+        ledger is called only for changes; refused ones are repeated at the next call.
 
         Args:
-            parts: resource, leaf or composite, to the way of occupying it.
-            tick: now.
+            parts: resource, leaf or composite, to its occupation.
+            tick: present tick.
         """
         wanted: dict[str, Occupation] = {}
         for part, occupation in parts.items():
@@ -137,15 +133,15 @@ def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
 
 
 def change_absent(ledger: Ledger, before: Robot, after: Robot, tick: int) -> None:
-    """Let a robot have another body: what that lacks too is nobody's from now on.
+    """Change the body of a robot: occupy the parts that the new body lacks.
 
-    Parts that it has again are given back. Nothing is free in between.
+    Parts that it has again are released; no missing part is free in between.
 
     Args:
-        ledger: of the robot's whole tree.
-        before: the body that it had.
-        after: the body that it has now.
-        tick: now.
+        ledger: ledger of the robot's whole tree.
+        before: previous body.
+        after: new body.
+        tick: present tick.
     """
     lacked, lacks = _leaves(ledger, before), _leaves(ledger, after)
     if new := sorted(lacks - lacked):
@@ -171,7 +167,7 @@ class BrokenPart:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The parts that are told to be broken, in the order of their injection."""
+        """Reported faults, in order of their injection."""
         return tuple(self._faults)
 
     @property
@@ -182,15 +178,15 @@ class BrokenPart:
     def inject(
         self, parts: Iterable[str], tick: int, occupation: Occupation = BROKEN
     ) -> None:
-        """Note that parts are broken; told again, a part is broken in the new way.
+        """Report broken parts; a repeated report replaces the occupation of a part.
 
         Args:
             parts: resources, such as `LElbowRoll` or `Left arm`.
-            tick: now.
-            occupation: limp and nobody's, or usable with less effort.
+            tick: present tick.
+            occupation: limp and unusable, or usable with less effort.
 
         Raises:
-            BadInput: no part is named, or the tick is over; nothing changes.
+            BadInput: no part is named, or the tick is in the past; nothing changes.
         """
         names = tuple(parts)
         if not names:
@@ -198,10 +194,10 @@ class BrokenPart:
         self._follow(self._faults | dict.fromkeys(names, occupation), tick)
 
     def repair(self, parts: Iterable[str], tick: int) -> None:
-        """Note that faults are repaired, by the names under which they were told.
+        """Report repaired faults, by the names of their report.
 
         Raises:
-            UnknownName: no such fault was told; nothing changes.
+            UnknownName: a fault was not reported; nothing changes.
         """
         names = tuple(parts)
         for name in names:
@@ -217,7 +213,7 @@ class BrokenPart:
 
 @dataclass(frozen=True, kw_only=True)
 class DegradedMode:
-    """What is left of the body in a mode."""
+    """Effort of the body's parts in a mode."""
 
     name: str
     """Of its virtual owner; it says the cause."""
@@ -239,8 +235,8 @@ class DegradedMode:
 ENERGY_SAVING = DegradedMode(
     name="energySaving", caps={"Head": 0.7, "Arms": 0.2, "Legs": 0.75}
 )
-"""What a football team gives the NAOs that it lets stand and walk: arms 0.1 to 0.2,
-head 0.7, legs 0.75 [bhuman]."""
+"""Stiffness of a RoboCup team for standing and walking NAOs: arms 0.1 to 0.2, head 0.7,
+legs 0.75 [bhuman]."""
 
 
 class DegradedModes:
@@ -287,7 +283,7 @@ class DegradedModes:
 
 @dataclass(frozen=True, kw_only=True)
 class HotEngineCfg:
-    """When a motor is too hot, and what is left of it."""
+    """Temperature thresholds of a hot motor, and its remaining effort."""
 
     name: str = HOT_ENGINE
     """Of the virtual owner, as ES2535273 calls it."""
@@ -298,10 +294,10 @@ class HotEngineCfg:
     """Cool below this, in °C: where a NAO gives the stiffness back [hulk]."""
     effort_cap: float = 0.2
     """Largest stiffness of a hot motor, in [0, 1]. With 0.22 or less every motor of the
-    NAO cools below 70 °C even if it gives all of that for ever: steady state T = Tₑ +
+    NAO cools below 70 °C even at this torque: steady state T = Tₑ +
     R (cap τ_max / K)² / λ with the one-node numbers of the robot; the wrists and hands
-    are the tightest. A leg keeps 0.6 N·m; simulated, the NAO goes on standing and
-    crouching with that, both legs hot."""
+    are the critical ones. A leg keeps 0.6 N·m; in simulation the NAO still stands and
+    crouches with both legs hot."""
     is_total: bool = True
     """Take the motor from its owner; False leaves it usable with the effort capped."""
     failures_borne: int = 10
@@ -327,9 +323,9 @@ class HotEngineCfg:
 
 
 class HotEngine:
-    """Watches the temperatures; call `step` at a period of its own, once a second say.
+    """Monitor of the motor temperatures; call `step` about once a second.
 
-    Between two calls a motor warms by less than a degree at full effort.
+    Within a second a motor warms by less than a degree at full effort.
     """
 
     def __init__(
@@ -369,18 +365,18 @@ class HotEngine:
         return tuple(self._names[m] for m in hot if self._leaves[m] is None)
 
     def step(self, temperature: NDArray[np.float64], tick: int) -> None:
-        """Occupy what has become hot, give back what has cooled.
+        """Occupy motors that have become hot, release those that have cooled.
 
-        What the ledger refuses in one step it is told again in the next one.
+        Changes that the ledger refuses are repeated in the next step.
 
         Args:
-            temperature: (n_motors,) as the robot reports it, in °C; what is not finite
-                is a failed sensor.
-            tick: now.
+            temperature: (n_motors,) reported temperatures in °C; a value that is not
+                finite is a failed sensor.
+            tick: present tick.
 
         Raises:
-            BadInput: there is not one temperature for each motor, and nothing changes;
-                or the tick is over, and only the motors' status does.
+            BadInput: the number of temperatures is not that of the motors, and nothing
+                changes; or the tick is in the past, and only their status changes.
         """
         if temperature.shape != self._is_hot.shape:
             raise BadInput(

@@ -1,13 +1,13 @@
-"""Which devices a resource commands, read from the robot's data.
+"""Map from resources to devices, read from the robot's data.
 
     leaf -> device -> motor             -> its joints: their set-points
                    -> joints and groups -> their torque limits (stiffness)
                    -> LED groups        -> their colours
-                   -> loudspeakers      -> what is heard
+                   -> loudspeakers      -> sound
 
 A joint takes its set-point from one leaf at most, and its stiffness from one leaf at
-most, as an LED group does its colours: else two owners could command it at once.
-All loudspeakers are one leaf: a robot says one thing at a time.
+most, as an LED group does its colours; otherwise two owners could command it at once.
+All loudspeakers are one leaf, since a robot says one thing at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

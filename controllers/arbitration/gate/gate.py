@@ -1,15 +1,15 @@
-"""The gate: no device is written but by a command with a valid token.
+"""Gate to the devices: only commands with a valid token are written.
 
     behaviour -- token, leaf, value --> submit --> slot --> flush --> robot.write
 
-A command is tested twice: when it is submitted, so that its sender is told at once, and
-in `flush`, in the same step as the one write of the slot, so that a token that died in
-between actuates nothing.
+A command is checked twice: at its submission, for an immediate answer, and in `flush`,
+in the same step as the single write of the slot, so that a token that ended in between
+actuates nothing.
 
     gate = Gate(ledger, robot)
-    gate.submit(token, "HeadYaw", 0.3)  # None, or why not
+    gate.submit(token, "HeadYaw", 0.3)  # None, or the reason of a refusal
     ledger.advance(tick)
-    gate.flush(tick)  # once a device slot, before the robot moves on
+    gate.flush(tick)  # once per device slot, before the robot is stepped
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,32 +55,32 @@ from nao_testbed.models.values import FloatArray, short
 
 
 class Gate:
-    """The only one who writes to a robot.
+    """Sole writer of a robot.
 
-    In a slot each leaf takes one command: a later one of the same token replaces the
+    In a slot each leaf accepts one command: a later one of the same token replaces the
     earlier, which is then neither executed nor rejected. So a command leads to at most
-    one write, and each value written has exactly one command. A leaf without a device
-    takes as many as come: each is a use of its own. Beside those the
-    gate writes on its own: a safe set-point where authority was lost, the encoder's
-    angle where a motor is limp, and a stiffness where an effort cap came or went.
+    one write, and each written value has exactly one command. A leaf without a device
+    accepts any number of commands, each a separate use. In addition the gate writes
+    safe set-points after a loss of authority, the encoder's angle for limp motors, and
+    the stiffness when an effort cap changes.
 
-    A robot has one gate at a time, whatever the ledger (`SoleWriter`). Single-threaded,
-    as the ledger is: with real threads hold the ledger's lock around every call.
+    A robot has one gate at a time, of any ledger (`SoleWriter`). Single-threaded, as
+    the ledger: with real threads hold the ledger's lock around every call.
     """
 
     def __init__(
         self, ledger: Ledger, robot: RobotInterface, devices: DeviceMap | None = None
     ) -> None:
-        """Take over a robot.
+        """Become the writer of a robot.
 
         Args:
-            ledger: says who may command what.
-            robot: nobody else writes to it from now on, until `close`.
-            devices: what the leaves command; None takes it from the robot's data.
+            ledger: validates tokens.
+            robot: robot to be written until `close`.
+            devices: devices of the leaves; None: from the robot's data.
 
         Raises:
-            BadInput: the robot's data are at odds with themselves, or it has a writer
-                already, a gate or a loop.
+            BadInput: the robot's data are inconsistent, or it already has a writer, a
+                gate or a loop.
             UnknownName: a leaf with a device is not in the ledger.
         """
         self._ledger = ledger
@@ -183,22 +183,21 @@ class Gate:
         parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]],
         rights: RequiredRights = (),
     ) -> Batch:
-        """Accept commands of several tokens, all or none, and write them so.
+        """Accept commands of several tokens and write them, all or none.
 
-        They stand or fall together in `flush` as well: the batch says there whether
-        they were written. Of refused ones only the first refused leaf is a command. A
-        later command on one of their leaves breaks the batch, whoever gives it; what
-        the batch displaced is written then.
+        They are written together in `flush` or not at all; the batch tells which. Of a
+        refused batch only the first refused leaf is reported. A later command on one of
+        its leaves breaks the batch; the commands that the batch displaced are then
+        written.
 
         Args:
-            parts: token, and leaf to value as `submit` takes it. No leaf stands in two
-                of them.
-            rights: tokens and leaves that they have to cover as well, in `flush` too,
-                though nothing is commanded by them in this slot.
+            parts: token, and leaf to value as in `submit`; each leaf at most once.
+            rights: further tokens and leaves that have to be valid, in `flush` too,
+                without a command in this slot.
 
         Returns:
-            The batch; once it is broken, `why` says by what. Up to the flush its sender
-            may break it, so that none is written.
+            The batch; `why` is the reason once it is broken. Its sender may break it
+            until the flush.
         """
         return self._submit(parts, rights, is_strict=True)
 
@@ -261,24 +260,25 @@ class Gate:
             return self._slot.take_all(commands).refused
 
     def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
-        """Accept a shift of the set-points, or refuse it now with the reason.
+        """Accept a shift of the set-points, or refuse it with the reason.
 
-        What behaviours commanded stays in force, and goes out with the shift on top. A
-        motor is moved where the token covers it, or its holder allows it
-        (`Ledger.allow_shift`), as it does the stiffness controller that is entrusted;
-        each is a command of its own. Others keep the shift that they have, and it is
-        refused where that is another one than asked. A shift leaves with the right to
-        it, at `LEAVING_RATE`, so that the joint ends where it was commanded to be.
+        Commanded set-points stay in force; the shift is added at the output. A motor is
+        shifted if the token covers it or its holder permits it (`Ledger.allow_shift`),
+        as for an entrusted stiffness controller; each motor is a separate command.
+        Other motors keep their shift, and the command is refused if it asks for another
+        one. When the right ends, the shift decays at `LEAVING_RATE`, so that the joint
+        returns to its commanded angle.
 
         Args:
             token: proof of a reservation.
             shift: (n_joints,) in rad. Joints on one motor obey the leading one.
 
         Returns:
-            None when all is accepted, else the first refusal; `flush` may still reject.
+            None if all is accepted, otherwise the first refusal; `flush` may still
+            reject it.
 
         Raises:
-            BadInput: it is of the wrong shape, not finite, or beyond half a turn.
+            BadInput: it has the wrong shape, is not finite, or exceeds half a turn.
         """
         shift = check_shift(shift, self._outputs.robot)
         with self._quiet:
@@ -287,25 +287,23 @@ class Gate:
     # -- the slot goes out ------------------------------------------------------------
 
     def flush(self, tick: int) -> tuple[Rejected, ...]:
-        """Test every command of the slot again and write those that hold, at once.
+        """Check every command of the slot again, and write the valid ones in one step.
 
-        Then motors whose last commander lost them, and that nobody commands in this
-        slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
-        commanded last, and that of a motor which a virtual owner has is nobody's to
-        command who is not entrusted. Effort caps bound the stiffness as long as they
-        stand. The set-point of a motor without any stiffness follows its encoder
-        (`limp_motors`).
-        A shift of the set-points is put on top (`submit_shift`).
+        Motors whose last commander lost them, without a command in this slot, get their
+        safe set-point (`safe_set_points`). Their stiffness stays; that of a motor held
+        by a virtual owner can only be commanded by an entrusted owner. Effort caps
+        bound the stiffness. The set-point of a motor without stiffness follows its
+        encoder (`limp_motors`). The shift is added last (`submit_shift`).
 
         Args:
-            tick: now, to which the ledger was advanced.
+            tick: present tick, to which the ledger was advanced.
 
         Returns:
-            Those that were accepted into the slot and are refused now.
+            Commands that were accepted into the slot and are rejected now.
 
         Raises:
-            BadInput: the ledger stands at another tick, so that it does not know yet
-                which tokens have expired; or the gate is closed.
+            BadInput: the ledger is at another tick, so that expired tokens are unknown;
+                or the gate is closed.
         """
         check_tick(tick)
         self._writer.check_open()
@@ -343,7 +341,7 @@ class Gate:
     def _leave_out_frozen(
         self, written: Mapping[Line, Token]
     ) -> dict[Line, tuple[str, ...]]:
-        """Keep the torque limit of motors that are not for who commands it."""
+        """Remove motors whose torque limit the commanding owner may not change."""
         left_out = {}
         for line in self._limits:
             token = written.get(line)

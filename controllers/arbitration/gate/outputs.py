@@ -1,14 +1,13 @@
-"""What is in force on a robot, and what the gate's slot makes of it.
+"""Outputs in force on a robot, and the changes of a slot.
 
-The set-point of a joint that nobody commands any more: hold where it is.
+The set-point of a joint without a commander holds its position:
 
     q* = clip(q*_in_force, q - a, q + a),   a = effort_limit / kp + encoder_step
 
-a is the lag at which the servo, τ = kp (q* - q), already gives all that stiffness 1
-allows. Clipping to it changes no torque, so a leg that carries weight does not sag. It
-is 1 to 2 degrees on a NAO, so a joint on its way stops near where it is. The set-point
-then stands still: the commanded velocity is zero, as that of every joint that nobody
-gives a velocity in this very slot.
+a is the error at which the servo, τ = kp (q* - q), reaches the torque of stiffness 1.
+Clipping to it changes no torque, so a loaded leg does not sag. It is 1 to 2 degrees on
+a NAO, so a moving joint stops near its position. The set-point is then constant: the
+commanded velocity is zero, as for every joint without a velocity in this slot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,14 +54,14 @@ def hold(
 
 
 class Outputs:
-    """What is in force on the robot, and what this slot makes of it.
+    """Outputs in force on the robot, and those of the present slot.
 
-    The gate is the robot's only writer, so it need not read back. `begin`, then the
-    writers change `target`, `stiffness`, `leds` and `sound`, then `command`; `keep`
-    once that is written. Arrays that went to a robot are never changed afterwards.
+    The gate is the robot's only writer, so it does not read back. Call `begin`; the
+    writers change `target`, `stiffness`, `leds` and `sound`; call `command`, and `keep`
+    once it is written. Arrays that were passed to a robot are never changed.
 
-    Set-points here are those of the posture. What goes out has the `shift` of the
-    stiffness controller on top.
+    Set-points are those of the posture; `command` adds the `shift` of the stiffness
+    controller.
     """
 
     def __init__(self, robot: Robot, observation: Observation) -> None:
@@ -78,7 +77,7 @@ class Outputs:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a slot with what is in force."""
+        """Begin a slot with the outputs in force."""
         self.shift: FloatArray = self._shift
         """(n_joints,) added to the set-points that go out, in rad; never changed in
         place, and another one once a shift changes in this slot."""
@@ -89,8 +88,8 @@ class Outputs:
         self.stiffness = self._stiffness.copy()
         """(n_joints,) as commanded, before the caps."""
         self.current = self._current
-        """(n_joints,) largest current of the motors in A, inf where none is limited;
-        None: nobody has limited any. Never changed in place."""
+        """(n_joints,) largest current of the motors in A, inf for no limit; None: no
+        motor was ever limited. Never changed in place."""
         self.cap = self._cap
         """(n_joints,) largest stiffness that goes out, in [0, 1]."""
         self.moves = False
@@ -100,7 +99,7 @@ class Outputs:
         self.leds: dict[str, LedSetting] | None = None
         """LED group to what it fades to from this slot on."""
         self.sound: SoundChunk | None = None
-        """What is heard in this slot."""
+        """Sound of this slot."""
 
     @property
     def in_force(self) -> FloatArray:
@@ -108,7 +107,7 @@ class Outputs:
         return self._target
 
     def set_velocity(self, place: Any, velocity: float) -> None:
-        """Let joints have this set-point of velocity for this slot, in rad/s."""
+        """Set the velocity set-points of joints for this slot, in rad/s."""
         if self.velocity is None:
             self.velocity = np.zeros(len(self.target))
         self.velocity[place] = velocity
@@ -120,7 +119,7 @@ class Outputs:
         return self._limp
 
     def keep_stiffness(self, joints: Sequence[int]) -> None:
-        """Let joints have the stiffness that was commanded before this slot."""
+        """Restore the stiffness of joints from before this slot."""
         where = list(joints)
         self.stiffness[where] = self._stiffness[where]
         if self.current is not self._current:
@@ -128,11 +127,11 @@ class Outputs:
             self.limit_current(where, np.inf if before is None else before[where])
 
     def limit_current(self, place: Any, current: FloatArray | float) -> None:
-        """Let the motors of joints have this limit of current from this slot on, in A.
+        """Set the current limit of the motors of joints from this slot on, in A.
 
         Args:
-            place: of the joints, as an index of an array.
-            current: one for all, or one for each; inf is none.
+            place: array index of the joints.
+            current: one for all, or one for each; inf: no limit.
         """
         if self.current is None:
             self.current = np.full(len(self.target), np.inf)
@@ -141,7 +140,7 @@ class Outputs:
         self.current[place] = current
 
     def bound(self, cap: FloatArray) -> None:
-        """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
+        """Set the effort caps from this slot on, (n_joints,) in [0, 1]."""
         self.cap = cap
         self.stiffens |= not np.array_equal(cap, self._cap)
 
@@ -166,7 +165,7 @@ class Outputs:
         return self._shift
 
     def set_shift(self, joints: Sequence[int], values: Sequence[float]) -> None:
-        """Let joints have this shift from this slot on, in rad."""
+        """Set the shift of joints from this slot on, in rad."""
         present = self.shift
         if any(present[j] != value for j, value in zip(joints, values, strict=True)):
             if present is self._shift:
@@ -189,7 +188,7 @@ class Outputs:
         self.moves = True
 
     def is_shifted(self, joints: Sequence[int]) -> bool:
-        """Whether one of the joints has a shift."""
+        """Return True if one of the joints has a shift."""
         return any(self.shift[joint] != 0.0 for joint in joints)
 
     def _shifted(self) -> FloatArray:
@@ -200,7 +199,7 @@ class Outputs:
         return np.clip(self.target + self.shift, robot.lower, robot.upper)
 
     def keep(self) -> None:
-        """Note that the command is in force."""
+        """Store the written command as the one in force."""
         self._target = self.target
         self._velocity = self.velocity
         self._shift = self.shift

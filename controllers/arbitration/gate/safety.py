@@ -1,8 +1,8 @@
-"""What the gate has to do unasked: safe set-points, effort caps, limp motors.
+"""Outputs without a command: safe set-points, effort caps, limp motors.
 
-The set-points of motors without any stiffness go where the joints go. So an arm that
-hung down does not snap back to an old set-point when it is stiff again, and a motion
-begins from where it is.
+The set-points of motors without stiffness follow the joints. So a limp arm does not
+snap back to an old set-point when it becomes stiff, and motions begin at the present
+angle.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -45,8 +45,8 @@ class Safety:
         """Lines of motors without any stiffness."""
         self._changes = -1
         self._seen = -1
-        """Count of the ledger's changes when its answers were kept: while it stays,
-        nobody loses anything and no cap changes."""
+        """Change count of the ledger at the cached answers: while it is unchanged, no
+        owner loses anything and no cap changes."""
 
     def put(self, written: Container[Line]) -> Sequence[Line]:
         """Put safe values and effort caps; return the lines that were made safe.
@@ -68,7 +68,7 @@ class Safety:
         return lost
 
     def keep(self, lost: Iterable[Line]) -> None:
-        """Note that what was put is in force, safe values of the lost lines too."""
+        """Store the outputs as in force, including safe values of lost lines."""
         for line in lost:
             line.commander = None
         self._seen = self._changes
@@ -98,12 +98,12 @@ class Safety:
 def without_authority(
     lines: Iterable[Line], written: Container[Line], slot: Slot
 ) -> list[Line]:
-    """Return the lines whose last commander lost them, and that nobody commands now.
+    """Return lines whose last commander lost them, without a command in this slot.
 
     Args:
-        lines: those whose devices have a safe value.
-        written: those with a command in this slot: their tokens were just tested.
-        slot: asks the ledger.
+        lines: lines whose devices have a safe value.
+        written: lines with a command in this slot, whose tokens were just checked.
+        slot: queries the ledger.
     """
     return [
         line

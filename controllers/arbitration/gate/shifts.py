@@ -1,11 +1,10 @@
-"""Shifts of the set-points: angles on top of what behaviours commanded.
+"""Shifts of the set-points: angles added to the commanded ones.
 
-What was commanded stays in force, and goes out with the shift on top. A shift moves a
-joint: it needs the right to (`Ledger.authorise_shift`), when it comes, when it is
-written, and as long as it is in force. When that right ends the gate takes the shift
-back, at `LEAVING_RATE`, so that the joint ends where it was commanded to be; with a
-motor that nobody commands any more, or that is frozen, it is gone at once, and the
-motor holds where it is.
+Commanded set-points stay in force; the shift is added at the output. A shift moves a
+joint and needs the right to do so (`Ledger.authorise_shift`): at its submission, at the
+write, and as long as it is in force. When the right ends, the gate removes the shift at
+`LEAVING_RATE`, so that the joint returns to its commanded angle. For a frozen motor, or
+one without a commander, the shift ends at once, and the motor holds its position.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -61,13 +60,13 @@ class Shifts:
         self._waiting: list[_Motor] = []
         self._displaced: list[Rejected] = []
         self._in_force: dict[_Motor, None] = {}
-        """Those with a shift by somebody who may."""
+        """Motors with an authorised shift."""
         self._leaving: dict[_Motor, None] = {}
         """Those whose shift is taken back, step by step."""
         self._done: list[tuple[_Motor, Token, int]] = []
         """Put in this slot: motor, token, number of the command."""
         self._ended: list[_Motor] = []
-        """Found in this slot to be in force no more."""
+        """Motors whose shift has ended in this slot."""
 
     def may_move(self, token: Token | None) -> NDArray[np.bool_]:
         """Return whether a token may shift each joint now, (n_joints,)."""
@@ -115,13 +114,13 @@ class Shifts:
         return refused
 
     def end(self, lost: Container[Line]) -> list[Line]:
-        """Find shifts that nobody has a right to any more, before the safe is put.
+        """Find shifts whose right has ended, before safe set-points are set.
 
         Args:
-            lost: lines whose last commander lost them, and that nobody commands now.
+            lost: lines whose last commander lost them, without a present command.
 
         Returns:
-            Lines besides these that nobody commands, and that had such a shift.
+            Further lines without a command that had such a shift.
         """
         self._ended.clear()
         still = []
@@ -140,7 +139,7 @@ class Shifts:
         return still
 
     def put(self) -> list[Rejected]:
-        """Put the shifts that wait and still hold, and let others leave."""
+        """Set the valid pending shifts, and decay the ended ones."""
         self._done.clear()
         if not (self._waiting or self._leaving or self._ended):
             return []
@@ -163,7 +162,7 @@ class Shifts:
         return rejected
 
     def keep(self) -> None:
-        """Note that what was put is in force, and tell."""
+        """Store the shifts as in force, and emit their events."""
         if not (self._done or self._ended or self._leaving):
             return
         in_force, leaving, outputs = self._in_force, self._leaving, self._outputs

@@ -1,9 +1,9 @@
-"""The commands of one device slot, between their submission and the one write.
+"""Commands of one device slot, from their submission to the single write.
 
-A slot is tested as a whole, then put: nothing is put before all are tested, so a batch
-of commands is written together or not at all. Every command that came, and how it
-ended, is told; commands are numbered in the order in which they come to all gates of a
-ledger. Where nobody listens no event is made.
+A slot is checked as a whole before anything is written, so a batch of commands is
+written together or not at all. Every command and its end is an event; commands are
+numbered in order of arrival over all gates of a ledger. Without listeners no event is
+created.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class Batch:
     """Which leaf broke it, and the reason; empty as long as none has."""
 
     def break_by(self, rejected: Rejected) -> None:
-        """Let none of them be written; the first refusal stays the reason."""
+        """Break the batch, so that none is written; the first refusal is the reason."""
         self.refused = self.refused or rejected
         self.is_broken = True
         self.why = self.why or f"{rejected.resource}: {rejected.reason}"
@@ -67,7 +67,7 @@ class Displaced:
 
 
 def check_batch(parts: object, rights: object) -> None:
-    """Refuse what is no batch before anything of it is taken."""
+    """Check the form of a batch before any of it is accepted."""
     for part in _pairs(parts, "parts", "(token, {leaf: value})"):
         if not isinstance(part[1], Mapping) or not _are_texts(part[1]):
             raise BadInput(
@@ -98,7 +98,7 @@ def _are_texts(names: Collection[object]) -> bool:
 
 
 def check_once(leaves: Sequence[str]) -> None:
-    """Refuse a leaf that stands twice in one batch."""
+    """Raise if a leaf appears twice in one batch."""
     if len(set(leaves)) == len(leaves):
         return
     twice = next(leaf for leaf, count in Counter(leaves).items() if count > 1)
@@ -108,7 +108,7 @@ def check_once(leaves: Sequence[str]) -> None:
 
 
 class GateTrace:
-    """Tells the ledger's listeners of the commands of one gate."""
+    """Emitter of the events of one gate's commands."""
 
     __slots__ = ("_ledger", "_listeners", "_tells_all")
 
@@ -118,7 +118,7 @@ class GateTrace:
         self._tells_all = ledger.cfg.tells_commands
 
     def is_read(self) -> bool:
-        """Whether anybody is told of commands that are written."""
+        """True if events of written commands are emitted."""
         return self._tells_all and bool(self._listeners)
 
     def commanded(
@@ -129,7 +129,7 @@ class GateTrace:
         is_refused: bool = False,
         is_shift: bool = False,
     ) -> int:
-        """Tell that a command has come; return its number."""
+        """Emit the arrival of a command; return its number."""
         number = self._ledger.next_command()
         if self._listeners and (self._tells_all or is_refused):
             self._ledger.tell(
@@ -152,14 +152,14 @@ class GateTrace:
         *,
         is_shift: bool = False,
     ) -> Rejected:
-        """Tell that a command has come and is refused at once."""
+        """Emit the arrival and immediate refusal of a command."""
         number = self.commanded(token, leaf, is_refused=True, is_shift=is_shift)
         return self.rejected(number, token, leaf, reason)
 
     def rejected(
         self, command: int, token: Token | None, leaf: str, reason: Refusal
     ) -> Rejected:
-        """Tell that a command is refused; return it for its sender."""
+        """Emit the rejection of a command; return it for its sender."""
         rejected = Rejected(
             tick=self._ledger.tick,
             command=command,
@@ -171,7 +171,7 @@ class GateTrace:
         return rejected
 
     def executed(self, line: "Line", command: int, token: Token) -> None:
-        """Tell that a command was written."""
+        """Emit the execution of a command."""
         ledger, leaf = self._ledger, line.name
         tick = ledger.tick
         ledger.tell(Executed(tick=tick, command=command, token=token.id, resource=leaf))
@@ -179,7 +179,7 @@ class GateTrace:
     def of_lines(
         self, event: type[Unshifted | MadeSafe], lines: Iterable["Line"]
     ) -> None:
-        """Tell what became of some leaves, if there are any."""
+        """Emit an event for some leaves, if there are any."""
         leaves = tuple(sorted(line.name for line in lines))
         if leaves and self._listeners:
             self._ledger.tell(event(tick=self._ledger.tick, leaves=leaves))
@@ -223,10 +223,10 @@ class Slot:
     def take(
         self, line: Line, token: Token, value: Value | None, batch: Batch | None
     ) -> None:
-        """Take an authorised command, in place of an earlier one on its line.
+        """Add an authorised command; it replaces an earlier one on its line.
 
-        The earlier one ends here: silently if its token still holds, else rejected.
-        Where a batch has a part in it, that is not known before the slot is put.
+        The earlier one ends: silently if its token is still valid, otherwise rejected.
+        If a batch is involved, this is decided when the slot is written.
         """
         before = line.token
         if before is None:
@@ -276,10 +276,9 @@ class Slot:
         return batch
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
-        """Empty the slot into lines whose token still holds, and what is refused.
+        """Empty the slot into lines with valid tokens, and refusals.
 
-        The ledger is asked again unless it is as it was when the token was tested: then
-        that test is this one.
+        The ledger is queried again unless it has not changed since the first check.
         """
         changes = self._ledger.changes
         queue, self._queue = self._queue, []
@@ -308,17 +307,17 @@ class Slot:
         return holding, rejected
 
     def _settle(self, queue: list[Line], rejected: list[Rejected]) -> list[Line]:
-        """Choose what is written where commands displaced each other; newest first.
+        """Select the commands to be written where some displaced others; newest first.
 
-        A batch that is broken gives its lines back to what it displaced. A strict one
-        that has lost a line to a newer command is broken.
+        A broken batch returns its lines to the displaced commands. A strict batch that
+        lost a line to a newer command is broken.
 
         Args:
-            queue: lines of the slot; the command that waits is tested.
-            rejected: takes the displaced commands whose tokens are gone.
+            queue: lines of the slot, with their checked commands.
+            rejected: receives displaced commands without a valid token.
 
         Returns:
-            The lines that have a command to be written.
+            The lines with a command to be written.
         """
         parts: dict[Batch | int, list[tuple[Line, Displaced]]] = {}
         for line in queue:
@@ -371,10 +370,10 @@ class Slot:
     def reason(
         self, token: Token | None, leaf: str, *, is_shift: bool = False
     ) -> Refusal | None:
-        """Ask the ledger about a leaf that was known when its command came.
+        """Query the ledger about a leaf that was known when its command arrived.
 
-        A leaf that is not known any more is covered by nobody; a token that ended says
-        so at any other leaf.
+        A removed leaf is covered by no token; an ended token is reported for any other
+        leaf.
         """
         ledger = self._ledger
         try:
@@ -387,9 +386,9 @@ class Slot:
             return ends[0] if ends else Refusal.NOT_COVERED
 
     def _test_rights(self, batch: Batch) -> Rejected | None:
-        """Break a batch if one of its rights does not hold, and tell that as a refusal.
+        """Break a batch if one of its rights is invalid, and emit the refusal.
 
-        Of a batch that is broken already nothing more is told.
+        For a batch that is already broken nothing is emitted.
         """
         batch.tested = self._ledger.changes
         for token, leaves in batch.rights:

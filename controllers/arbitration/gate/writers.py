@@ -1,13 +1,13 @@
-"""From an accepted value to the robot's command: one writer a resource.
+"""Writers from accepted values to the robot's command, one per resource.
 
-The gate asks a writer three things: is this value fit, put it into the slot's command,
-and make the device safe. A new kind of device is a new class here, its field in
-`Command`, and its line in `make_writers`; the gate does not change.
+A writer checks a value, puts it into the slot's command, and makes the device safe. A
+new kind of device is a new class here, a field in `Command`, and a line in
+`make_writers`; the gate does not change.
 
-What the writers of lights and sound ask of a value is the robot's own check. Only a
-set-point has to be made safe: a stiffness stays as it was commanded last, as less would
-let the robot sag and more would heat it; LEDs stay as they were told last, and a
-loudspeaker that gets no further chunk is silent from the next slot on.
+The checks of light and sound values are the robot's. Only set-points have to be made
+safe: the last commanded stiffness stays, since less would let the robot sag and more
+would heat it; LEDs keep their last colours, and a loudspeaker without a further chunk
+is silent from the next slot on.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ class DeviceWriter:
     __slots__ = ()
 
     joints: tuple[int, ...] = ()
-    """Places of the joints that it commands: those that an effort cap bounds."""
+    """Indices of the commanded joints, which an effort cap bounds."""
 
     def accept(self, value: Value | None) -> Value | None:
         """Return a value as it will be put; it is not changed from outside any more.
@@ -60,7 +60,7 @@ class DeviceWriter:
         """Put a value, as `accept` returned it, into the slot's command."""
 
     def make_safe(self, observation: Observation) -> None:
-        """Put what is safe when nobody commands it any more: here, what was."""
+        """Set the safe output after a loss: here, the last command."""
 
 
 class LedWriter(DeviceWriter):
@@ -84,7 +84,7 @@ class LedWriter(DeviceWriter):
         return value
 
     def put(self, value: LedSetting) -> None:
-        """Let the groups fade from this slot on."""
+        """Start the fade of the groups in this slot."""
         outputs = self._outputs
         if outputs.leds is None:
             outputs.leds = {}
@@ -119,7 +119,7 @@ class SpeakerWriter(DeviceWriter):
         return value
 
     def put(self, value: SoundChunk) -> None:
-        """Let it be heard in this slot."""
+        """Play the sound in this slot."""
         self._outputs.sound = value
 
 
