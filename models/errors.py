@@ -1,6 +1,6 @@
 """Errors of the project: one class for each reaction of the caller.
 
-Every message says what is wrong, the value, what is accepted and what to do.
+Every message states the problem, the value, the accepted values and the remedy.
 """
 
 from collections.abc import Iterable
@@ -8,28 +8,28 @@ from difflib import get_close_matches
 from pathlib import Path
 
 MOST_LISTED = 100
-"""Names that a message about an unknown one lists at most."""
+"""Largest number of known names in a message about an unknown one."""
 
 LONGEST_SAID = 200
-"""Characters of an unknown name that a message repeats at most."""
+"""Largest number of characters of an unknown name in a message."""
 
 
 FOREIGN = (Exception, SystemExit, GeneratorExit)
-"""What code of others may raise of itself; a KeyboardInterrupt may be the user's."""
+"""Exceptions that foreign code may raise; a KeyboardInterrupt may be the user's."""
 
 
 LONGEST_ERROR = 1000
-"""Characters of an error that `error_text` returns at most."""
+"""Largest number of characters that `error_text` returns."""
 
 
 def error_text(error: BaseException) -> str:
-    """Return what an error says; its own words are foreign code too.
+    """Return the text of an error; its `repr` is foreign code too.
 
-    What is half a character is spelt out, so that it can be written into a file.
+    Lone surrogates are escaped, so that the text can be written into a file.
     """
     try:
         said = repr(error)[:LONGEST_ERROR]
-    except BaseException:  # noqa: BLE001  as foreign as what raised it
+    except BaseException:  # noqa: BLE001  foreign code too
         said = type(error).__name__
     return said.encode(errors="backslashreplace").decode()
 
@@ -37,11 +37,11 @@ def error_text(error: BaseException) -> str:
 class TestbedError(Exception):
     """Base class of every error that this project raises on purpose."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # not a test class, despite its name
 
 
 class BadInput(TestbedError):
-    """A value given by the user cannot be used; the command exits with 2."""
+    """Error: a value given by the user cannot be used; commands exit with 2."""
 
 
 class ExtraMissing(BadInput):
@@ -64,10 +64,10 @@ class ExtraMissing(BadInput):
 
 
 class UnknownName(BadInput):
-    """A name is not among the known ones."""
+    """Error: a name is not among the known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str) -> None:
-        """Say which `kind` of thing is called `name`, and what `where` knows."""
+        """Write the message from kind and name of an object and the known names."""
         self.kind = kind
         self.name = name
         self.known = tuple(known)
@@ -87,7 +87,7 @@ class UnknownName(BadInput):
 
 
 class RobotDataError(BadInput):
-    """A file of ours is wrong; the message begins with `file:line`.
+    """Error: a data file is wrong; the message begins with `file:line`.
 
     A syntax error also has its column: `file:line:column`.
     """

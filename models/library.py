@@ -1,9 +1,9 @@
-"""What a robot can do by heart: motions, lights, sounds, and what starts them.
+"""Library of a robot's stored actions: motions, lights, sounds, and commands.
 
 Five databases [CN1396856, fig. 11 and 17]: commands (DB1), transitions between postures
 (DB2), motions (DB3), light patterns (DB4), sounds (DB5). A `Library` holds all of them;
-`LibraryOnDemand` reads its files at the first look: YAML of some hundred lines takes a
-third of a second, and most of what is done with a robot needs none of it.
+`LibraryOnDemand` reads its files on first access: YAML of some hundred lines takes a
+third of a second, and most uses of a robot do not need it.
 
 A motion is a curve for each joint through its keyframes. Between keyframes i and i + 1,
 with h = t[i+1] - t[i], D = (y[i+1] - y[i]) / h and the slopes m of [fritsch1980], the
@@ -25,7 +25,7 @@ from nao_testbed.models.values import FloatArray
 
 
 class Unit(StrEnum):
-    """A kind of effector, in its order on a bus [CN1396856, fig. 18]."""
+    """Kind of effector, in its order on a bus [CN1396856, fig. 18]."""
 
     MOTION = "motion"
     LIGHT = "light"
@@ -38,40 +38,40 @@ PRESET = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A command of the robot, as output commands to its units.
+    """Command of the robot, as output commands to its units.
 
-    With points it is synchronous: all of it starts in one instant, or nothing. Without,
-    each of its outputs is independent and starts at once.
+    With points it is synchronous: all outputs start together, or none. Without points,
+    each output is independent and starts at once.
     """
 
     name: str
     outputs: Mapping[Unit, str]
     """Unit to the name of a motion, light pattern or sound."""
     to: str | None = None
-    """Posture to which the motors go from wherever the robot is: the transitions that
-    lead there take the place of a motion; None: they do not."""
+    """Target posture of the motors, reached by transitions from any posture in place of
+    a motion; None: no posture."""
     points: Mapping[Unit, int] = field(default_factory=dict)
-    """Of each output; their sum is the preset, or less if others join the group."""
+    """Points of each output; they sum to `preset`, or less if others join the group."""
     preset: int = PRESET
 
     @property
     def is_synchronous(self) -> bool:
-        """Whether its outputs start together."""
+        """True if its outputs start together."""
         return bool(self.points)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transition:
-    """A motion that leads from one posture to another."""
+    """Motion from one posture to another."""
 
     start: str
     end: str
     motion: str
-    """Its name."""
+    """Name of the motion."""
 
 
 class Interpolation(StrEnum):
-    """How a joint moves from one keyframe to the next."""
+    """Interpolation of a joint between keyframes."""
 
     LINEAR = "linear"
     """At constant speed."""
@@ -82,32 +82,32 @@ class Interpolation(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Track:
-    """The keyframes of one joint.
+    """Keyframes of one joint.
 
-    Before the first one it goes there from wherever it is at the start.
+    Before the first keyframe the joint moves there from its position at the start.
     """
 
     joint: str
     times_s: tuple[float, ...]
     """Since the start of the motion, in s: positive, rising."""
     angles: tuple[float, ...]
-    """At these times, in rad."""
+    """Angles at these times, in rad."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """Keyframes of some joints, and between which postures they lead."""
+    """Keyframes of some joints, with the postures at both ends."""
 
     name: str
     tracks: tuple[Track, ...]
-    """At most one a joint."""
+    """Tracks, at most one a joint."""
     interpolation: Interpolation = Interpolation.CUBIC
     start: str | None = None
-    """Posture in which it begins; None: any."""
+    """Posture at the start; None: any."""
     end: str | None = None
-    """Posture in which it ends; None: no stored one."""
+    """Posture at the end; None: not a stored one."""
     stops_s: tuple[float, ...] = ()
-    """Times at which it may rest: the robot stands stably then, in s, rising."""
+    """Times at which the robot is stable and may pause, in s, rising."""
 
     @property
     def length_s(self) -> float:
@@ -116,54 +116,54 @@ class Motion:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that it moves."""
+        """Joints that it moves."""
         return tuple(track.joint for track in self.tracks)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LightStep:
-    """Some LEDs fade to a colour, all of them from the same moment on."""
+    """Common start of a fade of some LEDs to a colour."""
 
     at_s: float
     """Since the start of the pattern, in s."""
     leds: tuple[str, ...]
     """Leaves of the resource tree, such as `Left eye`."""
     colour: tuple[float, float, float]
-    """Red, green and blue in [0, 1]; LEDs of one colour take the brightest of them."""
+    """Red, green and blue in [0, 1]; single-colour LEDs take the brightest of them."""
     fade_s: float = 0.0
-    """Time from the present colour to this one, in s; 0 is at once."""
+    """Time from the present colour to this one, in s; 0: at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LightPattern:
-    """Steps in the order of their time."""
+    """Light steps in the order of their time."""
 
     name: str
     steps: tuple[LightStep, ...]
     length_s: float
-    """Time that it takes, in s: at least to the end of the last fade."""
+    """Duration in s: at least to the end of the last fade."""
 
     @property
     def leds(self) -> tuple[str, ...]:
-        """The leaves that it lights, in the order of their first step."""
+        """Leaves that it lights, in the order of their first step."""
         return tuple(dict.fromkeys(led for step in self.steps for led in step.leds))
 
 
 LONGEST_TEXT = 5000
-"""Letters of what is said at once: some ten minutes."""
+"""Largest number of letters of one utterance: some ten minutes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sound:
-    """A text or a tone; its length is that of its samples."""
+    """Text or tone; its length is that of its samples."""
 
     name: str
     text: str | None = None
-    """What is said; None: a tone."""
+    """Text to say; None: a tone."""
     tone_hz: float | None = None
     """Frequency of a tone in Hz."""
     length_s: float | None = None
-    """Of a tone, in s; a text takes as long as saying it does."""
+    """Length of a tone, in s; speech has its own length."""
     volume: float = 1.0
     """Fraction of full scale, in [0, 1]."""
 
@@ -173,7 +173,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """What a robot can do by heart; every name in it is known in it."""
+    """Stored actions of a robot; it contains every action that it names."""
 
     orders: Mapping[str, Order] = field(default_factory=dict)
     """DB1."""
@@ -203,7 +203,7 @@ class Library:
         return _find("Sound", name, self.sounds)
 
     def with_more(self, more: "Library") -> "Library":
-        """Return both together; where both have a name, that of `more` counts."""
+        """Return both libraries merged; entries of `more` replace equal names."""
         ways = {
             (way.start, way.end): way for way in (*self.transitions, *more.transitions)
         }
@@ -223,16 +223,16 @@ def _find(kind: str, name: str, known: Mapping[str, _T]) -> _T:
 
 
 class LibraryOnDemand(Library):
-    """A library whose files are read, and checked, at the first look into it."""
+    """Library that reads and checks its files on first access."""
 
     _read: Callable[[], Library]
 
     def __init__(self, read: Callable[[], Library]) -> None:
-        """Keep how to read it; what `read` raises, the first look raises."""
+        """Store the function that reads it; the first access raises its errors."""
         object.__setattr__(self, "_read", read)
 
     def __getattr__(self, name: str) -> object:
-        """Read the library; called while its fields are not there yet."""
+        """Read the library; Python calls this only while its fields are missing."""
         names = [its_field.name for its_field in fields(Library)]
         if name not in names:
             raise AttributeError(f"a library has no {name!r}")
@@ -246,8 +246,8 @@ def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:
     """Return the slopes of a cubic at its keyframes.
 
     Inside it is the weighted harmonic mean of the chords D before and after
-    [fritsch1980, as in its later form for uneven spacing], the one that SciPy's PCHIP
-    takes; at both ends zero, where PCHIP would extrapolate.
+    [fritsch1980, as in its later form for uneven spacing], as in SciPy's PCHIP; at both
+    ends zero, where PCHIP would extrapolate.
 
     Args:
         times: (n,) rising, in s, n at least 2.
@@ -276,12 +276,12 @@ def largest_speeds(
 ) -> FloatArray:
     """Return the largest speed between each two keyframes.
 
-    Of a cubic exactly: its speed is a parabola, largest at an end or at its vertex.
+    For a cubic it is exact: the speed is a parabola, largest at an end or its vertex.
 
     Args:
         times: (n,) rising, in s, n at least 2.
         angles: (n,) in rad.
-        interpolation: how the joint moves.
+        interpolation: kind of interpolation.
 
     Returns:
         (n - 1,) in rad/s, not negative.
@@ -313,8 +313,8 @@ def sample_curve(
     Args:
         times: (n,) of the keyframes, rising, in s, n at least 2.
         angles: (n,) in rad.
-        interpolation: how the joint moves.
-        at: (k,) in s; before the first keyframe and after the last it rests there.
+        interpolation: kind of interpolation.
+        at: (k,) in s; constant before the first keyframe and after the last.
 
     Returns:
         (k,) in rad.
@@ -331,10 +331,10 @@ def sample_curve(
     b = 3.0 * rise - 2.0 * first - last
     c = first + last - 2.0 * rise
     curve = angles[i] + u * (first + u * (b + u * c))
-    return np.clip(curve, angles.min(), angles.max())  # a stop is not passed by an ulp
+    return np.clip(curve, angles.min(), angles.max())  # rounding must not exceed a stop
 
 
 def first_not_rising(times: tuple[float, ...]) -> int | None:
-    """Return the place of the first time that is not after the one before."""
+    """Return the index of the first time that is not after the previous one."""
     pairs = enumerate(pairwise(times), start=1)
     return next((i for i, (before, time) in pairs if time <= before), None)

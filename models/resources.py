@@ -1,4 +1,4 @@
-"""What a resource is, as data: a tree whose leaves one behaviour at a time may use."""
+"""Resources as data: a tree with leaves for one behaviour at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,18 +6,18 @@ from enum import StrEnum
 
 
 class ResourceKind(StrEnum):
-    """How a leaf is shared."""
+    """Kind of sharing of a leaf."""
 
     EXCLUSIVE = "exclusive"
     """One user at a time: a motor, a microphone, a ball."""
     STATE = "state"
-    """Shared by all who need the state; one of its siblings is active."""
+    """Shared by all users of the state; one of its siblings is active."""
     CUMULATIVE = "cumulative"
     """Shared by rates that sum to at most 100 %: processor, network."""
 
 
 class DeviceKind(StrEnum):
-    """What a leaf commands on the robot."""
+    """Kind of robot device that a leaf commands."""
 
     MOTOR = "motor"
     """Set-points of the joints of one motor."""
@@ -29,26 +29,26 @@ class DeviceKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """The part of a robot that a leaf commands."""
+    """Part of a robot that a leaf commands."""
 
     kind: DeviceKind
     names: tuple[str, ...]
-    """A motor; joints or joint groups; LED groups; speakers: names of the robot's."""
+    """Names of the robot's: a motor; joints or joint groups; LED groups; speakers."""
     joints: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Joints that a motor moves, or whose torque is limited; they follow from the names
-    and the robot. None given: called as the names are."""
+    """Joints that a motor moves, or that stiffness limits; they follow from the names
+    and the robot. Empty: the same as the names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceNode:
-    """A leaf, or a composite of what is under it."""
+    """Leaf, or composite of the nodes below it."""
 
     name: str
     kind: ResourceKind = ResourceKind.EXCLUSIVE
-    """Of a leaf; a composite has none of its own."""
+    """Kind of a leaf; meaningless for composites."""
     children: tuple["ResourceNode", ...] = ()
     device: Device | None = None
-    """None: nothing on the robot (a state, a rate, a ball, a microphone)."""
+    """None: no part of the robot (a state, a rate, a ball, a microphone)."""
 
     def walk(self) -> Iterator["ResourceNode"]:
         """Yield this node and all below it, from the top, in their order."""

@@ -1,9 +1,9 @@
-"""What a robot is: links, joints, motors, sensors and devices as frozen data.
+"""Description of a robot: links, joints, motors, sensors and devices as frozen data.
 
-The same for every floor above. A robot is read from its folder by `models.load_robot`,
-whose files may give what the types of `models.values` allow; nothing here reads files
-or moves. Joints keep one order everywhere, that of `joints.csv`; motors keep the order
-in which their leading joints appear. Two joints may share one motor (the two hip
+All packages share it. `models.load_robot` reads a robot from its folder;
+`models.values` defines the accepted values of its files. This module neither reads
+files nor moves anything. Joints keep one order everywhere, that of `joints.csv`; motors
+keep the order of their leading joints. Two joints may share one motor (the two hip
 yaw-pitch joints of a NAO do).
 """
 
@@ -27,14 +27,14 @@ Vector3 = tuple[float, float, float]
 
 
 class StrictPart:
-    """What `robot.yaml` says as it stands: a key that it has not is refused."""
+    """Base of parts of `robot.yaml`: unknown keys are rejected."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """One rigid body."""
+    """Rigid body."""
 
     name: str
     mass: float
@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class JointNumbers:
-    """What `joints.csv` says of a joint: its limits, and what its servo needs."""
+    """Columns of `joints.csv`: limits of a joint, and parameters of its servo."""
 
     name: Name
     motor: Name
@@ -67,38 +67,38 @@ class JointNumbers:
     presliding_stiffness: Positive
     """Stiffness of the stuck gear in N·m/rad: friction rises over friction / this."""
     servo_step: NotNegative
-    """Angle step in rad that the servo sees (motor-side encoder over the gear)."""
+    """Angle step in rad of the servo (motor-side encoder over the gear)."""
     encoder_step: NotNegative
-    """Angle step in rad of the joint-side encoder, as the observation shows it."""
+    """Angle step in rad of the joint-side encoder, used in observations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Joint(JointNumbers):
-    """One revolute degree of freedom."""
+    """Revolute degree of freedom."""
 
     parent: str
-    """Link that the joint hangs on."""
+    """Link that holds the joint."""
     link: str
     """Link that the joint moves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactPoint:
-    """A point of the body that may touch the ground."""
+    """Point of the body that may touch the ground."""
 
     name: str
     link: str
     position: Vector3
     """In the link frame, in m."""
     effector: str
-    """The body part it belongs to: LFoot, RFoot, LButtock, Back, Head, LElbow..."""
+    """Body part of the point: LFoot, RFoot, LButtock, Back, Head, LElbow..."""
     fsr: str | None
-    """The force sensor at this point, or None where only the distance tells."""
+    """Force sensor at this point; None: contact is detected by distance only."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneNodeHeating:
-    """C dT/dt = R i² - λ (T - Tₑ), i = τ / K, identified on the joint side."""
+    """Model C dT/dt = R i² - λ (T - Tₑ), i = τ / K, identified on the joint side."""
 
     torque_constant: Positive
     """K, joint torque over current, in N·m/A."""
@@ -132,7 +132,7 @@ class TwoNodeHeating:
 
 @dataclass(frozen=True, kw_only=True)
 class MotorType:
-    """What `motor_types.csv` says of a catalogue motor."""
+    """Columns of `motor_types.csv`: a catalogue motor."""
 
     type: Name
     """Maker's designation."""
@@ -150,12 +150,12 @@ class MotorType:
 
 @dataclass(frozen=True, kw_only=True)
 class Motor(MotorType):
-    """One electric motor with its gear; drives one joint, or several coupled ones."""
+    """Electric motor with its gear; drives one joint, or several coupled ones."""
 
     name: Name
     """Name of its leading joint."""
     joints: tuple[str, ...]
-    """The joints that it drives, leading joint first."""
+    """Joints that it drives, leading joint first."""
     gear_ratio: Positive
     """Motor turns for one joint turn."""
     one_node: OneNodeHeating
@@ -169,16 +169,16 @@ class Motor(MotorType):
 
 @dataclass(frozen=True, kw_only=True)
 class ForceSensor:
-    """A force-sensing resistor under a sole; measures the normal force only."""
+    """Force-sensing resistor under a sole; measures the normal force only."""
 
     name: str
     link: str
     position: Vector3
     """In the link frame, in m."""
     range_newton: float
-    """Largest force that it reports, in N."""
+    """Largest reading, in N."""
     step_newton: float
-    """Smallest change that it reports, in N."""
+    """Resolution, in N."""
     noise_newton: float
     """Standard deviation of its noise, in N."""
 
@@ -206,7 +206,7 @@ class Imu(StrictPart):
 
 @dataclass(frozen=True, kw_only=True)
 class SensorRates(StrictPart):
-    """How often each kind of sensor is read anew, in s, and small noises."""
+    """Sampling periods of the sensors, in s, and small noises."""
 
     encoder_period: Positive
     current_period: Positive
@@ -222,7 +222,7 @@ class SensorRates(StrictPart):
 
 @dataclass(frozen=True, kw_only=True)
 class Sonar(StrictPart):
-    """An ultrasonic sensor; its beam runs along x of its own frame."""
+    """Ultrasonic sensor; its beam runs along x of its own frame."""
 
     name: Name
     link: Name
@@ -233,19 +233,18 @@ class Sonar(StrictPart):
     cone: Annotated[Real, Field(gt=0.0, lt=3.0)]
     """Full angle of the beam in rad."""
     least: Positive
-    """Below it a thing is known to be there, not how far; in m."""
+    """Smallest distance that it measures, in m; nearer objects read as this."""
     largest: Positive
-    """What it says when it hears nothing, in m."""
+    """Reading without an echo, in m."""
     step: NotNegative
     """Resolution in m."""
     incidence: Annotated[Real, Field(gt=0.0, lt=1.5708)]
-    """A surface that the sound meets at more than this from its normal throws it away,
-    in rad."""
+    """Angle from a surface's normal in rad above which the sound gives no echo."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VideoCamera(StrictPart):
-    """A camera; it looks along x of its own frame, z upwards in the picture."""
+    """Camera; it looks along x of its own frame, z upwards in the picture."""
 
     name: Name
     link: Name
@@ -270,19 +269,19 @@ class LedGroup:
     channels: str
     """`rgb`, `blue` or `white`."""
     levels: int
-    """Brightnesses of a channel, with dark."""
+    """Number of brightness levels of a channel, dark included."""
     place: Vector3 | None = None
-    """Middle of the LEDs in the link frame, in m; None where nobody knows it."""
+    """Centre of the LEDs in the link frame, in m; None if unknown."""
 
     @property
     def n_channels(self) -> int:
-        """Brightnesses of one LED that are set: three of `rgb`, else one."""
+        """Brightnesses of one LED: three of `rgb`, otherwise one."""
         return len(self.channels) if self.channels == "rgb" else 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Speaker(StrictPart):
-    """A loudspeaker."""
+    """Loudspeaker."""
 
     name: Name
     link: Name
@@ -290,33 +289,33 @@ class Speaker(StrictPart):
 
 
 IDLE_WATT, DRIVE_EFFICIENCY = 25.0, 0.85
-"""Estimates, no data of a robot: the 90 min of normal use that the NAO's data sheet
-gives are 41.7 W, with all that its motors do."""
+"""Estimates without data of a robot. The NAO's data sheet gives 90 min of normal use,
+which is 41.7 W including the motors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Battery(StrictPart):
-    """The supply that bounds motor speed."""
+    """Supply that bounds motor speed."""
 
     nominal_volt: Positive
     max_volt: Positive
     max_discharge_ampere: Positive
     capacity_watt_hour: Positive
     idle_watt: Positive = IDLE_WATT
-    """What computers, sensors and lights draw."""
+    """Power of computers, sensors and lights."""
     drive_efficiency: Annotated[float, Field(gt=0.0, le=1.0)] = DRIVE_EFFICIENCY
-    """Of the motors' drives."""
+    """Efficiency of the motors' drives."""
 
     def charge(self, time_s: float, motors_j: float) -> float:
-        """Return what is left of a battery that was full, as a fraction.
+        """Return the charge of a battery that was full at t = 0, as a fraction.
 
             charge = 1 - (P0 t + W / η) / E
 
         An estimate: cells neither age nor cool.
 
         Args:
-            time_s: t since then, in s.
-            motors_j: W that all motors took as heat and work, in J.
+            time_s: t in s.
+            motors_j: W, heat and work of all motors since then, in J.
         """
         used_j = self.idle_watt * time_s + motors_j / self.drive_efficiency
         return max(0.0, 1.0 - used_j / (3600.0 * self.capacity_watt_hour))
@@ -328,24 +327,24 @@ _NO_RESOURCES = ResourceNode(name="root")
 
 @dataclass(frozen=True, kw_only=True)
 class Posture:
-    """A stored typical posture."""
+    """Stored typical posture."""
 
     name: str
     angles: NDArray[np.float64]
     """(n_joints,) in rad."""
     effectors: tuple[str, ...]
-    """Body parts that carry the robot in it; empty where it is not a typical one."""
+    """Body parts that carry the robot; empty for a posture that is not typical."""
     offset: float | None
     """Stiffness offset of the posture, or None for the default."""
     status: str
     """`published` or `estimate`."""
     state: str | None = None
-    """The state resource that a robot in it is in, or None."""
+    """State resource of a robot in this posture, or None."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Robot:
-    """A humanoid as data. Arrays are read-only and in joint (or motor) order."""
+    """Humanoid as data. Arrays are read-only and in joint (or motor) order."""
 
     name: str
     folder: Path
@@ -356,7 +355,7 @@ class Robot:
     motors: tuple[Motor, ...]
     contact_points: tuple[ContactPoint, ...]
     feet: tuple[str, ...]
-    """The effectors that are feet."""
+    """Effectors that are feet."""
     contact_threshold: float
     """Distance to the lowest point within which a point is a contact (730), in m."""
     force_sensors: tuple[ForceSensor, ...]
@@ -371,16 +370,16 @@ class Robot:
     sonars: tuple[Sonar, ...] = ()
     cameras: tuple[VideoCamera, ...] = ()
     resources: ResourceNode = _NO_RESOURCES
-    """What behaviours may reserve: the root of the tree."""
+    """Root of the tree of resources for behaviours."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Bodies that it is made with, and the resources that each lacks."""
+    """Bodies of the robot, with the resources that each lacks."""
     absent: tuple[str, ...] = ()
     """Resources, leaves or composites, that this body lacks."""
     library: Library = field(default_factory=Library)
-    """What it can do by heart."""
+    """Stored actions."""
 
     def __repr__(self) -> str:
-        """Return a line for tracebacks; the tables would fill a page."""
+        """Return one line for tracebacks; the tables would fill a page."""
         return f"Robot({self.name!r} from {str(self.folder)!r})"
 
     @cached_property
@@ -443,7 +442,7 @@ class Robot:
 
     @property
     def has_legs(self) -> bool:
-        """Whether this body has every joint between its base and its feet."""
+        """True if this body has every joint between its base and its feet."""
         return not set(self.leg_joints) & set(self.absent_joints)
 
     @property
@@ -483,9 +482,9 @@ class Robot:
         return self.postures[name]
 
     def posture_name(self, asked: str | None, usual: str) -> str:
-        """Return the posture asked for, else the usual one if there is, else the first.
+        """Return `asked`; if it is None, `usual` if it exists, otherwise the first.
 
-        Names that are asked for are not checked: `posture` does so.
+        This method does not check `asked`; `posture` does.
         """
         if asked is not None:
             return asked
@@ -494,11 +493,11 @@ class Robot:
     def with_body(self, name: str) -> "Robot":
         """Return the same robot with a body that lacks some parts.
 
-        Joints, links and resources stay as they are, so that behaviours do not depend
-        on the body: only `absent` says what is missing.
+        Joints, links and resources are unchanged, so that behaviours do not depend on
+        the body: only `absent` lists the missing parts.
 
         Raises:
-            UnknownName: it is not made with such a body.
+            UnknownName: the robot has no such body.
         """
         self._need("Body", name, self.bodies)
         return dataclasses.replace(self, absent=self.bodies[name])

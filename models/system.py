@@ -1,7 +1,8 @@
-"""What operating systems do differently: nothing else asks which one this is.
+"""Differences between operating systems; no other module checks the system.
 
-Asked for is a call, not the name of the system, wherever that is enough: what lacks the
-call gets the other way. Linux was tried, and Linux without what Windows lacks.
+Where possible this module checks for a function, not for the name of the system, and
+falls back if the function is missing. Tested on Linux, and on Linux without the
+functions that Windows lacks.
 """
 
 import contextlib
@@ -25,10 +26,10 @@ if sys.platform == "win32":
 else:
     from multiprocessing.connection import Connection
 
-__all__ = ["Connection"]  # of a pipe between processes
+__all__ = ["Connection"]  # a pipe between processes
 
 _LOCKED_BYTE = 1 << 30
-"""Windows locks bytes, and who reads them waits: one that no file of ours has."""
+"""Byte beyond the end of our files: on Windows readers of locked bytes block."""
 _LOCK_PERIOD_S = 0.05
 _PARENT_PERIOD_S = 1.0
 _ORDER_PERIOD_S = 0.05
@@ -47,10 +48,10 @@ _fcntl, _msvcrt = _module("fcntl"), _module("msvcrt")
 
 
 def lock(file: IO[Any], *, waits: bool = True) -> None:
-    """Lock an open file against others who do, until it is closed or its process ends.
+    """Lock an open file exclusively until it is closed or its process ends.
 
     Raises:
-        BlockingIOError: another has the lock, and this one does not wait.
+        BlockingIOError: another process has the lock, and `waits` is False.
         OSError: the file system has no locks.
     """
     if _fcntl is not None:
@@ -63,7 +64,7 @@ def lock(file: IO[Any], *, waits: bool = True) -> None:
 
 
 def is_locked(file: IO[Any]) -> bool:
-    """Return whether another has the lock of a file, which is closed soon.
+    """Return True if another process has the lock of a file; close the file soon.
 
     Raises:
         OSError: the file system has no locks.
@@ -78,7 +79,7 @@ def is_locked(file: IO[Any]) -> bool:
 
 
 def _take_byte(fd: int) -> bool:
-    """Try to lock the byte; leave the place in the file as it was."""
+    """Try to lock the byte; keep the position in the file."""
     here = os.lseek(fd, 0, os.SEEK_CUR)
     os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
     try:
@@ -91,13 +92,13 @@ def _take_byte(fd: int) -> bool:
 
 
 def keep_private(fd: int) -> None:
-    """Let an open file's owner alone read it; on Windows its folder decides that."""
+    """Make an open file readable by its owner only; on Windows the folder decides."""
     if os.chmod in os.supports_fd:
-        os.chmod(fd, 0o600)  # a path may be another file by now
+        os.chmod(fd, 0o600)  # the path may be another file now
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disc; Windows opens no folders."""
+    """Flush the names in a folder to the disk; Windows cannot open folders."""
     if sys.platform != "win32":
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -110,35 +111,34 @@ def sync_folder(folder: Path) -> None:
 
 
 def processors() -> int:
-    """Return how many processors this process may use, also inside a container."""
+    """Return the number of processors for this process, also inside a container."""
     from joblib import cpu_count  # noqa: PLC0415  # heavy
 
     return int(cpu_count())
 
 
 def load_average() -> float | None:
-    """Return the last minute's mean of processes that want a processor, if known."""
+    """Return the last minute's load average, or None if unknown."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 
 def system_name() -> str:
-    """Return what this machine is: `Linux x86_64`."""
+    """Return system and machine, such as `Linux x86_64`."""
     return f"{platform.system()} {platform.machine()}"
 
 
 # -- processes -------------------------------------------------------------------------
 
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
-"""Whether a process can be copied; a copy on macOS lacks threads of the system's own
-libraries and may crash."""
+"""True if processes can be forked; a macOS fork lacks system threads and may fail."""
 _PR_SET_PDEATHSIG = 1
-"""Of Linux, prctl(2): the signal that a process gets when its parent ends."""
+"""Option of Linux' prctl(2): signal to a process when its parent ends."""
 
 
 def fork(work: Callable[[], object]) -> int:
-    """Do work in a copy of this process, which ends then without any clean-up.
+    """Run a function in a fork of this process, which then exits without clean-up.
 
-    Where that is Linux it ends with this process too.
+    On Linux the fork ends with this process too.
 
     Returns:
         Its process id, for `end_fork`.
@@ -157,20 +157,20 @@ def fork(work: Callable[[], object]) -> int:
 
 
 def end_fork(pid: int, *, at_once: bool) -> None:
-    """Wait for the end of a copy; at once: kill it before."""
+    """Wait for the end of a fork; kill it first if `at_once`."""
     if at_once:
         os.kill(pid, KILL)
     os.waitpid(pid, 0)
 
 
 def give_way(niceness: int) -> None:
-    """Let other processes go first."""
+    """Increase this process's niceness."""
     if hasattr(os, "nice"):
         os.nice(niceness)
 
 
 def wait_for_parent(parent: int) -> None:
-    """Return when the process has ended that started this one.
+    """Block until the parent process has ended.
 
     Args:
         parent: its process id.
@@ -193,26 +193,27 @@ def _there(*names: str) -> tuple[signal.Signals, ...]:
 
 
 ENDING = _there("SIGTERM", "SIGHUP", "SIGBREAK")
-"""Sent by `timeout` and job managers, by a terminal that is closed, by Ctrl-Break."""
+"""Signals of `timeout` and job managers, of a closed terminal, and of Ctrl-Break."""
 KILL = _there("SIGKILL", "SIGTERM")[0]
-"""For `os.kill`, to end a process; on Windows every number does."""
+"""Signal for `os.kill` to end a process; on Windows every number does."""
 ORDER = _there("SIGUSR1", "SIGTERM")[0]
-"""What an order raises in the process that it is for; see `send_order`."""
+"""Signal that `send_order` raises in another process."""
 OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-"""For `Popen`, beside `start_new_session`: the process does not get Ctrl-C."""
+"""Flag for `Popen`, beside `start_new_session`: Ctrl-C does not reach the process."""
 
 
 def send_order(pid: int) -> None:
-    """Raise `ORDER` in a process, which `await_order` does itself where none can."""
+    """Raise `ORDER` in a process; without signals `await_order` raises it there."""
     if hasattr(signal, "SIGUSR1"):
         os.kill(pid, signal.SIGUSR1)
 
 
 def await_order(is_given: Callable[[], bool]) -> None:
-    """Let `ORDER` raise in the main thread of this process, once it is given.
+    """Enable `ORDER` in the main thread of this process.
 
     Args:
-        is_given: asked by a thread, where no other process can send a signal.
+        is_given: polled by a thread on systems without signals between processes; True
+            raises `ORDER`.
     """
 
     def wait() -> None:
@@ -225,23 +226,23 @@ def await_order(is_given: Callable[[], bool]) -> None:
     if sys.platform != "win32" and hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [ORDER])
     else:
-        for number in {signal.SIGINT, *ENDING} - {ORDER}:  # nothing blocks them
+        for number in {signal.SIGINT, *ENDING} - {ORDER}:  # blocking is impossible
             signal.signal(number, signal.SIG_IGN)
 
 
 def interrupt(number: int) -> None:
-    """Let a signal come to the main thread of this process."""
+    """Raise a signal in the main thread of this process."""
     if hasattr(signal, "pthread_kill"):
         os.kill(os.getpid(), number)
-    else:  # Windows ends a process to which a signal is sent
+    else:  # Windows ends a process on os.kill
         signal.raise_signal(number)
 
 
 @contextlib.contextmanager
 def blocked_signals(numbers: Sequence[int]) -> Iterator[None]:
-    """Let signals wait meanwhile; who is started meanwhile gets none of them, ever."""
+    """Block signals in the context; processes started in it inherit the block."""
     if sys.platform != "win32" and hasattr(signal, "pthread_sigmask"):
-        resource_tracker.ensure_running()  # it would unblock them when it starts
+        resource_tracker.ensure_running()  # on start it would unblock them
         before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         try:
             yield
@@ -253,10 +254,7 @@ def blocked_signals(numbers: Sequence[int]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def deaf_children() -> Iterator[None]:
-    """Let processes that are started meanwhile not get Ctrl-C; on Windows.
-
-    It blocks no signals, but whether Ctrl-C counts is inherited.
-    """
+    """Disable Ctrl-C in child processes on Windows, which cannot block signals."""
     if sys.platform == "win32":
         ctypes.windll.kernel32.SetConsoleCtrlHandler(None, True)
         try:
@@ -268,7 +266,7 @@ def deaf_children() -> Iterator[None]:
 
 
 def wakeup_pipe() -> tuple[int, int]:
-    """Return the two ends of a pipe for the numbers of signals, which never blocks."""
+    """Return both ends of a pipe for signal numbers; writing never blocks."""
     read, write = os.pipe()
     if hasattr(os, "set_blocking"):
         os.set_blocking(write, False)
@@ -279,7 +277,7 @@ def wakeup_pipe() -> tuple[int, int]:
 
 
 def claim_address(listener: socket.socket) -> None:
-    """Let a socket take an address that nobody listens on, also just after another."""
+    """Allow a socket to bind an address that is free or was just released."""
     if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows would share it
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
     else:
@@ -287,7 +285,7 @@ def claim_address(listener: socket.socket) -> None:
 
 
 def end_silent(connection: socket.socket, seconds: float) -> None:
-    """End a connection whose other side takes nothing for so long; on Linux."""
+    """End a connection whose peer accepts no data for some seconds; on Linux."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         milliseconds = round(seconds * 1000.0)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
@@ -296,17 +294,17 @@ def end_silent(connection: socket.socket, seconds: float) -> None:
 def keep_alive(
     connection: socket.socket, idle_s: int, period_s: int, tries: int
 ) -> None:
-    """Notice that the host at the other side is gone.
+    """Detect the loss of the peer's host by probes.
 
     Args:
         connection: of TCP.
-        idle_s: after which the host is asked.
-        period_s: between two questions.
-        tries: how many, before the connection ends.
+        idle_s: idle time before the first probe.
+        period_s: time between probes.
+        tries: number of probes before the connection ends.
     """
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))
-    assert idle is not None  # the second is macOS's name of it
+    assert idle is not None  # the second is the name on macOS
     for option, value in (
         (idle, idle_s),
         (socket.TCP_KEEPINTVL, period_s),

@@ -1,9 +1,9 @@
-"""Values that people and programs give: numbers, fractions, times, names.
+"""Validation of values from users and programs: numbers, fractions, times, names.
 
-Python and numpy make numbers of texts, bytes and truths; a robot would then move to
-where nobody sent it. Here these are none (`as_number`, `as_numbers`, `is_fraction`).
-The types below bound the numbers and names of every file that the project reads: the
-one place of these ranges.
+Python and numpy convert texts, bytes and booleans to numbers; a robot would then move
+to unintended positions. The functions here reject them (`as_number`, `as_numbers`,
+`is_fraction`). The types below define the ranges of numbers and names in all files that
+the project reads.
 """
 
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 
 def as_number(value: object) -> float | None:
-    """Return a real number as a float; None for what is none, or too large for one."""
+    """Return a real number as a float; None for other values and for overflow."""
     if type(value) is float:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -34,11 +34,11 @@ def as_number(value: object) -> float | None:
 
 
 def as_numbers(values: object) -> FloatArray | None:
-    """Return an array of numbers as a copy; None for what is none.
+    """Return an array of numbers as a copy; None for other values.
 
     Args:
-        values: an array of integers or floats; or a number, or lists of numbers, of
-            which each counts by itself.
+        values: an array of integers or floats; a number; or lists of numbers, which are
+            checked one by one.
     """
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return np.array(values)
@@ -58,7 +58,7 @@ def as_numbers(values: object) -> FloatArray | None:
 
 
 def is_fraction(value: object) -> bool:
-    """Whether a value is a number from 0 to 1."""
+    """Return True if a value is a number from 0 to 1."""
     number = as_number(value)
     return number is not None and 0.0 <= number <= 1.0
 
@@ -66,10 +66,10 @@ def is_fraction(value: object) -> bool:
 def check_seconds(
     given: object, what: str, accepted: str = "give a number from 0", least: float = 0.0
 ) -> float:
-    """Return a time in s, finite and not less than the least one.
+    """Return a time in s, finite and at least `least`.
 
     Raises:
-        BadInput: it is no such number; the message says what is accepted.
+        BadInput: it is not such a number; the message contains `accepted`.
     """
     seconds = as_number(given)
     if seconds is None or not least <= seconds < float("inf"):
@@ -78,21 +78,21 @@ def check_seconds(
 
 
 def short(value: object) -> str:
-    """Return what a message says of a value that is no number; it may be long."""
+    """Return the text of an invalid value for a message, at most 60 characters."""
     try:
         said = repr(value)
-    except Exception:  # noqa: BLE001  its own, or that of a number too long to say
+    except Exception:  # noqa: BLE001  of its repr, or a number too long
         said = f"an object of type {type(value).__name__}"
     said = " ".join(line.strip() for line in said.splitlines())
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
 def number_of(text: str) -> float:
-    """Return the number that a text says, in a cell or on a command line.
+    """Return the number in a text, of a cell or a command line.
 
     Raises:
-        ValueError: it says none, or has underscores, which Python alone would take: who
-            writes 1_5 more likely means 1.5 than 15.
+        ValueError: the text is not a number, or has underscores, which Python accepts:
+            1_5 more likely means 1.5 than 15.
     """
     if "_" in text:
         raise ValueError(f"{text} has an underscore; write the number without it")
@@ -109,35 +109,35 @@ Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
 
 LONGEST_S = 86_400.0
-"""Of any time that a file gives, in s: a day, as the longest scenario."""
+"""Largest time in a file, in s: a day, as the longest scenario."""
 LONGEST_ENTRY_S = 600.0
-"""Of a motion, a light pattern or a tone, in s: it is sampled before it begins."""
+"""Longest motion, light pattern or tone, in s: it is sampled before its start."""
 Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
 
 GroundFriction = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
 """Coulomb coefficient of soles on the ground."""
 EngineName = Literal["pybullet", "mujoco"]
-"""Of the physics engine."""
+"""Name of the physics engine."""
 
 SlopeDegrees = Annotated[float, Field(ge=-30.0, le=30.0, allow_inf_nan=False)]
-"""By which the ground rises towards +x."""
+"""Rise of the ground towards +x, in degrees."""
 Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]
 """In m/s²; Jupiter has 25."""
 SolverResidual = Annotated[float, Field(ge=0.0, le=1e-3, allow_inf_nan=False)]
 """Squared residual at which the contact solver stops."""
 MOST_FRICTION = 1e9
-"""Factor on gear friction; with the largest one the gears are stuck."""
+"""Largest factor on gear friction; with it the gears are stuck."""
 FrictionScale = Annotated[float, Field(ge=0.0, le=MOST_FRICTION, allow_inf_nan=False)]
 """Factor on the gear friction of every joint."""
 GearPlay = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
-"""Of every joint, from stop to stop in degrees; robots call for repair at 5."""
+"""Play of every joint, from stop to stop in degrees; robots need repair at 5."""
 AirCelsius = Annotated[float, Field(ge=-40.0, le=80.0, allow_inf_nan=False)]
 Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
-"""Of a motor."""
+"""Temperature of a motor, in °C."""
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
 ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
-"""May hold blanks inside, as `Left leg` does."""
+"""Name that may contain spaces inside, such as `Left leg`."""
 NoneIfEmpty = BeforeValidator(lambda text: text if text else None)
 Status = Literal["published", "derived", "estimate"]

@@ -1,7 +1,7 @@
-"""Files that people name: what is no file is told, not waited for.
+"""Files named by users: pipes and devices are rejected before they block.
 
-A named pipe without a writer is opened for ever, and `/dev/zero` has no end. Both get
-an `OSError` as the operating system's own faults do, with its words in `strerror`.
+A named pipe without a writer blocks on open, and `/dev/zero` has no end. Both raise an
+`OSError` with text in `strerror`, as errors of the operating system do.
 """
 
 import contextlib
@@ -21,18 +21,18 @@ _NO_FILE = {
     stat.S_IFBLK: "it is a device, not a file",
 }
 _WHILE_WRITING = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
-"""What comes when a file grows, not when it is opened."""
+"""Errors when a file grows, not when it is opened."""
 
 
 class NotWritten(TestbedError):
-    """A file could not be written to its end, such as when the disc is full."""
+    """Error: a file could not be written completely, such as on a full disk."""
 
 
 def check_kind(path: Path) -> None:
-    """Refuse what has no end, or makes who opens it wait.
+    """Check that reading a path cannot block or continue forever.
 
     Raises:
-        OSError: it is a pipe, a socket or a device, or there is nothing.
+        OSError: it is a pipe, a socket or a device, or does not exist.
     """
     kind = stat.S_IFMT(path.stat().st_mode)
     if kind in _NO_FILE:
@@ -40,10 +40,10 @@ def check_kind(path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds.
+    """Return the contents of a file.
 
     Raises:
-        OSError: it cannot be read, or is no file.
+        OSError: it cannot be read, or is not a file.
     """
     check_kind(path)
     return path.read_bytes()
@@ -53,27 +53,27 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return a file's text.
 
     Raises:
-        OSError: it cannot be read, or is no file.
-        UnicodeDecodeError: it is no text.
+        OSError: it cannot be read, or is not a file.
+        UnicodeDecodeError: it is not text.
     """
     check_kind(path)
     return path.read_text(encoding)
 
 
 def check_writable(option: str, path: Path, or_else: str = "another file") -> None:
-    """Try a file before minutes of work depend on it; leave nothing behind.
+    """Check that a file can be written before long work depends on it; leave no trace.
 
     Args:
-        option: that names it, for the message: `--json`.
-        path: of the file; what it holds stays.
-        or_else: what to give instead.
+        option: option that names it, for the message: `--json`.
+        path: of the file; its contents stay.
+        or_else: alternative for the message.
 
     Raises:
         BadInput: it cannot be written.
     """
     try:
         is_new = not path.exists()
-        if not is_new and not path.is_char_device():  # /dev/null takes all
+        if not is_new and not path.is_char_device():  # /dev/null accepts all writes
             check_kind(path)
         path.open("a", encoding="utf-8").close()
         if is_new:
@@ -86,7 +86,7 @@ def check_writable(option: str, path: Path, or_else: str = "another file") -> No
 
 @contextlib.contextmanager
 def told_if_not_written(path: Path) -> Iterator[None]:
-    """Name the file should the operating system refuse what is written meanwhile.
+    """Raise NotWritten with the file's name if writing within the context fails.
 
     Raises:
         NotWritten: in place of its `OSError`.
@@ -101,7 +101,7 @@ def told_if_not_written(path: Path) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file's text, in place of what it held.
+    """Write a file's text; replace its contents.
 
     Raises:
         NotWritten: the operating system refuses.
@@ -111,10 +111,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a file that its owner alone may read, in place of what it held.
+    """Write a file that only its owner may read; replace its contents.
 
-    A file that was there has this mode before anything is in it; what is no file, such
-    as `/dev/null`, keeps its own.
+    An existing file gets this mode before its contents. Devices such as `/dev/null`
+    keep their mode.
 
     Raises:
         NotWritten: the operating system refuses, such as for another user's file.
@@ -129,14 +129,14 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def why(error: Exception) -> str:
-    """Return what went wrong, for the end of a sentence."""
+    """Return the cause of an error, for the end of a sentence."""
     return (isinstance(error, OSError) and error.strerror) or str(error).rstrip(".")
 
 
 def as_ours(error: OSError) -> TestbedError:
-    """Return an error of the operating system as one sentence of ours.
+    """Convert an error of the operating system to an error with one sentence.
 
-    A name that it does not take is bad input; a disc that is full ended a run.
+    A name that the system rejects is bad input; a full disk is a failed write.
     """
     name = f"{error.filename}: " if error.filename is not None else ""
     text = f"{name}{why(error)}"

@@ -1,4 +1,4 @@
-"""CSV tables as validated rows, each knowing its file and line; JSON by its form."""
+"""CSV tables as validated rows with file and line; JSON validated by a form."""
 
 import csv
 import dataclasses
@@ -23,12 +23,12 @@ class Table(Generic[RowT]):
 
     path: Path
     kind: str
-    """What a row is, for messages: `joint`, `motor`."""
+    """Kind of a row, for messages: `joint`, `motor`."""
     rows: dict[str, RowT]
     lines: dict[str, int]
 
     def __iter__(self) -> Iterator[RowT]:
-        """Go through the rows in the order of the file."""
+        """Return an iterator over the rows in the order of the file."""
         return iter(self.rows.values())
 
     def fail(self, key: str, problem: str) -> NoReturn:
@@ -44,7 +44,7 @@ class Table(Generic[RowT]):
         where: str,
         before: str = "",
     ) -> None:
-        """Refuse a name in a row that `where` does not know, as `UnknownName`."""
+        """Check that a name in a row is known; raise the text of `UnknownName`."""
         if name not in known:
             self.fail(key, f"{before}{UnknownName(kind, name, known, where)}")
 
@@ -53,7 +53,7 @@ def read_text_of(path: Path) -> str:
     """Return a file's text.
 
     Raises:
-        RobotDataError: it is missing, unreadable or no UTF-8.
+        RobotDataError: it is missing, unreadable or not UTF-8.
     """
     try:
         return files.read_text(path)
@@ -77,8 +77,7 @@ def read_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line number and the cells of each row of a CSV file.
 
     Raises:
-        RobotDataError: no header, a column twice, a row of another length, or a cell
-            longer than any that makes sense.
+        RobotDataError: no header, a duplicate column, an odd row length or a long cell.
     """
     rows = _rows(path)
     _, header = next(rows, (0, []))
@@ -110,11 +109,10 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[RowT]:
-    """Read and validate a table whose rows are told apart by column `key`.
+    """Read and validate a table with rows identified by column `key`.
 
     Raises:
-        RobotDataError: columns are missing or unknown, a cell is wrong, or a key
-            appears twice.
+        RobotDataError: a column is missing or unknown, a cell invalid, or a key twice.
     """
     rows: dict[str, RowT] = {}
     lines: dict[str, int] = {}
@@ -137,7 +135,7 @@ def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[R
 
 
 _READERS: dict[Any, TypeAdapter[Any]] = {}
-"""Form to what reads it: to make one takes 3 ms, more than a table takes to read."""
+"""Cache of validators by form: creating one takes 3 ms, longer than reading a table."""
 
 
 def _reader_of(form: type[FormT]) -> TypeAdapter[FormT]:
@@ -147,7 +145,7 @@ def _reader_of(form: type[FormT]) -> TypeAdapter[FormT]:
 
 
 def check_columns(path: Path, found: set[str], row_type: type[Any]) -> None:
-    """Refuse a header with columns too many or too few."""
+    """Check that a header has the required columns and no unknown ones."""
     if dataclasses.is_dataclass(row_type):
         known = {f.name: f.default is MISSING for f in dataclasses.fields(row_type)}
     else:
@@ -164,18 +162,18 @@ def check_columns(path: Path, found: set[str], row_type: type[Any]) -> None:
 def json_as(
     path: Path, text: str | bytes, form: type[FormT], prefix: str = ""
 ) -> FormT:
-    """Return JSON text as what a form says: a dataclass or model of plain data.
+    """Parse JSON text into a form: a dataclass or model of plain data.
 
-    Types are strict: `"1"` is no number, 1.0 no whole one. Unknown keys are left out.
+    Types are strict: `"1"` is no number, 1.0 no integer. Unknown keys are ignored.
 
     Args:
         path: of the file, for the message.
         text: of the file, or of a part of it.
-        form: what belongs there.
-        prefix: of the keys, for the message, where the text is a part.
+        form: expected form.
+        prefix: of the keys, for the message, if the text is a part.
 
     Raises:
-        BadInput: it says which key is wrong, what is there and what belongs there.
+        BadInput: a key is wrong; the message names key, value and accepted values.
     """
     try:
         return _reader_of(form).validate_json(text, strict=True)
@@ -204,11 +202,11 @@ _WORDS = {
     "int_type": "give a whole number",
     "bool_type": "give true or false",
 }
-"""Kind of a validation error to our words, where its own are for programmers."""
+"""Kind of a validation error to a text for users, in place of pydantic's."""
 
 
 def message_of(error: Any) -> str:
-    """Return what a validation error says, as the end of a sentence."""
+    """Return the text of a validation error, as the end of a sentence."""
     if error["type"] in _WORDS:
         return _WORDS[error["type"]]
     if error["type"] == "string_pattern_mismatch":

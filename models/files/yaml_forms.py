@@ -1,11 +1,11 @@
 """YAML files by their forms: all problems of a file at once, each with its line.
 
-    file = read_file(path, Form)      # what has the right form; the rest is noted
-    file.refuse(problems)             # those that the values have: one error for all
+    file = read_file(path, Form)      # keep valid entries; register the others
+    file.refuse(problems)             # add problems of values: one error for all
 
-A value of a wrong form is left out, so that the rest of the file is still checked.
-`read_yaml` stops at the first problem instead. Messages about an unknown key name those
-that the form accepts there (`accepted_keys`).
+An entry of a wrong form is left out, so that the rest of the file is still checked.
+`read_yaml` stops at the first problem instead. Messages about an unknown key list the
+keys that the form accepts there (`accepted_keys`).
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ def _is_form(kind: Any) -> bool:
 
 
 def _fields(form: Any) -> dict[str, Any]:
-    """Return the keys of a model or dataclass, and what may stand there."""
+    """Return the keys of a model or dataclass with their annotations."""
     if not _is_form(form):
         return {}
     if dataclasses.is_dataclass(form):
@@ -52,7 +52,7 @@ def _fields(form: Any) -> dict[str, Any]:
 
 
 def _below(model: Any, part: str | int) -> list[Any]:
-    """Return what may stand under a key of a form or container."""
+    """Return the annotations under a key of a form or container."""
     if _is_form(model):
         if model.__name__ == part:  # pydantic names the members of a union
             return [model]
@@ -79,7 +79,7 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class YamlFile(Generic[FormT]):
-    """A validated YAML file that still knows the line of each of its keys."""
+    """Validated YAML file that keeps the line of each of its keys."""
 
     path: Path
     value: FormT
@@ -102,16 +102,16 @@ class YamlFile(Generic[FormT]):
         *place: str | int,
         before: str = "",
     ) -> None:
-        """Refuse a name at `place` that `where` does not know, as `UnknownName`."""
+        """Check that a name at `place` is known; raise the text of `UnknownName`."""
         if name not in known:
             self.fail(f"{before}{UnknownName(kind, name, known, where)}", *place)
 
 
 def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:
-    """Read and validate a YAML 1.2 file; duplicate keys are refused.
+    """Read and validate a YAML 1.2 file; reject duplicate keys.
 
     Raises:
-        RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
+        RobotDataError: the file is not YAML, or a value is missing, unknown or invalid.
     """
     tree = read_tree(path)
     try:
@@ -127,35 +127,35 @@ def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that a file says wrongly."""
+    """Problem in a file."""
 
     place: Place
     message: str
-    """A whole sentence: what is wrong, the value, what is accepted, what to do."""
+    """Full sentence: problem, value, accepted values, remedy."""
 
 
 class FileErrors(BadInput):
-    """Everything that is wrong in one or several files, a line each."""
+    """Error: all problems of one or several files, one line each."""
 
     def __init__(self, errors: Sequence[RobotDataError]) -> None:
-        """Put the messages below each other; each begins with `file:line`."""
+        """Join the messages by line breaks; each begins with `file:line`."""
         self.errors = tuple(errors)
         super().__init__("\n".join(str(error) for error in errors))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadFile(Generic[FormT]):
-    """A YAML file: what of it has the right form, and what has not."""
+    """YAML file: entries of valid form, and errors of the others."""
 
     path: Path
     value: FormT | None
-    """None where nothing of it can be used."""
+    """None if no part can be used."""
     tree: Any
-    """What `value` was made of: maps and lists that know their lines."""
+    """Source of `value`: maps and lists that keep their lines."""
     form_errors: tuple[RobotDataError, ...] = ()
-    """Why something was left out of both."""
+    """Errors of the entries left out of both."""
     left_out: tuple[Place, ...] = ()
-    """What: for those who must not say that these names are unknown."""
+    """Places of these entries: their names must not be reported as unknown."""
 
     def error(self, problem: Problem) -> RobotDataError:
         """Return a problem of `value` as an error with the file's name and the line."""
@@ -171,7 +171,7 @@ class ReadFile(Generic[FormT]):
         """Return the value, or raise all problems as one error.
 
         Raises:
-            FileErrors: there are some.
+            FileErrors: there are problems.
         """
         errors = self.errors(problems)
         if errors or self.value is None:
@@ -180,7 +180,7 @@ class ReadFile(Generic[FormT]):
 
 
 def entry_of(place: Place) -> Place:
-    """Return the entry of a section, such as a motion, that a value belongs to."""
+    """Return the entry of a section, such as a motion, that contains a value."""
     return place[:2]
 
 
@@ -190,16 +190,16 @@ def read_file(
     entry: Callable[[Place], Place] = entry_of,
     text: str | None = None,
 ) -> ReadFile[FormT]:
-    """Read a YAML 1.2 file and keep what has the right form.
+    """Read a YAML 1.2 file and keep the entries of valid form.
 
     Args:
         path: of the file.
         form: of the whole file.
-        entry: says what is left out where a value is wrong.
-        text: what it says, if it is a file of somewhere else.
+        entry: returns the entry to leave out for the place of an invalid value.
+        text: contents, if they come from another source.
 
     Raises:
-        FileErrors: the file is missing, unreadable, no YAML, or holds a key twice.
+        FileErrors: the file is missing, unreadable, not YAML, or has a duplicate key.
     """
     try:
         tree = read_tree(path) if text is None else tree_of(text, path)
@@ -231,7 +231,7 @@ def read_file(
 
 
 _UNKNOWN_KEY = {"extra_forbidden", "unexpected_keyword_argument"}
-"""Of models, and of dataclasses."""
+"""Error types of models, and of dataclasses."""
 
 
 def _problems(
@@ -241,7 +241,7 @@ def _problems(
     above = {e["loc"][:n] for e in found_errors for n in range(len(e["loc"]))}
     for found in found_errors:
         if found["type"] == "too_short" and found["loc"] in above:
-            continue  # it is short because of what is wrong inside
+            continue  # too short because of an error inside
         place = _in_file(tree, found["loc"], found["type"] == "missing")
         where = ".".join(str(part) for part in place) or "the file"
         if found["type"] in _UNKNOWN_KEY:
@@ -258,12 +258,12 @@ def _problems(
 
 
 def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
-    """Return a place without the names by which pydantic tells a union's members apart.
+    """Return a place without the union members' names that pydantic inserts.
 
     Args:
         tree: of the file.
-        place: as pydantic has it.
-        is_missing: whether its last part is a key that is not there.
+        place: as pydantic reports it.
+        is_missing: True if its last part is a missing key.
     """
     found: list[str | int] = []
     for part in place[:-1] if is_missing else place:
@@ -294,7 +294,7 @@ def _order(place: Place) -> tuple[str, ...]:
 
 
 def _leave_out(tree: Any, place: Place) -> None:
-    """Take the value at a place out of its map or list, if it is there."""
+    """Remove the value at a place from its map or list, if it exists."""
     if not place:
         return  # the whole file is wrong
     for part in place[:-1]:

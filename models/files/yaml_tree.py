@@ -1,11 +1,11 @@
-"""The one door for YAML: maps, lists, texts and numbers that know their lines.
+"""Reader of all YAML files: maps, lists, texts and numbers that keep their lines.
 
     tree = read_tree(path)
     yaml_line(tree, ("motions", "nod"))
 
-Robots, libraries, scenarios, sweeps and presets come through here. A file says plain
-YAML 1.2: keys are texts, whole numbers have 64 bits, and what aliases stand for is
-bounded. All else (dates, tags, sets) is refused at its line.
+Robots, libraries, scenarios, sweeps and presets are read here. A file is plain YAML
+1.2: keys are texts, integers have 64 bits, and the expansion of aliases is limited.
+Other content (dates, tags, sets) is rejected at its line.
 """
 
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ from nao_testbed.models.errors import RobotDataError
 from nao_testbed.models.files.csv_tables import read_text_of
 
 MOST_BYTES = 2_000_000
-"""Of a file: reading more would take minutes."""
+"""Largest size of a file: reading more would take minutes."""
 MOST_FROM_ALIASES = 10_000
-"""Values that all aliases of a file may add, written out: 370 bytes could mean more
-than a memory holds."""
+"""Largest number of values that all aliases of a file may add: 370 bytes could expand
+beyond the memory."""
 DEEPEST = 100
-"""Maps and lists inside each other: 48 generations of children."""
+"""Largest depth of nested maps and lists."""
 TOO_DEEP = f"is nested too deeply, over {DEEPEST} levels; write it flatter"
 LARGEST = 2**63
-"""No whole number may be as large: 64 bits hold it, as arrays and run files do."""
+"""Bound of integers: they fit into 64 bits, as in arrays and run files."""
 LONGEST = 66
-"""Characters of a whole number without its sign: 0b and 64 bits."""
+"""Largest number of characters of an integer without its sign: 0b and 64 bits."""
 _STANDARD = "tag:yaml.org,2002:"
 _KINDS = {
     f"{_STANDARD}{tag}": words
@@ -49,23 +49,23 @@ _KINDS = {
         "merge": "<<",
     }.items()
 }
-"""What a file may hold: tag to words."""
+"""Accepted tags, with words for messages."""
 _TEXT, _WHOLE, _REAL, _MERGE = (
     f"{_STANDARD}{tag}" for tag in ("str", "int", "float", "merge")
 )
 _IMPLICIT = {"timestamp": "a date", "value": "a default value"}
-"""What YAML sees in a value without quotes, and no file of ours wants."""
+"""Types that YAML infers for values without quotes, but that no file may use."""
 
 
 def read_tree(path: Path) -> Any:
-    """Read a YAML 1.2 file into maps and lists that know their lines.
+    """Read a YAML 1.2 file into maps and lists that keep their lines.
 
     Returns:
-        What `yaml_line` takes; None of an empty file.
+        Argument of `yaml_line`; None of an empty file.
 
     Raises:
-        RobotDataError: the file is too large, is no YAML, or holds a key twice or what
-            no file of ours may say.
+        RobotDataError: the file is too large, is not YAML, or has a duplicate key or
+            content that is not accepted.
     """
     if path.is_file() and path.stat().st_size > MOST_BYTES:
         size = f"{path.stat().st_size / 1e6:.1f} MB"
@@ -75,11 +75,11 @@ def read_tree(path: Path) -> Any:
 
 
 def tree_of(text: str, path: Path) -> Any:
-    """Return what a YAML 1.2 text says, as `read_tree` does.
+    """Parse a YAML 1.2 text as `read_tree` does.
 
     Args:
         text: of the file.
-        path: that messages name.
+        path: file name for messages.
 
     Raises:
         RobotDataError: as `read_tree`.
@@ -88,7 +88,7 @@ def tree_of(text: str, path: Path) -> Any:
     yaml.Constructor = _Constructor
     yaml.Scanner = _Scanner
     yaml.max_depth = DEEPEST
-    yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be moved
+    yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be redefined
     try:
         return yaml.load(text)
     except _Refused as error:
@@ -128,7 +128,7 @@ def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
 
 
 class _Refused(Exception):  # never leaves this module
-    """A file says what no file of ours may."""
+    """Error: a file has content that is not accepted."""
 
     def __init__(self, node: Any, problem: str) -> None:
         self.line: int = node.start_mark.line + 1
@@ -137,7 +137,7 @@ class _Refused(Exception):  # never leaves this module
 
 
 class _Scanner(RoundTripScanner):
-    """Names the place where ruamel's own scanner lets an error of Python through."""
+    """Scanner that reports places where ruamel's own raises a plain Python error."""
 
     def scan_flow_scalar_non_spaces(self, double: Any, start_mark: Any) -> Any:
         """Return a piece of a text in quotes.
@@ -168,13 +168,13 @@ class _Scanner(RoundTripScanner):
 
 
 class _Constructor(RoundTripConstructor):
-    """Makes values of nodes once all of them are found to be right."""
+    """Constructor of values that checks all nodes first."""
 
     def construct_document(self, node: Any) -> Any:
-        """Look at all nodes, then make the values of them.
+        """Check all nodes, then construct the values.
 
         Raises:
-            _Refused: one of them cannot be used.
+            _Refused: a node cannot be used.
         """
         major, minor = self.resolver.processing_version
         if (major, minor) != (1, 2):
@@ -185,24 +185,24 @@ class _Constructor(RoundTripConstructor):
 
 
 _Constructor.add_constructor(_TEXT, RoundTripConstructor.construct_scalar)
-"""Also where the tag `!!str` stands: ruamel would make an object of its own of it."""
+"""Applies to the tag `!!str` too, for which ruamel would create a special object."""
 
 
 @dataclass
 class _Look:
-    """One pass over the nodes of a file, before any value is made of them."""
+    """Check of the nodes of a file, in one pass before any value is constructed."""
 
     resolver: Any
     extents: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Node to how many values it stands for, aliases written out, and how deep."""
+    """Node to its number of values, aliases expanded, and its depth."""
     open: set[int] = field(default_factory=set)
-    """Nodes that we are inside of."""
+    """Nodes that enclose the present one."""
 
     def extent(self, node: Any) -> tuple[int, int]:
-        """Return how many values a node stands for, and how deep they go.
+        """Return the number of values of a node, aliases expanded, and its depth.
 
         Raises:
-            _Refused: one of them cannot be used, or they are too many.
+            _Refused: a node cannot be used, or there are too many.
         """
         key = id(node)
         if key in self.open:
@@ -223,7 +223,7 @@ class _Look:
         return self.extents[key]
 
     def inside(self, node: Any) -> list[Any]:
-        """Return the nodes of a map or list; none of a value, if it is right."""
+        """Return the nodes of a map or list; check a value and return none."""
         if node.tag not in _KINDS:
             raise _Refused(node, _odd_tag(node))
         if isinstance(node, ScalarNode):
@@ -236,7 +236,7 @@ class _Look:
         return [inner for pair in node.value for inner in pair]
 
     def scalar(self, node: Any) -> None:
-        """Refuse a value that is not what its tag says, or that no machine holds."""
+        """Reject a value that does not match its tag, or exceeds 64 bits."""
         tag, text = node.tag, node.value
         _check_characters(node)
         read_as = str(self.resolver.resolve(ScalarNode, text, (True, False)))
@@ -252,14 +252,14 @@ class _Look:
 
 
 def _check_characters(node: Any) -> None:
-    """Refuse half of a surrogate pair, of which an escape makes one."""
+    """Reject half of a surrogate pair, which an escape can produce."""
     for half in (one for one in node.value if "\ud800" <= one <= "\udfff"):
         problem = f"\\u{ord(half):04X} is half a character"
         raise _Refused(node, f"{problem}; write the whole one, or its \\U escape.")
 
 
 def _check_key(key: Any) -> None:
-    """Refuse a key that is no text."""
+    """Reject a key that is not a text."""
     if not isinstance(key, ScalarNode):
         kind = "map" if isinstance(key, MappingNode) else "list"
         raise _Refused(key, f"a key is a {kind}; give a name before the colon.")
@@ -272,7 +272,7 @@ def _check_key(key: Any) -> None:
 
 
 def _odd_tag(node: Any) -> str:
-    """Say what is wrong with a node whose tag is none of ours."""
+    """Return the problem of a node with a tag that is not accepted."""
     tag = node.tag.removeprefix(_STANDARD)
     if tag in _IMPLICIT:
         kind, said = _IMPLICIT[tag], _shortened(str(node.value))

@@ -1,13 +1,13 @@
-"""Read a robot from its folder: `robot.yaml`, a URDF and the tables beside it.
+"""Loader of a robot from its folder: `robot.yaml`, a URDF and tables.
 
 Every error is a `RobotDataError` whose message begins with `file:line`. The tables:
 `joints.csv`, `motors.csv`, `motor_types.csv`, `heating_one_node.csv`,
 `heating_two_node.csv`, `force_sensors.csv`, `contacts.csv`, `postures.csv` and, for a
 robot with lights, `leds.csv`. `models.load.forms` holds their columns. The tree of
-resources is in `resources.yaml`, or follows from the rest where there is no such file
-(`models.load.resource_tree`). What the robot can do by heart is in `library/`
-(`models.load.library_files`); without that it can do nothing by heart. `copy_robot`
-makes a copy of a folder, URDF included, that is a robot of its own.
+resources is in `resources.yaml`; without that file it is derived from the other data
+(`models.load.resource_tree`). Stored actions are in `library/`
+(`models.load.library_files`); a robot without it has none. `copy_robot` copies a
+folder, URDF included, into a separate robot.
 """
 
 import re
@@ -75,18 +75,17 @@ def find_robot_folder(robot: Path | str | None) -> Path:
 def load_robot(folder: Path | str | None = None) -> Robot:
     """Return the robot of a folder or name, checked; None means the NAO.
 
-    Its library is read and checked when somebody first looks into it, and may raise
-    `FileErrors` then.
+    Its library is read and checked on first access, which may raise `FileErrors`.
 
     Raises:
         BadInput: there is no such folder or name.
-        RobotDataError: a file of it is wrong; the message says where and why.
+        RobotDataError: a file of it is invalid; the message names place and cause.
     """
     return _read_robot(find_robot_folder(folder))
 
 
 def _read_robot(folder: Path) -> Robot:
-    """Return the robot of a folder that is there."""
+    """Return the robot of an existing folder."""
     file = read_yaml(folder / ROBOT_FILE, RobotFile)
     settings = file.value
     urdf = read_urdf(urdf_path(folder, settings.urdf))
@@ -183,7 +182,7 @@ def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
 
 
 def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -> None:
-    """Joints share a motor where the URDF couples them, and nowhere else."""
+    """Check that joints share a motor exactly where the URDF couples them."""
     expected = mimics or row.name
     if row.motor != expected:
         table.fail(
@@ -197,19 +196,19 @@ def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -
 def copy_robot(source: Path, folder: Path) -> Path:
     """Copy the folder of a robot, and its URDF into the copy.
 
-    A URDF that names files of meshes stays where it is, beside them; the copy then
-    names its place.
+    A URDF that names mesh files is not copied, so that it stays beside them; the copy
+    then refers to its path.
 
     Args:
         source: a robot folder.
-        folder: does not exist yet.
+        folder: must not exist.
 
     Returns:
         `folder`.
 
     Raises:
-        BadInput: it exists, or cannot be written.
-        RobotDataError: the source is no robot.
+        BadInput: the folder exists, or cannot be written.
+        RobotDataError: the source is not a robot.
     """
     robot = load_robot(source)
     if folder.exists():

@@ -1,10 +1,9 @@
-"""What the files of a robot folder may say: tables, `robot.yaml`, `resources.yaml`.
+"""Forms of the files of a robot folder: tables, `robot.yaml`, `resources.yaml`.
 
 One class a table or file, one field a column or key. Units are those of `models.robot`:
 SI, angles in rad, temperatures in °C. The columns `source` (keys of REFERENCES.md),
 `status` and `note` are for the reader of a table. `resources.yaml` lists parts by name,
-so the file stays flat however deep the tree is; the motors of the robot are leaves by
-themselves.
+so the file is flat for a tree of any depth; the robot's motors are implicit leaves.
 """
 
 from dataclasses import dataclass, fields
@@ -39,13 +38,13 @@ from nao_testbed.models.values import (
 
 
 class CsvRow(BaseModel):
-    """Any row: unknown columns are refused."""
+    """Base of rows: unknown columns are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SourcedRow(CsvRow):
-    """A row that says where its numbers come from."""
+    """Row with the source of its numbers."""
 
     source: str
     status: Status
@@ -53,7 +52,7 @@ class SourcedRow(CsvRow):
 
 
 class LinkRow(SourcedRow):
-    """`links.csv`: a body, the joint it hangs on, and its inertia about its CoM.
+    """`links.csv`: a body, its parent joint, and its inertia about its CoM.
 
     Axes of the inertia are those of the link. The base has no parent, joint or axis.
     """
@@ -80,7 +79,7 @@ class LinkRow(SourcedRow):
 
 
 class ShapeRow(CsvRow):
-    """`shapes.csv`: a primitive that a link shows, collides with, or both."""
+    """`shapes.csv`: a primitive of a link for display, collision, or both."""
 
     link: Name
     role: Literal["visual", "collision", "both"]
@@ -98,7 +97,7 @@ class ShapeRow(CsvRow):
     length: Annotated[Positive | None, NoneIfEmpty]
     material: Annotated[str | None, NoneIfEmpty]
     mirror: Literal["yes", "no"]
-    """Whether the right side gets its mirror image."""
+    """`yes`: the right side gets the mirror image."""
 
 
 class MaterialRow(CsvRow):
@@ -112,7 +111,7 @@ class MaterialRow(CsvRow):
 
 @dataclass(frozen=True, kw_only=True)
 class Sourced:
-    """What a row of a part of the robot says of its numbers."""
+    """Source and status of the numbers in a row."""
 
     source: str
     status: Status
@@ -124,7 +123,7 @@ class JointRow(Sourced, JointNumbers):
     """`joints.csv`."""
 
     servo_status: Status
-    """Of kp to servo_step; `status` is that of the limits."""
+    """Status of kp to servo_step; `status` is that of the limits."""
 
 
 class MotorRow(SourcedRow):
@@ -157,7 +156,7 @@ class TwoNodeRow(Sourced, TwoNodeHeating):
 
 
 class PlacedRow(SourcedRow):
-    """A row of what is somewhere on a link."""
+    """Row of an object at a position on a link."""
 
     name: Name
     link: Name
@@ -199,7 +198,7 @@ class LedRow(SourcedRow):
     z: Annotated[Real | None, NoneIfEmpty] = None
     place_source: str = ""
     place_status: Annotated[Status | None, NoneIfEmpty] = None
-    """Of x, y and z; `status` is that of the rest."""
+    """Status of x, y and z; `status` is that of the rest."""
 
     @property
     def place(self) -> Vector3 | None:
@@ -217,29 +216,29 @@ class _Part(BaseModel):
 
 
 class InstancePart(_Part):
-    """A composite whose parts are those of a class, each behind a prefix."""
+    """Composite with the parts of a class, each with a prefix."""
 
     class_name: Annotated[ResourceName, Field(alias="class")]
     prefix: str
 
 
 class LeafPart(_Part):
-    """A leaf that is no motor; with one device, or none."""
+    """Leaf that is not a motor, with one device or none."""
 
     kind: ResourceKind = ResourceKind.EXCLUSIVE
     leds: tuple[Name, ...] = ()
-    """LED groups of the robot that it sets."""
+    """LED groups that it sets."""
     speakers: tuple[Name, ...] = ()
-    """Loudspeakers of the robot that it drives."""
+    """Loudspeakers that it drives."""
     stiffness: tuple[Name, ...] = ()
-    """Joint groups or joints whose torque limits it sets."""
+    """Joint groups or joints with torque limits that it sets."""
 
 
 class ResourceFile(_Part):
-    """The whole file."""
+    """Whole file `resources.yaml`."""
 
     root: ResourceName
-    """The composite that all else is under."""
+    """Composite at the top of the tree."""
     classes: dict[ResourceName, Parts] = {}
     """Parts without their prefix."""
     composites: dict[ResourceName, Parts]
@@ -248,27 +247,27 @@ class ResourceFile(_Part):
 
 
 class TypicalPosturePart(_Part):
-    """What carries the robot in a stored posture, and its stiffness offset."""
+    """Supporting effectors of a stored posture, and its stiffness offset."""
 
     effectors: Annotated[tuple[Name, ...], Field(min_length=1)]
     offset: Annotated[Real, Field(ge=0.0, le=1.0)] | None
     state: ResourceName | None = None
-    """The state resource that a robot in this posture is in, if it is one."""
+    """State resource of a robot in this posture, if any."""
 
 
 class RobotFile(_Part):
-    """The whole file."""
+    """Whole file `robot.yaml`."""
 
     name: Name
     urdf: Name
-    """Path of the URDF, from the folder of this file."""
+    """Path of the URDF, relative to the folder of this file."""
     base_link: Name
     total_mass: Positive
     """Stated mass in kg; the links must sum to it within 1 g."""
     contact_threshold: Positive
     feet: Annotated[tuple[Name, ...], Field(min_length=1)]
     groups: dict[Name, tuple[Name, ...]]
-    """Members are joints, or groups named before."""
+    """Members: joints, or groups defined above."""
     imu: Imu
     sensor_rates: SensorRates
     battery: Battery
@@ -277,13 +276,13 @@ class RobotFile(_Part):
     cameras: tuple[VideoCamera, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
-    """Bodies that the robot is made with, and the resources that each lacks."""
+    """Bodies of the robot, with the resources that each lacks."""
 
 
 PartT = TypeVar("PartT")
 
 
 def part_of(kind: type[PartT], row: object, **more: object) -> PartT:
-    """Return a part of the robot from the row of the same names, and what it lacks."""
+    """Return a part of the robot from a row with the same field names, and `more`."""
     names = [field.name for field in fields(kind) if field.name not in more]  # type: ignore[arg-type]
     return kind(**{name: getattr(row, name) for name in names}, **more)

@@ -1,14 +1,14 @@
-"""Read and check what a robot can do by heart: the YAML files in its `library/`.
+"""Reader of a robot's stored actions: the YAML files in its `library/`.
 
 Each file may hold any of the sections `motions`, `lights`, `sounds`, `commands` and
-`transitions`; an entry may name those of the other files.
+`transitions`; an entry may name entries of other files.
 
     known = KnownNames.of_library(robot.library).with_left_out(file.left_out)
     problems = library_problems(file.value, robot, known)
 
-`library_problems` says what entries state wrongly about the robot and about each other;
-it is a pure function of forms. A scenario's own entries are checked in the same way,
-beside those of the robot's library. `build_library` makes data of what is right.
+`library_problems` checks entries against the robot and against each other; it is a pure
+function of forms. It also checks a scenario's own entries, together with the robot's
+library. `build_library` converts valid entries to data.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ from nao_testbed.models.robot import Robot
 
 
 def led_leaves(robot: Robot) -> dict[str, tuple[str, ...]]:
-    """Return the leaves under each resource that holds nothing but LEDs.
+    """Return the leaves under each resource that holds LEDs only.
 
     Returns:
         Name of a leaf or composite to its leaves, in the order of the tree.
@@ -59,22 +59,22 @@ def led_leaves(robot: Robot) -> dict[str, tuple[str, ...]]:
 
 
 def _leaves(node: ResourceNode) -> tuple[str, ...]:
-    """Return the leaves under a node; none if one of them is no LED."""
+    """Return the leaves under a node; none if any of them is not an LED."""
     leaves = [leaf for leaf in node.walk() if not leaf.children]
     kinds = {leaf.device.kind if leaf.device else None for leaf in leaves}
     return tuple(leaf.name for leaf in leaves) if kinds == {DeviceKind.LEDS} else ()
 
 
 Ends = tuple[str | None, str | None]
-"""Postures in which a motion begins and ends; None: any, or none that is stored."""
+"""Postures at start and end of a motion; None: any, or not a stored one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownNames:
-    """What entries may name beside those of their own file."""
+    """Names that entries may use besides the names of their own file."""
 
     motions: Mapping[str, Ends | None] = field(default_factory=dict)
-    """None: it is there, but it is wrong itself, so that its ends are not known."""
+    """Motion to its end postures; None: invalid, so that its ends are unknown."""
     lights: frozenset[str] = frozenset()
     sounds: frozenset[str] = frozenset()
 
@@ -97,7 +97,7 @@ class KnownNames:
         )
 
     def with_left_out(self, places: Iterable[Place]) -> "KnownNames":
-        """Return these names and those of entries that were left out as wrong."""
+        """Return these names and those of entries that were left out as invalid."""
         known = self
         for section, *rest in places:
             if rest and section == "motions":
@@ -115,13 +115,13 @@ def library_problems(
     others: KnownNames,
     joined: Container[str] = frozenset(),
 ) -> list[Problem]:
-    """Return all that is wrong in the values of some entries, with their places.
+    """Return all problems in the values of some entries, with their places.
 
     Args:
         form: the entries.
-        robot: whose joints, postures and LEDs they name.
-        others: what they may name beside themselves.
-        joined: commands whose groups others complete: fewer points are right there.
+        robot: robot with the joints, postures and LEDs that they name.
+        others: other names that they may use.
+        joined: commands with groups that others complete: fewer points are valid there.
     """
     known = others.with_form(form)
     problems: list[Problem] = []
@@ -290,7 +290,7 @@ def build_library(form: LibraryForm, robot: Robot) -> Library:
 
     Args:
         form: the entries.
-        robot: whose joints, postures and LEDs they name.
+        robot: robot with the joints, postures and LEDs that they name.
     """
     return Library(
         orders={
@@ -359,18 +359,18 @@ SECTIONS = ("motions", "lights", "sounds", "commands")
 
 
 def has_library(folder: Path) -> bool:
-    """Return whether a robot's folder has any file of a library."""
+    """Return True if a robot's folder has any file of a library."""
     return any((folder / "library").glob("*.yaml"))
 
 
 def load_library(robot: Robot) -> Library:
-    """Return the library of a robot's folder; empty where it has none.
+    """Return the library of a robot's folder; empty without files.
 
     Args:
-        robot: whose folder, joints, postures and resources the files belong to.
+        robot: robot with this folder, these joints, postures and resources.
 
     Raises:
-        FileErrors: all that is wrong in the files, a line each.
+        FileErrors: all problems in the files, one line each.
     """
     folder = robot.folder / "library"
     errors: list[RobotDataError] = []
@@ -403,7 +403,7 @@ def load_library(robot: Robot) -> Library:
 def _doubled(
     form: LibraryForm, file: str, homes: dict[tuple[str, ...], str]
 ) -> list[Problem]:
-    """Return what another file of the folder holds too; note what this one holds."""
+    """Return entries that another file defines too; register those of this file."""
     problems = []
     for section in SECTIONS:
         for name in getattr(form, section):

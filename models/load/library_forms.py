@@ -1,7 +1,7 @@
-"""What the files of a robot's library may say: the forms of DB1 to DB5.
+"""Forms of the files of a robot's library: DB1 to DB5.
 
-A scenario file holds the same sections. `models.load.library_files` checks what the
-values mean, `models.load.library_files` makes data of them.
+A scenario file has the same sections. `models.load.library_files` checks the values and
+converts them to data.
 """
 
 import re
@@ -13,7 +13,7 @@ from nao_testbed.models.library import LONGEST_TEXT, PRESET, Interpolation, Unit
 from nao_testbed.models.values import LONGEST_ENTRY_S, Real, ResourceName
 
 HIGHEST_TONE_HZ = 8000.0
-"""Half the sample rate of what is spoken."""
+"""Half the sample rate of speech."""
 Moment = Annotated[float, Field(ge=0.0, le=LONGEST_ENTRY_S, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0.0, le=LONGEST_ENTRY_S, allow_inf_nan=False)]
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -29,7 +29,7 @@ def _colour(text: str) -> str:
 
 
 EntryName = ResourceName
-"""Name of a motion, light, sound or command; may hold blanks inside."""
+"""Name of a motion, light, sound or command; may contain spaces inside."""
 Colour = Annotated[str, AfterValidator(_colour)]
 Part = Annotated[int, Field(strict=True, ge=1)]
 
@@ -44,11 +44,11 @@ class MotionForm(_Part):
     """Keyframes of joints in time (DB3)."""
 
     start: Annotated[EntryName | None, Field(alias="from")] = None
-    """Posture in which it begins; absent: any."""
+    """Posture at the start; absent: any."""
     end: Annotated[EntryName | None, Field(alias="to")] = None
-    """Posture in which it ends; absent: none that is stored."""
+    """Posture at the end; absent: not a stored one."""
     interpolation: Interpolation = Interpolation.CUBIC
-    """`cubic` (at rest at both ends and where it turns) or `linear`."""
+    """`cubic` (zero speed at both ends and at reversals) or `linear`."""
     postures: tuple[tuple[Span, EntryName], ...] = ()
     """Whole postures: [time in s, posture]."""
     joints: tuple[EntryName, ...] = ()
@@ -58,11 +58,11 @@ class MotionForm(_Part):
     ] = {}
     """Joint to [time in s, angle in degrees]; such a joint ignores `postures`."""
     stops_s: tuple[Span, ...] = ()
-    """Times in s at which it may rest stably."""
+    """Times in s at which the robot is stable and may pause."""
 
 
 class LightStepForm(_Part):
-    """Some LEDs fade to a colour."""
+    """Fade of some LEDs to a colour."""
 
     at_s: Moment
     """Since the start of the pattern, in s."""
@@ -71,50 +71,50 @@ class LightStepForm(_Part):
     colour: Colour
     """`"#rrggbb"`."""
     fade_s: Moment = 0.0
-    """Time that the fade takes, in s; 0: at once."""
+    """Duration of the fade, in s; 0: at once."""
 
 
 class LightForm(_Part):
     """Colours of LEDs in time (DB4)."""
 
     steps: Annotated[tuple[LightStepForm, ...], Field(min_length=1)]
-    """Colours, each from its time on."""
+    """Fades, each with its start time."""
     length_s: Span | None = None
-    """Time that it takes, in s; absent: until the last fade is over."""
+    """Duration in s; absent: until the end of the last fade."""
 
 
 class SoundForm(_Part):
-    """Something that is said, or a tone (DB5)."""
+    """Spoken text or tone (DB5)."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)] | None = None
-    """What is said."""
+    """Text to say."""
     tone_hz: Annotated[float, Field(gt=0.0, lt=HIGHEST_TONE_HZ)] | None = None
     """Frequency of a tone in Hz."""
     length_s: Span | None = None
-    """Of a tone, in s."""
+    """Length of a tone, in s."""
     volume: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     """Fraction of full scale."""
 
 
 class CommandForm(_Part):
-    """What a command makes the units do (DB1)."""
+    """Outputs of a command to the units (DB1)."""
 
     motion: EntryName | None = None
     """Name of a motion."""
     to: EntryName | None = None
-    """In the place of a motion: the posture to which transitions lead from wherever."""
+    """Target posture, in place of a motion; transitions lead there from any posture."""
     light: EntryName | None = None
     """Name of a light pattern."""
     sound: EntryName | None = None
     """Name of a sound."""
     points: dict[Unit, Part] | None = None
-    """Points of each output: all start in one instant. Absent: each by itself."""
+    """Points of each output: all start together. Absent: each starts by itself."""
     preset: Part = PRESET
-    """What the points sum to."""
+    """Sum of the points."""
 
     @property
     def outputs(self) -> dict[Unit, str]:
-        """Unit to the name of what it does, for the units that are named."""
+        """Unit to the name of its output, for the units in use."""
         named = {
             Unit.MOTION: self.motion,
             Unit.LIGHT: self.light,
@@ -124,24 +124,24 @@ class CommandForm(_Part):
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """The units that do something."""
+        """Units in use."""
         moves = () if self.to is None else (Unit.MOTION,)
         return tuple(unit for unit in Unit if unit in {*moves, *self.outputs})
 
 
 class TransitionForm(_Part):
-    """A motion that leads from one posture to another (DB2)."""
+    """Motion from one posture to another (DB2)."""
 
     start: Annotated[EntryName, Field(alias="from")]
-    """Posture."""
+    """Start posture."""
     end: Annotated[EntryName, Field(alias="to")]
-    """Posture."""
+    """End posture."""
     motion: EntryName
     """Name of the motion."""
 
 
 class LibraryForm(_Part):
-    """Any part of a library; each section may be absent."""
+    """Part of a library; each section may be absent."""
 
     motions: dict[EntryName, MotionForm] = {}
     """Motions by name."""
@@ -152,4 +152,4 @@ class LibraryForm(_Part):
     commands: dict[EntryName, CommandForm] = {}
     """Commands by name."""
     transitions: tuple[TransitionForm, ...] = ()
-    """Ways between postures; at most one from one posture to another."""
+    """Transitions between postures; at most one for each pair."""

@@ -1,9 +1,9 @@
-"""From the form of a motion to keyframes of each motor, and what is wrong in it.
+"""Conversion of the form of a motion to keyframes of each motor, with checks.
 
 A joint that follows another one's motor may be named; its keyframes are those of the
-motor's leading joint. Angles in degrees end here. `speed_problems` says where a motor
-would have to be too fast, `false_end` whether a motion ends in the posture that it
-names: a nod leads nowhere.
+motor's leading joint. Angles in degrees become rad here. `speed_problems` finds motors
+that would have to be too fast. `false_end` checks that a motion ends in the posture
+that it names: a nod does not lead to a posture.
 """
 
 import math
@@ -19,12 +19,12 @@ from nao_testbed.models.load.library_forms import MotionForm
 from nao_testbed.models.robot import Robot, angle_range, max_speed
 
 REL_SPEED = 1e-9
-"""By how much a speed may pass the limit: rounding of the angles' degrees."""
+"""Relative tolerance of the speed limit, for the rounding of angles in degrees."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedTrack:
-    """The keyframes of one motor, and where in the file each stands."""
+    """Keyframes of one motor, each with its place in the file."""
 
     track: Track
     places: tuple[Place, ...]
@@ -37,12 +37,11 @@ def read_tracks(
 
     Args:
         form: of the motion.
-        robot: whose joints, groups and postures it names.
+        robot: robot with the joints, groups and postures that it names.
         place: of the motion in its file.
 
     Returns:
-        Tracks whose times rise and whose angles are in range, and the problems of the
-        others.
+        Tracks with rising times and angles in range, and the problems of the others.
     """
     problems: list[Problem] = []
     given = _given_angles(form, robot, place, problems)
@@ -79,9 +78,9 @@ def read_tracks(
 def speed_problems(
     placed: PlacedTrack, form: MotionForm, robot: Robot
 ) -> Iterator[Problem]:
-    """Yield where a motor would have to be faster than it can.
+    """Yield a problem for each part of a track that exceeds the motor's speed.
 
-    The way to the first keyframe is known only where the motion has a first posture.
+    The part before the first keyframe is known only if the motion has a start posture.
     """
     track = placed.track
     times, angles = list(track.times_s), list(track.angles)
@@ -110,7 +109,7 @@ def speed_problems(
 def _given_angles(
     form: MotionForm, robot: Robot, place: Place, problems: list[Problem]
 ) -> dict[str, str]:
-    """Return motor to the joint whose angles are given for it."""
+    """Return motor to the joint with its given angles."""
     motors: dict[str, str] = {}
     for joint, keyframes in form.angles_deg.items():
         here = (*place, "angles_deg", joint)
@@ -188,10 +187,10 @@ def _keyframe_problems(placed: PlacedTrack, robot: Robot) -> Iterator[Problem]:
 
 
 NEAR_LEGS_RAD = 0.3
-"""Root mean square difference of the legs' angles up to which a motion ends in a
-posture: where the state of that posture is recognised."""
+"""Root mean square difference of the leg angles up to which a motion ends in a posture,
+the same as for recognition of the posture's state."""
 NEAR_RAD = np.radians(15.0)
-"""The same of every other joint: what `go to posture` accepts."""
+"""The same for every other joint: the tolerance of `go to posture`."""
 
 
 def false_end(
@@ -201,17 +200,17 @@ def false_end(
     end: str | None,
     here: Mapping[str, float] | None = None,
 ) -> str:
-    """Return what keeps a motion from ending in its posture; empty: nothing.
+    """Return why a motion does not end in its posture; empty if it does.
 
-    The legs tell in which posture a robot is; arms and head count where they move.
+    The legs decide the posture; arms and head count if they move.
 
     Args:
         robot: its postures and joints.
         tracks: of the motion.
-        start: posture in which it begins; None: any.
-        end: posture in which it says that it ends; None, or an unknown one: in none.
-        here: motor to its angle at the beginning in rad, where no start is named; None:
-            not known.
+        start: posture at the start; None: any.
+        end: stated posture at the end; None, or an unknown one: not checked.
+        here: motor to its angle at the start in rad, for motions without a start
+            posture; None: unknown.
     """
     ends, starts = robot.postures.get(end or ""), robot.postures.get(start or "")
     if ends is None or (start is not None and starts is None):

@@ -1,7 +1,7 @@
-"""The numbers of a URDF that engines and Pinocchio read: there, finite, in range.
+"""Checks of the numbers in a URDF: present, finite, in range.
 
-Each reads the file for itself, and answers one that it cannot read in its own way: with
-an error, with 0, or by leaving a mass or a shape out without a word.
+Engines and Pinocchio each read the file separately. On an unreadable number they raise
+an error, assume 0, or silently drop a mass or a shape.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from nao_testbed.models.load.xml_tree import Element
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """What one attribute may hold."""
+    """Accepted values of one attribute."""
 
     least: float = -inf
     most: float = inf
@@ -21,7 +21,7 @@ class _Range:
 
 
 _FAR_M = 100.0
-"""From a link's frame to anything of it, at most."""
+"""Largest distance from a link's frame to any of its parts, in m."""
 _PLACE = _Range(-_FAR_M, _FAR_M, 3)
 _ANGLES = _Range(-1e3, 1e3, 3)
 _NOT_NEGATIVE = _Range(0.0)
@@ -54,14 +54,14 @@ _RANGES: dict[str, dict[str, _Range]] = {
     "mesh": {"scale": _Range(-1e4, 1e4, 3)},
     "color": {"rgba": _Range(count=4, is_needed=True)},
 }
-"""Tag and attribute to what it may hold; in m, rad, N·m, rad/s, kg, kg·m²."""
+"""Tag and attribute to its accepted values; in m, rad, N·m, rad/s, kg, kg·m²."""
 
 
 def check_numbers(part: Element) -> None:
-    """Refuse numbers in a link, joint or material that cannot be used.
+    """Reject numbers in a link, joint or material that cannot be used.
 
     Raises:
-        RobotDataError: one is missing, no number or out of range; with its line.
+        RobotDataError: a number is missing, unreadable or out of range; with its line.
     """
     for element in part.all_below():
         for attribute, accepted in _RANGES.get(element.tag, {}).items():

@@ -107,7 +107,7 @@ def load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:
 def load_contacts(
     folder: Path, urdf: UrdfTree, sensors: tuple[ForceSensor, ...]
 ) -> tuple[ContactPoint, ...]:
-    """Return the rows of `contacts.csv`; a point with a sensor is where it is."""
+    """Return the rows of `contacts.csv`; a point with a sensor has its position."""
     table = read_table(folder / "contacts.csv", ContactRow, "name", "contact point")
     by_name = {sensor.name: sensor for sensor in sensors}
     for row in table:
@@ -127,7 +127,7 @@ def load_contacts(
 
 
 def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
-    """Return the rows of `leds.csv`, or nothing where there is no such file."""
+    """Return the rows of `leds.csv`, or nothing without that file."""
     path = folder / "leds.csv"
     if not path.exists():
         return ()
@@ -139,7 +139,7 @@ def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
 
 
 def _check_led_place(table: Table[LedRow], row: LedRow) -> None:
-    """Refuse half a place, and one that does not say where it is from."""
+    """Reject an incomplete place, and a place without source and status."""
     given = {"x": row.x, "y": row.y, "z": row.z}
     without = [name for name, value in given.items() if value is None]
     if without and len(without) < len(given):
@@ -159,7 +159,7 @@ def _check_led_place(table: Table[LedRow], row: LedRow) -> None:
 def load_groups(
     file: YamlFile[RobotFile], joints: Table[JointRow]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the joints of each group, groups within groups resolved."""
+    """Return the joints of each group, with nested groups expanded."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, members in file.value.groups.items():
         if name in joints.rows:
@@ -179,7 +179,7 @@ def load_groups(
 def check_devices(
     file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
 ) -> None:
-    """Refuse an IMU, loudspeaker, sonar, camera or foot that is on nothing known."""
+    """Check that IMU, loudspeakers, sonars, cameras and feet are on known links."""
     links = [link.name for link in urdf.links]
     settings, where = file.value, urdf.path.name
     file.need("Link", settings.imu.link, links, where, "imu", "link")
@@ -199,7 +199,7 @@ def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
 
 @cache
 def _posture_form(ranges: tuple[tuple[str, float, float], ...]) -> type[SourcedRow]:
-    """Return what a row of `postures.csv` may say: an angle a joint, in its range."""
+    """Return the form of a row of `postures.csv`: an angle a joint, in its range."""
     angles: dict[str, Any] = {
         name: (Annotated[Real, Field(ge=lower, le=upper)], ...)
         for name, lower, upper in ranges
@@ -216,8 +216,8 @@ def load_postures(
     """Return the postures by name, angles in the order of `joints`.
 
     Raises:
-        RobotDataError: an angle is no number or outside its joint's limits, coupled
-            joints differ, a joint or a posture is unknown or there twice.
+        RobotDataError: an angle is not a number or outside its joint's limits, coupled
+            joints differ, or a joint or a posture is unknown or a duplicate.
     """
     form = _posture_form(tuple((row.name, row.lower, row.upper) for row in joints))
     table = read_table(folder / "postures.csv", form, "name", "posture")

@@ -1,20 +1,20 @@
-"""A robot's tree of resources: `resources.yaml` of its folder, or the default one.
+"""Tree of a robot's resources: `resources.yaml` of its folder, or the default tree.
 
-Every motor of the robot is a leaf and has exactly one place in the tree, so that two
+Every motor of the robot is a leaf with exactly one place in the tree, so that two
 owners never command one motor; one device obeys one leaf. A folder without the file
 gets this tree:
 
-    root > State        the states that stored postures name
+    root > State        the states named by stored postures
          > Leds         the LED groups
          > Audio        Loudspeakers, all of them: a robot says one thing at a time
          > All motors   joint groups, nested as their joints are; then motors
          > Stiffness    for each group directly under All motors, `<group>-stiffness`
          > Computing    CPU and Network, by rates
 
-A branch with nothing in it is left out. Of joint groups that cross, the larger one is
-in the tree (of equal ones the one named first); a group of all joints is `All motors`
-itself. A motor is under the smallest group that has all its joints, so one that moves
-both legs is a part of the legs, and of neither leg.
+An empty branch is left out. Of overlapping joint groups, only the larger one is in the
+tree (of equal ones the first); a group of all joints is `All motors` itself. A motor is
+under the smallest group with all its joints: a motor for both legs is a part of the
+legs, but not of either leg.
 """
 
 from collections import Counter
@@ -36,10 +36,10 @@ Groups = dict[str, frozenset[str]]
 
 
 def default_resources(robot: Robot) -> ResourceNode:
-    """Return the tree that follows from groups, postures and devices of a robot.
+    """Return the tree derived from groups, postures and devices of a robot.
 
     Raises:
-        RobotDataError: two of these share a name, so the tree must be written.
+        RobotDataError: two of these share a name; then the file is required.
     """
     groups = _nested_groups(robot)
     states = dict.fromkeys(x.state for x in robot.postures.values() if x.state)
@@ -77,12 +77,12 @@ def _composite(name: str, children: Iterable[ResourceNode]) -> ResourceNode:
 def _device_leaf(
     robot: Robot, name: str, kind: DeviceKind, names: Iterable[str] = ()
 ) -> ResourceNode:
-    """Return the leaf of some devices; of the one of its own name, if none is given."""
+    """Return the leaf of some devices; by default of the device with its name."""
     return ResourceNode(name=name, device=device_of(robot, kind, names or (name,)))
 
 
 def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
-    """Return a device with the joints that it moves, or whose torque it limits."""
+    """Return a device with the joints that it moves, or limits in torque."""
     groups: Mapping[str, tuple[str, ...]] = {}
     if kind is MOTOR:
         groups = {motor.name: motor.joints for motor in robot.motors}
@@ -93,7 +93,7 @@ def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
 
 
 def _nested_groups(robot: Robot) -> Groups:
-    """Return the groups that do not cross, the largest first, with all joints above."""
+    """Return the groups that do not overlap, the largest first, below all joints."""
     nested: Groups = {ALL_MOTORS: frozenset(robot.joint_names)}
     by_size = sorted(robot.groups.items(), key=lambda item: -len(set(item[1])))
     for name, members in by_size:
@@ -163,8 +163,8 @@ def leaf_devices(
     """Return the device of each leaf of the file; None for a leaf without one.
 
     Raises:
-        RobotDataError: a device is unknown, of two leaves, or of a leaf that is shared;
-            or a leaf has two kinds of it.
+        RobotDataError: a device is unknown, belongs to two leaves or to a shared leaf;
+            or a leaf has two kinds of devices.
     """
     devices: dict[str, Device | None] = {}
     taken: dict[tuple[DeviceKind, str], str] = {}
@@ -208,7 +208,7 @@ def _device(
 
 
 def _known(kind: DeviceKind, robot: Robot) -> tuple[str, tuple[str, ...]]:
-    """Return what a device of a kind is called, and those that the robot has."""
+    """Return the label of a device kind, and the names that the robot has."""
     if kind is DeviceKind.LEDS:
         return "LED group", tuple(group.name for group in robot.leds)
     if kind is DeviceKind.SPEAKER:
@@ -224,12 +224,12 @@ def load_resources(robot: Robot) -> ResourceNode:
     """Return the root of the tree that the folder of a robot describes.
 
     Args:
-        robot: whose motors, LED groups, speakers and joint groups the leaves command.
+        robot: robot with the motors, LED groups, speakers and joint groups of the tree.
 
     Raises:
-        RobotDataError: a name is unknown, there twice, in no place or inside itself; a
-            motor has no place; a set of states holds something else; two leaves have
-            one device.
+        RobotDataError: a name is unknown, a duplicate, without a place or inside
+            itself; a motor has no place; a set of states holds another resource; or two
+            leaves have one device.
     """
     path = robot.folder / "resources.yaml"
     if not path.exists():
@@ -241,7 +241,7 @@ def load_resources(robot: Robot) -> ResourceNode:
 
 
 def read_resources(path: Path) -> ResourceNode:
-    """Return the root of a tree of the same form, of no robot at all.
+    """Return the root of a tree of the same form that belongs to no robot.
 
     Raises:
         BadInput: there is no file.
@@ -262,10 +262,10 @@ def read_resources(path: Path) -> ResourceNode:
 
 
 def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
-    """Refuse bodies that lack, and postures that name, what the tree has not.
+    """Check that bodies and postures name resources of the tree.
 
     Raises:
-        RobotDataError: a name in `robot.yaml` is no resource, or no state.
+        RobotDataError: a name in `robot.yaml` is not a resource, or not a state.
     """
     nodes = {node.name: node for node in robot.resources.walk()}
     for body, absent in robot.bodies.items():
@@ -282,25 +282,25 @@ def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
 
 @dataclass
 class _Reader:
-    """One pass over the file."""
+    """Check of one file, and construction of its tree."""
 
     file: YamlFile[ResourceFile]
     robot_name: str = ""
-    """Empty: of no robot."""
+    """Empty: no robot."""
     motors: tuple[str, ...] = ()
-    """Of the robot: leaves that the file does not list."""
+    """Motors of the robot: leaves that the file does not list."""
     parents: dict[str, str] = field(default_factory=dict)
     parts: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse what is no tree."""
+        """Reject a file that does not define a tree."""
         self.check_names()
         self.find_places()
         self.check_reach()
         self.check_states()
 
     def check_names(self) -> None:
-        """Refuse a name that stands for two things, and a root that is none."""
+        """Reject duplicate names, and a root that is not a composite."""
         value = self.file.value
         first = dict.fromkeys(self.motors, "a motor of the robot")
         for section, names, what in (
@@ -320,7 +320,7 @@ class _Reader:
         self.file.need("Root", value.root, composites, "the composites", "root")
 
     def find_places(self) -> None:
-        """Give every part its one parent."""
+        """Assign to every part its single parent."""
         value = self.file.value
         known = (*value.composites, *value.instances, *value.leaves, *self.motors)
         robot = f"the resources and motors of {self.robot_name!r}"
@@ -343,7 +343,7 @@ class _Reader:
             self.parts.setdefault(parent, []).append(part)
 
     def _listed(self) -> Iterator[tuple[str, str, Place, str]]:
-        """Yield parent, part, its place in the file and words before a problem."""
+        """Yield parent, part, its place in the file and a prefix for messages."""
         for parent, parts in self.file.value.composites.items():
             for i, part in enumerate(parts):
                 yield parent, part, ("composites", parent, i), ""
@@ -359,7 +359,7 @@ class _Reader:
                 yield parent, instance.prefix + part, ("instances", parent), origin
 
     def check_reach(self) -> None:
-        """Refuse what has no place, and composites that are inside themselves."""
+        """Reject parts without a place, and composites inside themselves."""
         value = self.file.value
         for motor in self.motors:
             if motor not in self.parents:
@@ -395,7 +395,7 @@ class _Reader:
             way.append(above)
 
     def check_states(self) -> None:
-        """Refuse a set of states that holds anything else."""
+        """Reject a set of states that holds any other resource."""
         for parent, parts in self.parts.items():
             states = [part for part in parts if self._is_state(part)]
             others = [part for part in parts if not self._is_state(part)]
@@ -415,7 +415,7 @@ class _Reader:
     def build(
         self, devices: Mapping[str, Device | None], name: str | None = None
     ) -> ResourceNode:
-        """Return a resource, the root if none is named, with all below it."""
+        """Return a resource, by default the root, with all below it."""
         value = self.file.value
         name = name or value.root
         if name in self.parts:

@@ -1,4 +1,4 @@
-"""The shapes of a URDF, checked to be possible, and the files of its meshes."""
+"""Checks of the shapes of a URDF, and the files of its meshes."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -11,7 +11,7 @@ ACCEPTED = ("box", *_SIZES, "mesh")
 
 
 def check_shapes(link: Element) -> None:
-    """Refuse shapes of a link without extent, of an unknown kind, or without a file.
+    """Reject shapes of a link without extent, of an unknown kind, or without a file.
 
     Raises:
         RobotDataError: a shape cannot be used; the message begins with its line.
@@ -63,7 +63,7 @@ def _check_mesh(shape: Element, place: str) -> None:
 
 
 def _odd_mesh(path: Path, *, may_be_dae: bool) -> str | None:
-    """Say what is wrong with a mesh file; engines crash on some that are none."""
+    """Return the problem of a mesh file, or None; engines crash on invalid ones."""
     kind, head = path.suffix.lower(), path.read_bytes()
     known = (".obj", ".stl", ".dae") if may_be_dae else (".obj", ".stl")
     if kind not in known:
@@ -83,7 +83,7 @@ def _odd_mesh(path: Path, *, may_be_dae: bool) -> str | None:
 
 
 def mesh_path(urdf: Path, filename: str) -> Path | None:
-    """Return the file of a mesh; None where there is none.
+    """Return the file of a mesh, or None if it does not exist.
 
     Args:
         urdf: file that names it.
@@ -106,13 +106,13 @@ def mesh_path(urdf: Path, filename: str) -> Path | None:
 
 
 def package_folders(urdf: Path) -> list[str]:
-    """Return where Pinocchio looks for meshes: the URDF's folder and those above it."""
+    """Return Pinocchio's search path for meshes: the URDF's folder and its parents."""
     folder = urdf.resolve().parent
     return [str(one) for one in (folder, *folder.parents)]
 
 
 def _package(filename: str) -> tuple[str, str] | None:
-    """Return name and path of `package://NAME/PATH`; None for another name."""
+    """Return name and path of `package://NAME/PATH`; None for another form."""
     rest = filename.removeprefix("package://")
     name, _, path = rest.partition("/")
     return (name, path) if rest != filename else None

@@ -1,8 +1,8 @@
-"""The bodies and joints of a URDF, checked to be one tree of possible bodies.
+"""Bodies and joints of a URDF, checked to be one tree of possible bodies.
 
-Only what the tables cannot know is read here: masses, joints, limits, couplings, and
-whether shapes are possible. The engine and the dynamics library read the same file for
-themselves. A link without <inertial> is a frame: it has no mass, on a fixed joint.
+This module reads only data that the tables lack: masses, joints, limits, couplings, and
+the validity of shapes. The engine and the dynamics library read the same file
+separately. A link without <inertial> is a frame: it has no mass, on a fixed joint.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from nao_testbed.models.robot import Link
 
 RTOL_INERTIA = 1e-6  # rounding of six printed digits
 LONGEST_CHAIN = 200
-"""Links one behind the other, at most."""
+"""Largest number of links in a chain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UrdfJoint:
-    """A joint as the URDF has it."""
+    """Joint as in the URDF."""
 
     name: str
     type: str
@@ -33,13 +33,13 @@ class UrdfJoint:
     lower: float
     upper: float
     mimics: str | None
-    """The joint that it follows 1:1, or None."""
+    """Joint that it follows 1:1, or None."""
     element: Element
 
 
 @dataclass(frozen=True, kw_only=True)
 class UrdfTree:
-    """What was read; links in the order of the file."""
+    """Contents of a URDF; links in the order of the file."""
 
     path: Path
     root: str
@@ -48,7 +48,7 @@ class UrdfTree:
 
     @property
     def moving(self) -> dict[str, UrdfJoint]:
-        """The revolute joints."""
+        """Revolute joints by name."""
         return {n: j for n, j in self.joints.items() if j.type == "revolute"}
 
 
@@ -56,8 +56,8 @@ def read_urdf(path: Path) -> UrdfTree:
     """Read and check a URDF.
 
     Raises:
-        RobotDataError: it is no URDF, a body has no possible inertia or shape, a joint
-            is of an unsupported type, or the joints do not make one tree.
+        RobotDataError: it is not a URDF, a body has no possible inertia or shape, a
+            joint is of an unsupported type, or the joints do not form one tree.
     """
     robot = parse_xml(path)
     if robot.tag != "robot":
@@ -91,7 +91,7 @@ def read_urdf(path: Path) -> UrdfTree:
 
 
 def check_inertia(inertia: NDArray[np.float64]) -> str | None:
-    """Say why no body of positive density has this inertia, or None where one may.
+    """Return why no body of positive density has this inertia, or None if one may.
 
     I = I.T, principal moments i <= j <= k not negative, and i + j >= k.
 
@@ -232,7 +232,7 @@ def _check_masses(
                 "give it a mass."
             )
     if links[root].mass == 0.0:
-        # A massless base is welded to the world by engines.
+        # Engines weld a massless base to the world.
         next(iter(joints.values())).element.fail(
             f"base link {root!r} has mass 0 kg; give it a mass."
         )

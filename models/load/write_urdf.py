@@ -1,10 +1,10 @@
-"""Write the URDF of a robot folder from its tables, and look whether it is that.
+"""Generation of a robot's URDF from its tables, and check that both agree.
 
     nao-testbed robot --robot DIR --write-urdf
     python -m nao_testbed.models.load.write_urdf DIR
 
-Where a folder holds `links.csv`, the tables are the truth and the URDF is made of them:
-`load_robot` refuses one that says anything else.
+If a folder holds `links.csv`, its tables are the source of the URDF: `load_robot`
+rejects a URDF that differs from them.
 
 Bodies and joint frames come from `links.csv`, limits from `joints.csv`, shapes from
 `shapes.csv` and their colours from `materials.csv`. Shapes marked `mirror` are written
@@ -49,7 +49,7 @@ def write_urdf(folder: Path, name: str) -> str:
         name: of the robot.
 
     Raises:
-        RobotDataError: a table is wrong.
+        RobotDataError: a table is invalid.
     """
     links = read_table(folder / "links.csv", LinkRow, "name", "link")
     joints = read_table(folder / "joints.csv", JointRow, "name", "joint")
@@ -91,11 +91,11 @@ _SIZES = {
     "sphere": ("radius",),
     "cylinder": ("radius", "length"),
 }
-"""Shape to the columns that say how large it is."""
+"""Shape to the columns of its size."""
 
 
 def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -> None:
-    """Refuse a link that hangs on no joint of the tables."""
+    """Reject a link whose joint is missing or not in the tables."""
     if (link.parent is None) != (link.joint is None):
         links.fail(
             link.name,
@@ -108,10 +108,10 @@ def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -
 
 
 def urdf_path(folder: Path, named: str) -> Path:
-    """Return where the URDF is that `robot.yaml` of a folder names.
+    """Return the path of the URDF that `robot.yaml` of a folder names.
 
-    One that is written from tables and is not there may be ours, of the same file name:
-    so a plain copy of `models/nao` is a robot, as long as its tables agree with it.
+    If a URDF generated from tables does not exist, use ours of the same file name: so a
+    plain copy of `models/nao` is a robot, provided that its tables agree with it.
     """
     path = (folder / named).resolve()
     ours = OUR_URDFS / path.name
@@ -120,10 +120,10 @@ def urdf_path(folder: Path, named: str) -> Path:
 
 
 def check_urdf(folder: Path, path: Path, name: str) -> None:
-    """Refuse a URDF that says anything else than the tables of its folder.
+    """Reject a URDF that differs from the tables of its folder.
 
-    The robot's name, efforts and speeds are left out: nobody reads those of the URDF.
-    A folder without `links.csv` has no tables for it.
+    The robot's name, efforts and speeds are not compared, because the URDF's values are
+    not used. A folder without `links.csv` has no tables to compare.
 
     Raises:
         RobotDataError: they differ; the place is that of the table.
@@ -159,14 +159,14 @@ def check_urdf(folder: Path, path: Path, name: str) -> None:
 
 
 def _body(text: str) -> str:
-    """Return what follows the heading, which holds names only."""
+    """Return the text after the heading, which holds names only."""
     return text.partition("<robot ")[2].partition(">")[2]
 
 
 def _difference(
     here: Element, there: Element, above: tuple[Element, ...] = ()
 ) -> tuple[tuple[Element, ...], str] | None:
-    """Return the elements of a URDF down to where two differ first, and how."""
+    """Return the elements of a URDF down to the first difference, and its text."""
     parts = (*above, there)
     ignored = {"robot": {"name"}, "limit": {"effort", "velocity"}}.get(here.tag, set())
     for key in {**here.attributes, **there.attributes}:
@@ -269,14 +269,14 @@ def _joint(link: LinkRow, joint: JointRow) -> list[str]:
 
 
 def write_anew(folder: Path) -> Path:
-    """Write the URDF of a folder from its tables, and return where.
+    """Write the URDF of a folder from its tables, and return its path.
 
-    It goes to the place that `robot.yaml` names, or into the folder, which then names
-    it, where nothing is there yet or that is the URDF of the built-in robot.
+    The path is that of `robot.yaml`. If no file is there, or it is the URDF of the
+    built-in robot, write into the folder instead and update `robot.yaml`.
 
     Raises:
-        RobotDataError: a table is wrong.
-        BadInput: it cannot be written.
+        RobotDataError: a table is invalid.
+        BadInput: the file cannot be written.
     """
     if not (folder / "links.csv").is_file():
         raise BadInput(
@@ -303,7 +303,7 @@ def write_anew(folder: Path) -> Path:
 
 
 def name_urdf(folder: Path, named: str) -> None:
-    """Write the name of the URDF into `robot.yaml`; all else there stays."""
+    """Write the path of the URDF into `robot.yaml`; leave the rest unchanged."""
     file = folder / "robot.yaml"
     text = file.read_text(encoding="utf-8")
     line = re.compile(r"^urdf:.*$", re.MULTILINE)

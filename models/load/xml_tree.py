@@ -1,4 +1,4 @@
-"""XML elements that know their line, so that errors can name it."""
+"""XML elements that keep their line, for error messages."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from nao_testbed.models.robot import Vector3
 
 @dataclass(frozen=True, kw_only=True)
 class Element:
-    """One XML element."""
+    """XML element."""
 
     path: Path
     line: int
@@ -49,7 +49,7 @@ class Element:
         return found[0] if found else None
 
     def need(self, tag: str) -> "Element":
-        """Return the one child with a tag.
+        """Return the only child with a tag.
 
         Raises:
             RobotDataError: there is none, or there are several.
@@ -66,7 +66,7 @@ class Element:
             yield from child.all_below()
 
     def text(self, attribute: str) -> str:
-        """Return an attribute that must be there and not be empty."""
+        """Return an attribute that must exist and not be empty."""
         value = self.attributes.get(attribute, "")
         if not value:
             self.fail(f"{self.title} has no attribute {attribute!r}.")
@@ -86,7 +86,7 @@ class Element:
         return (x, y, z)
 
     def numbers(self, attribute: str, count: int) -> list[float]:
-        """Return the finite numbers of an attribute, with blanks between them."""
+        """Return the finite numbers of an attribute, separated by blanks."""
         text = self.text(attribute)
         words = [text.lstrip(" ")] if count == 1 else text.split()
         if len(words) != count:
@@ -97,7 +97,7 @@ class Element:
         return [self._finite(attribute, word) for word in words]
 
     def _finite(self, attribute: str, word: str) -> float:
-        """Return a number as every reader of URDFs takes it: Python alone takes 1_0."""
+        """Return a number that every URDF reader accepts; only Python accepts 1_0."""
         value = float(word) if _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
             self.fail(f"{attribute} of {self.title} is {word!r}; give a finite number.")
@@ -107,15 +107,15 @@ class Element:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COUNTS = {3: "three", 4: "four"}
 DEEPEST = 100
-"""Elements inside each other, at most; engines take some hundred."""
+"""Largest depth of nested elements; engines accept some hundred."""
 
 
 def parse_xml(path: Path, text: str | None = None) -> Element:
-    """Return the root element of an XML file, or of a text that would stand in it.
+    """Return the root element of an XML file, or of its text.
 
     Raises:
-        RobotDataError: the file is missing, not well-formed, in an encoding other than
-            it says, or its elements are nested too deep.
+        RobotDataError: the file is missing, not well-formed, in another encoding than
+            it declares, or its elements are nested too deeply.
     """
     parser = xml.parsers.expat.ParserCreate()
     open_elements: list[Element] = []
@@ -136,7 +136,7 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     parser.EndElementHandler = end
     try:
         read = read_text_of(path) if text is None else text
-        parser.Parse(read.encode(), True)  # as its first line says, as engines do
+        parser.Parse(read.encode(), True)  # in the declared encoding, as in engines
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.ErrorString(error.code)
         raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error
