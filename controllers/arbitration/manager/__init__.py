@@ -1,12 +1,12 @@
-"""The resource manager: what it knows, who decides, and what callers see.
+"""Resource manager: its state, its decisions, and its public calls.
 
     state                        records, timers, trace, queue, holdings, resources
-    granting, negotiation        who is granted, and who is asked to give way
-    calls                        what happens before and after each call, and with time
+    granting, negotiation        decisions on requests, and demands to holders
+    calls                        frame around each call, and the passing of time
     owner_calls, gate_calls, body_calls    calls by subject
-    ledger                       what callers see: all of these, and requests
-    snapshot, front              for callers that look, and for those that wait
+    ledger                       public class: these calls, and requests
+    snapshot, front              for viewers, and for callers that wait
 
-`ledger_cfg` holds the rules. Each imports only from the lines above its own, or from
-its own.
+`ledger_cfg` holds the rules. Each module imports only from its own line and those
+above.
 """

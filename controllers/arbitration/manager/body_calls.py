@@ -1,6 +1,6 @@
-"""Calls about the robot: parts freeze and thaw, states change, resources come and go.
+"""Calls about the robot: freeze and thaw parts, change states and resources.
 
-What the body does is a fact, which nobody is asked about. A wish to leave a state is
+Changes of the body are facts and need no consent. A wish to leave a state is
 negotiated.
 """
 
@@ -49,17 +49,17 @@ class BodyCalls(Core):
         effort_cap: float | None = None,
         is_total: bool = True,
     ) -> None:
-        """Let a virtual owner have leaves: a part is hot, broken or absent.
+        """Freeze resources for a fault (hot, broken or absent part).
 
-        Total: whoever holds one loses it, and nobody is granted it. Partial: it stays
-        usable, with the effort capped.
+        Total: holders lose them, and they are not granted. Partial: they stay usable
+        with a capped effort.
 
         Args:
-            names: leaves or composites, of these all leaves.
-            by: name of the virtual owner, which says the cause.
-            tick: now.
+            names: leaves, or composites with all leaves below.
+            by: name of the virtual owner, which is the cause.
+            tick: present tick.
             effort_cap: largest stiffness of their joints, in [0, 1].
-            is_total: whether nobody else may use them.
+            is_total: True if no other owner may use them.
 
         Raises:
             BadInput: the cap is out of range, or a real owner has that name.
@@ -104,12 +104,12 @@ class BodyCalls(Core):
         return frozenset(self.holdings.virtual)
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
-        """Let a virtual owner give back leaves: its cause is over.
+        """Release the leaves of a virtual owner whose cause has ended.
 
         Args:
-            by: the virtual owner; what others hold stays theirs.
-            tick: now.
-            names: leaves or composites; None gives back all.
+            by: name of the virtual owner; other holders are not affected.
+            tick: present tick.
+            names: leaves or composites; None: all.
         """
         names = None if names is None else check_names(names, "names")
         by = check_name(by, "a virtual owner")
@@ -135,9 +135,9 @@ class BodyCalls(Core):
         return active.name if active else None
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
-        """Note as a fact which state of a set is active: a fall is one.
+        """Set the active state of a set as a fact, for instance after a fall.
 
-        Those who need the state that is left lose it.
+        Holders of the previous state lose it.
         """
         with self._calls.at(tick):
             self._set_state(*self.resources.state(group, active))
@@ -145,20 +145,20 @@ class BodyCalls(Core):
     def ask_state(
         self, group: str, wanted: str | None, tick: int, by: str = ""
     ) -> bool:
-        """Ask those who need the active state to let it be left.
+        """Ask the holders of the active state to release it.
 
-        Their policies may change the states, and the list of these: then those are
-        asked who need what is active now.
+        If their policies change the states or the list of states, the holders of the
+        then active state are asked.
 
         Args:
-            group: the set of states.
-            wanted: the one that is active if they do; None if none is for now: the
-                body still has to get there, and a fact will say when.
-            tick: now.
-            by: who asks, for the notices.
+            group: set of states.
+            wanted: state that becomes active if they agree; None: none until
+                `set_state` reports it.
+            tick: present tick.
+            by: requesting owner, for the notices.
 
         Returns:
-            Whether all gave way at once.
+            True if all released it at once.
         """
         by, find = check_name(by, "an asker") if by else "", self.resources.state
         with self._calls.at(tick):
@@ -192,7 +192,7 @@ class BodyCalls(Core):
         tick: int,
         kind: ResourceKind = ResourceKind.EXCLUSIVE,
     ) -> None:
-        """Let a leaf be known from now on, such as a ball.
+        """Add a leaf, such as a ball.
 
         Raises:
             BadInput: the name is taken, or the parent is a leaf in use.
@@ -224,7 +224,7 @@ class BodyCalls(Core):
             self._queue.touch(leaf)
 
     def _tell_capped(self, leaves: Sequence[Leaf], by: str, kind: NoticeKind) -> None:
-        """Notify holders that a virtual owner limits what they hold, or no more."""
+        """Notify holders that a virtual owner limits their motors, or has stopped."""
         limited: dict[Reservation, list[Leaf]] = {}
         for leaf in leaves:
             for holder in leaf.seated()[:1] if leaf.is_motor or leaf.limits else ():

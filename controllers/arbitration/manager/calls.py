@@ -1,9 +1,9 @@
-"""The frame around each call of a ledger: what happens before and after it.
+"""Frame around each call of a ledger: timers before it, grants and events after it.
 
-Within a tick calls come before timers: a call first lets happen what was due earlier,
-`advance` what is due up to its tick. When the outermost call is done, all that can be
-granted is granted, nobody waits in a circle, and only then listeners are told: what
-they call in answer, in the same tick, finds every change made whole.
+Within a tick calls precede timers: a call first runs the timers of earlier ticks,
+`advance` those up to its tick. After the outermost call all possible grants are made,
+circles of waiting owners are resolved, and then the events are delivered: calls of
+listeners, in the same tick, find all changes complete.
 """
 
 from collections.abc import Iterable
@@ -43,19 +43,19 @@ class Calls(AbstractContextManager[None]):
         self.asks: Waiting | None = None
         """Request of the present call, once that is done but for what follows."""
         self.made = 0
-        """Calls and timers that are done: while it stands, nothing has changed."""
+        """Count of completed calls and timers: nothing changes while it is constant."""
         self._granting = granting
         self._queue = granting.queue
         self._timers = self._queue.timers
         self._trace = self._queue.trace
         self.depth = 0
-        """Calls under way, each in answer to the one before."""
+        """Number of nested calls."""
 
     def at(self, tick: int) -> "Calls":
-        """Begin a call: what was due before it happens first.
+        """Begin a call after running the earlier timers.
 
         Raises:
-            BadInput: the tick is no whole number, time would go back, or policies or
+            BadInput: the tick is not a whole number, time would go back, or policies or
                 listeners call each other without end.
         """
         if (
@@ -130,7 +130,7 @@ class Core:
         self._trace = Trace(self._timers, listeners)
         self._queue = Queue(cfg, self._timers, self._trace)
         self.holdings = Holdings(self._queue, mint)
-        """Owners and reservations, for `take_snapshot`; nobody else looks into them."""
+        """Owners and reservations; also read by `take_snapshot`."""
         self._trace.emit(
             Opened(
                 tick=0,
@@ -141,17 +141,17 @@ class Core:
             )
         )
         self.resources = Resources(tree, self.holdings)
-        """Leaves, for `take_snapshot`; nobody else looks into them."""
+        """Leaves; also read by `take_snapshot`."""
         self._granting = Granting(self.holdings)
         self._negotiation = Negotiation(self._granting)
         self._calls = Calls(self._granting)
         self._trace.tell()
 
     def tell(self, event: Event) -> None:
-        """Tell all listeners what happened elsewhere, such as at a gate.
+        """Deliver an event from outside the ledger, such as a gate's.
 
-        In a call they are told when it is done. If the event is of a later tick, what
-        was due before happens first: no trace goes back in time.
+        Within a call it is delivered at the end. Timers before the event's tick run
+        first, so that the trace never goes back in time.
         """
         if event.tick > self._timers.now:
             self._calls.at(event.tick)
@@ -160,10 +160,10 @@ class Core:
             self._trace.tell()
 
     def keep_promises(self, tick: int) -> None:
-        """Let holders give way that promised to by this tick, before anybody acts.
+        """Enforce the promises that are due at this tick, before the slot's actions.
 
-        So who waits for them acts in the very slot. Without this call they do so at
-        `advance`, as all that is due.
+        Waiting owners can then act in the same slot. Otherwise `advance` enforces them
+        like all timers.
 
         Raises:
             BadInput: the tick is earlier than an earlier call's, or a policy calls.
@@ -176,11 +176,11 @@ class Core:
                 call()
 
     def advance(self, tick: int) -> None:
-        """Let happen all that is due up to and including a tick.
+        """Run all timers up to and including a tick.
 
         Raises:
             BadInput: the tick is earlier than an earlier call's, or a policy calls.
-            Exception: what a listener raised since the last time; all is done by then.
+            Exception: error of a listener since the last call; all timers have run.
         """
         self._calls.check(tick)
         if self._calls.depth or self._trace.turns:

@@ -1,8 +1,8 @@
-"""What callers wait at: a front of a ledger.
+"""Front of a ledger for callers that wait.
 
-The ledger's calls return at once. Who wants to wait needs somebody who lets time pass
-meanwhile: in a scenario the loop, on a robot a thread that sleeps. `Front` is what both
-are; `LedgerFront` is the one for a loop, which knows neither threads nor a clock.
+The ledger's calls return at once. A waiting caller needs time to pass: by the loop of a
+scenario, or by a sleeping thread on a robot. `Front` is their common interface;
+`LedgerFront` is that of a loop, without threads or a clock.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,13 +28,13 @@ from nao_testbed.models.values import short
 
 
 class Front(Protocol):
-    """Lets callers wait for a ledger, and do things to it in one step."""
+    """Interface for callers that wait for a ledger, or use it in one step."""
 
     def add_owner(self, owner: Owner) -> None:
         """Make an owner known; its parent first."""
 
     def ask(self, request: Request) -> Ticket:
-        """Ask without waiting; in a step with what else is done there."""
+        """Send a request without waiting; within a `step` it is part of that step."""
 
     def wait(self, ticket: Ticket) -> Outcome:
         """Wait until a request of this front has ended."""
@@ -43,7 +43,7 @@ class Front(Protocol):
         """Ask, and wait until the request has ended."""
 
     def step(self) -> AbstractContextManager[tuple[Ledger, int]]:
-        """Return the ledger and the present tick, for a block that nobody disturbs."""
+        """Return the ledger and the present tick, for an undisturbed block."""
 
 
 class FrontLessor:
@@ -56,10 +56,10 @@ class FrontLessor:
 
     @classmethod
     def of(cls, owner: str | None, front: "Front") -> tuple[str, Lessor]:
-        """Return who leases, and from whom.
+        """Return the owner and the lessor of a lease.
 
         Raises:
-            BadInput: nobody is named.
+            BadInput: the owner is missing.
         """
         if owner is None:
             raise BadInput(
@@ -81,7 +81,7 @@ class FrontLessor:
             return ticket.outcome
 
     def present(self, owner: str, token: Token, newest: Token) -> Present:
-        """Return what stands for a token now; a sign of life of its owner."""
+        """Return the present state of a reservation; counts as a sign of life."""
         del newest  # the ledger knows
         with self._front.step() as (ledger, tick):
             if not ledger.knows(owner):
@@ -90,7 +90,7 @@ class FrontLessor:
             return ledger.follow(owner, token)
 
     def end(self, ticket: Ticket, token: Token | None) -> None:
-        """Give back what a request was granted, and wait for it no more."""
+        """Release the grant of a request, or withdraw the request."""
         owner = ticket.request.owner
         with self._front.step() as (ledger, tick):
             ledger.withdraw(ticket.number, tick)
@@ -100,7 +100,7 @@ class FrontLessor:
 
 
 def end_hold(owner: str, token: Token, ledger: Ledger, tick: int) -> None:
-    """Give back what stands for a token now; one that is paused does not resume."""
+    """Release a reservation by any of its tokens; a paused one does not resume."""
     now = ledger.follow(owner, token)
     if now.ticket is not None:
         ledger.withdraw(now.ticket.number, tick)
@@ -124,12 +124,12 @@ class LedgerFront(Leasing):
     """A front for one thread, on the ledger's own time: now is its present tick."""
 
     def __init__(self, ledger: Ledger, go_on: Callable[[], None] | None = None) -> None:
-        """Stand before a ledger.
+        """Create a front.
 
         Args:
-            ledger: that somebody else may advance as well.
-            go_on: lets the world go on while a caller waits, by a tick or more, and
-                advances the ledger; None advances it by one tick.
+            ledger: ledger, which others may advance as well.
+            go_on: steps the simulation by a tick or more while a caller waits, and
+                advances the ledger; None: advance the ledger by one tick.
         """
         self._ledger = ledger
         self._go_on = go_on or self._pass_a_tick
@@ -143,19 +143,19 @@ class LedgerFront(Leasing):
         return self._ledger.request(request, self._ledger.tick)
 
     def take(self, request: Request) -> Outcome:
-        """Ask, and let the world go on until the request has ended.
+        """Send a request, and pass time until it has ended.
 
         Raises:
-            BadInput: it would have to wait inside a conflict policy's answer, where
-                time stands still.
+            BadInput: it would have to wait inside a conflict policy's answer, where no
+                time passes.
         """
         return self.wait(self.ask(request))
 
     def wait(self, ticket: Ticket) -> Outcome:
-        """Let the world go on until a request has ended.
+        """Pass time until a request has ended.
 
         Raises:
-            BadInput: as `take`; or the ticket is none of this ledger's.
+            BadInput: as `take`; or the ticket is not one of this ledger.
         """
         check_waits(ticket, self._ledger)
         try:
@@ -180,7 +180,7 @@ class LedgerFront(Leasing):
 
 
 def give_up(ticket: Ticket, ledger: Ledger, tick: int) -> None:
-    """End a request that nobody waits for any more, whatever its state."""
+    """End an abandoned request in any state."""
     ledger.withdraw(ticket.number, tick)
     outcome = ticket.outcome
     if outcome is not None and outcome.token is not None:
@@ -191,10 +191,10 @@ def give_up(ticket: Ticket, ledger: Ledger, tick: int) -> None:
 
 
 def check_waits(ticket: Ticket, ledger: Ledger) -> None:
-    """Refuse a ticket that nobody would ever give an outcome.
+    """Check that a ticket will get an outcome.
 
     Raises:
-        BadInput: it is no ticket, or it waits, but not in this ledger.
+        BadInput: it is not a ticket, or it waits in another ledger.
     """
     if not isinstance(ticket, Ticket):
         raise BadInput(f"a ticket is {short(ticket)}; give that of a request.")

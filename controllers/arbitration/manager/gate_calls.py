@@ -1,7 +1,7 @@
-"""Calls about commands: which token may act on what, and what its holder allows others.
+"""Calls about commands: authorisation by tokens, and permissions of holders.
 
-A gate asks before it writes; who may limit or shift a motor that somebody else holds is
-said in `state.consent`.
+A gate calls them before it writes. `state.consent` defines which owners may limit or
+shift a motor that another owner holds.
 """
 
 from contextlib import AbstractContextManager
@@ -17,21 +17,21 @@ from nao_testbed.models import BadInput
 
 
 class GateCalls(OwnerCalls):
-    """Calls of gates, and of those who say what they let through."""
+    """Calls of gates, and permissions that they apply."""
 
     _commands = 0
 
     # -- what a token may do ----------------------------------------------------------
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Answer the gate: may a command with this token act on a leaf?
+        """Check whether a command with a token may act on a leaf.
 
         Args:
-            token: as the command carries it.
+            token: token of the command.
             leaf: name of a leaf of the tree.
 
         Returns:
-            None if it may, else why not.
+            None if it may, otherwise the refusal.
         """
         resource = self.resources.leaf(leaf)
         if token is None:
@@ -51,18 +51,18 @@ class GateCalls(OwnerCalls):
         return None if is_free else Refusal.NOT_COVERED
 
     def authorise_shift(self, token: Token | None, motor: str) -> Refusal | None:
-        """Answer the gate: may this token shift the set-point of a motor?
+        """Check whether a token may shift the set-point of a motor.
 
-        It may if it covers the motor, or its holder allowed it (`allow_shift`). Of who
-        is entrusted the token has to cover the motor's torque limit; the holder may
-        have forbidden it.
+        It may if it covers the motor, or the holder permits it (`allow_shift`). For an
+        entrusted owner the token has to cover the motor's torque limit, and the holder
+        may forbid it.
 
         Args:
-            token: as the shift carries it.
+            token: token of the shift.
             motor: name of a leaf of the tree.
 
         Returns:
-            None if it may, else why not.
+            None if it may, otherwise the refusal.
         """
         reason = self.authorise(token, motor)
         if reason is not Refusal.NOT_COVERED or token is None:
@@ -71,9 +71,9 @@ class GateCalls(OwnerCalls):
         return None if may_shift(by, resource) else reason
 
     def left_out(self, token: Token, limit: str) -> tuple[str, ...]:
-        """Return the motors whose torque limit a valid token leaves as it is.
+        """Return the motors whose torque limit a valid token cannot change.
 
-        A virtual owner has them: they are nobody's to limit, but of who is entrusted.
+        A virtual owner holds them; only entrusted owners may limit them.
         """
         motors = self.resources.leaf(limit).limits
         frozen = tuple([motor.name for motor in motors if motor.is_frozen])
@@ -95,7 +95,7 @@ class GateCalls(OwnerCalls):
     def allow_shift(
         self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
     ) -> None:
-        """Let an owner shift the motors of a token, or forbid it, while it holds them.
+        """Permit or forbid an owner to shift the motors of a token during its hold.
 
         Raises:
             BadInput: the token covers no motor.
@@ -105,10 +105,10 @@ class GateCalls(OwnerCalls):
     def allow_limit(
         self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
     ) -> None:
-        """Let an owner limit the torque of a token's motors, or forbid it.
+        """Permit or forbid an owner to limit the torque of a token's motors.
 
-        What is limited then, and by whom, the trace says; nothing is told to the
-        holder, whose own wish it is.
+        The trace shows the resulting limits; the holder, who wished them, is not
+        notified.
 
         Raises:
             BadInput: the token covers no motor.
@@ -123,10 +123,10 @@ class GateCalls(OwnerCalls):
         return self._commands
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Return what surrounds blocks in which no listener is told, then all are.
+        """Return a context in which events are held back until its end.
 
-        For moves that are none of the ledger's own, such as a gate's: what a listener
-        calls in answer finds them made whole.
+        For changes outside the ledger, such as a gate's: calls of listeners find them
+        complete.
         """
         return self._trace
 

@@ -37,7 +37,7 @@ NO_ANSWERS: Answers = MappingProxyType({})
 
 
 class Granting:
-    """Grants requests from the queue by taking what is free or given up."""
+    """Decisions on requests: grants of free or yielded leaves."""
 
     def __init__(self, held: Holdings) -> None:
         self.held = held
@@ -51,7 +51,7 @@ class Granting:
         *,
         arrives: bool = False,
     ) -> bool:
-        """Grant a request if nothing is in its way that does not give way."""
+        """Grant a request if all blocking holders yield."""
         yielding = self.way_clear(waiting, answers, arrives=arrives)
         if yielding is None:
             return False
@@ -61,9 +61,9 @@ class Granting:
     def way_clear(
         self, waiting: Waiting, answers: Answers, *, arrives: bool
     ) -> Yielding | None:
-        """Return who has to give way by their answers; None when that is not enough.
+        """Return the holders that have to yield; None if that does not suffice.
 
-        Only of a request that arrives, as a new one, can ties be won.
+        Only an arriving request can win ties.
         """
         yielding: Yielding = {}
 
@@ -111,9 +111,9 @@ class Granting:
         return arrives and mine.wins_ties and not theirs.keeps_ties
 
     def is_outranked(self, waiting: Waiting) -> bool:
-        """Return True if another owner has what is needed by a higher priority.
+        """Return True if an owner of higher priority holds a needed leaf.
 
-        Not if a virtual owner has a part of it: then that is what it waits for.
+        False if a virtual owner holds one: the request waits for that one.
         """
         if self.queue.cfg.preemption is Preemption.OFF or waiting.recalls:
             return False
@@ -139,7 +139,7 @@ class Granting:
     def commit(
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
     ) -> None:
-        """Let the holders give way and grant the request, in one step."""
+        """Revoke the leaves of yielding holders and grant the request in one step."""
         self.queue.dequeue(waiting)
         paused: list[Waiting] = []
         for holder, leaves in innermost_first(yielding).items() if yielding else ():
@@ -180,7 +180,7 @@ class Granting:
         return resume
 
     def wait_to_resume(self, waiting: Waiting) -> None:
-        """Let a paused holder wait: it asks nobody and overrides nobody."""
+        """Queue a paused holder; it sends no demands and preempts no holder."""
         if waiting.add_to is not None and waiting.add_to.ended is not None:
             waiting.add_to = None
         self.queue.announce(waiting)
@@ -197,7 +197,7 @@ class Granting:
         heads: dict[Leaf, Iterator[Waiting]] = {}
 
         def push(waiters: Iterable[Waiting], leaf: Leaf | None) -> None:
-            """Let the first one that is not there be tried."""
+            """Queue the first waiter that is not queued yet."""
             for waiting in waiters:
                 if waiting not in seen:
                     seen.add(waiting)
@@ -221,7 +221,7 @@ class Granting:
                 push(heads[behind], behind)
 
     def free_the_stuck(self) -> None:
-        """Deny the latest of those who wait in a circle, until none is left."""
+        """Deny the latest request of each circle of waiting owners."""
         while (stuck := self.queue.latest_in_a_circle()) is not None:
             self.queue.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
             self.settle()
@@ -230,7 +230,7 @@ class Granting:
     # -- inside -----------------------------------------------------------------------
 
     def _seat(self, waiting: Waiting) -> None:
-        """Grant, with what is free of the optional names."""
+        """Grant a request with the free ones of its optional names."""
         add_to = waiting.add_to
         if add_to is not None and add_to.ended is not None:
             self.queue.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)

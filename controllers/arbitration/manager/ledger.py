@@ -1,8 +1,8 @@
-"""The ledger of reservations: one tree of resources, one tree of owners.
+"""Ledger of reservations: one tree of resources, one tree of owners.
 
 Deterministic and single-threaded; time is an argument, in ticks that never decrease.
-Within a tick calls come before timers: a call first lets happen what was due earlier,
-`advance` what is due up to its tick.
+Within a tick calls precede timers: a call first runs the timers of earlier ticks,
+`advance` those up to its tick.
 
     ledger = Ledger(ResourceTree(load_robot().resources), LedgerCfg(tick_s=0.01))
     ledger.add_owner(Owner(name="look around"), tick=0)
@@ -44,19 +44,19 @@ __all__ = ["Ledger", "Listener"]
 
 
 class Ledger(GateCalls, BodyCalls):
-    """Grants, keeps and ends reservations.
+    """Ledger that grants, keeps and ends reservations.
 
-    A listener sees every event in its order, once the call that made it is done. It and
-    a conflict policy may call the ledger, with the present tick. What a listener raises
-    the next `advance` raises: a change is made whole, its caller gets its ticket, and
-    the other listeners are told.
+    A listener receives every event in order, after the call that caused it. Listeners
+    and conflict policies may call the ledger, with the present tick. An error of a
+    listener is raised by the next `advance`: the change is completed, its caller gets
+    its ticket, and the other listeners are notified.
 
-    Every call raises `UnknownName` for an owner, a resource or a state that is not
-    known, `BadInput` for what makes no sense (a composite where a leaf is meant, one
-    text for several names, a tick that is over), `StaleToken` for a token that is dead.
-    An error leaves everything as it was, but for what was due before its tick.
+    Every call raises `UnknownName` for an unknown owner, resource or state, `BadInput`
+    for invalid arguments (a composite in place of a leaf, one text for several names, a
+    past tick), and `StaleToken` for an ended token. An error changes nothing, except by
+    timers before its tick.
 
-    Here are the calls about requests and reservations; those about time, owners,
+    This class has the calls about requests and reservations; those about time, owners,
     commands and the robot are inherited.
     """
 
@@ -69,19 +69,19 @@ class Ledger(GateCalls, BodyCalls):
         mint: TokenMint | None = None,
         listeners: Iterable[Listener] = (),
     ) -> None:
-        """Begin an epoch with everything free.
+        """Create a ledger with all resources free.
 
         Args:
             tree: the resources.
             cfg: ticks and rules.
-            epoch: count of restarts, higher than at any time before; None takes
-                the mint's, or 1.
-            mint: issues the tokens; None draws secrets from the system.
-            listeners: told every event, from the first on.
+            epoch: count of restarts, higher than ever before; None: that of the mint,
+                or 1.
+            mint: issues the tokens; None: with secrets of the system's generator.
+            listeners: called with every event, from the first on.
 
         Raises:
-            BadInput: the mint is of another epoch.
-            UnknownName: a rule of priority names a resource that there is not.
+            BadInput: the mint has another epoch.
+            UnknownName: a priority rule names an unknown resource.
         """
         if mint is None:
             mint = TokenMint(1 if epoch is None else epoch)
@@ -127,7 +127,7 @@ class Ledger(GateCalls, BodyCalls):
 
     @property
     def listeners(self) -> list[Listener]:
-        """Those that are told every event."""
+        """Listeners, called with every event."""
         return self._trace.listeners
 
     @property
@@ -189,16 +189,16 @@ class Ledger(GateCalls, BodyCalls):
         retry_s: float | None = None,
         overtake_s: float | None = None,
     ) -> None:
-        """Settle conflicts by other rules from now on; None: as before.
+        """Change the conflict rules; None keeps a rule.
 
-        Who waits may be passed by equals for as long as was said when it came; with
-        preemption it takes at once what lower priorities have.
+        Waiting requests keep the overtaking time of their arrival; with preemption they
+        take the leaves of lower priorities at once.
 
         Args:
-            tick: now.
-            preemption: whether a strictly higher priority takes what a holder keeps.
-            retry_s: period at which holders are told again of those who wait.
-            overtake_s: time for which a new request may be passed by equals.
+            tick: present tick.
+            preemption: preemption of holders by a strictly higher priority.
+            retry_s: period of repeated notices to blocking holders, in s.
+            overtake_s: time for which equals may overtake a new request, in s.
 
         Raises:
             BadInput: a time is out of range; nothing changes.
@@ -228,14 +228,14 @@ class Ledger(GateCalls, BodyCalls):
         ask: Callable[[ConflictPolicy, Demand], object],
         post: Callable[[Listener, Event], None],
     ) -> Exception | None:
-        """Install hooks that run policies and listeners elsewhere, as in threads.
+        """Install hooks that run policies and listeners in other threads.
 
         Args:
-            ask: returns a policy's answer, and waits for nobody.
-            post: tells a listener soon, in the order of the events.
+            ask: returns a policy's answer without waiting.
+            post: calls a listener soon, in the order of the events.
 
         Returns:
-            What a listener has raised, and nobody heard of yet.
+            Error of a listener that was not raised yet.
         """
         self._negotiation.ask_policy, self._trace.post = ask, post
         return self._trace.take_fault()
@@ -294,10 +294,10 @@ class Ledger(GateCalls, BodyCalls):
             self.holdings.release(reservation, leaves)
 
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
-        """Let others have some resources of a token until it recalls them.
+        """Lend some resources of a token until they are recalled.
 
-        They are free, and promised: whoever has one by then gives it back. A token that
-        lends all that it has stays alive.
+        They are free until then, and their holders return them at the recall. A token
+        that lends all of its resources stays valid.
 
         Raises:
             BadInput: it does not cover one of them, or one is shared by rates.
@@ -321,18 +321,18 @@ class Ledger(GateCalls, BodyCalls):
     def recall(
         self, token: Token, tick: int, names: Iterable[str] | None = None
     ) -> Ticket | None:
-        """Take back what a token has lent; None if it has lent nothing of that.
+        """Recall the lent resources of a token; None if none of them is lent.
 
-        It comes before all that wait with no higher priority, and who has it gives way
-        at once, whatever its policy says. A leaf that is frozen, or with preemption
-        held by a higher priority, is waited for as by any request; after a recall in
-        vain it is lent as before.
+        The recall precedes all waiting requests of no higher priority, and the holder
+        releases at once regardless of its policy. A leaf that is frozen, or held by a
+        higher priority with preemption, is waited for as in any request; after a failed
+        recall it stays lent.
 
         Args:
-            token: that lent them.
-            tick: now.
-            names: leaves; None: all that it has lent. With a stiffness come the motors
-                that were lent with it, and no others.
+            token: token that lent them.
+            tick: present tick.
+            names: leaves; None: all lent ones. A stiffness includes the motors that
+                were lent with it, and no others.
         """
         names = None if names is None else check_names(names, "names")
         if not _lent_of(self.holdings.live(token), names):
@@ -353,7 +353,7 @@ class Ledger(GateCalls, BodyCalls):
     # -- inside -----------------------------------------------------------------------
 
     def _arrive(self, waiting: Waiting) -> None:
-        """Grant a new request, or let it wait and ask those in its way."""
+        """Grant a new request, or queue it and demand its leaves of the holders."""
         self._see(waiting.owner)
         if self._trace.listeners:
             self._queue.announce(waiting)

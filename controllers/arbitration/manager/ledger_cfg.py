@@ -15,10 +15,10 @@ LONGEST_S = 1e9
 
 
 def check_tick(tick: object) -> None:
-    """Refuse what is no tick, though it may equal one.
+    """Check a tick by its type; an equal number of another type is invalid.
 
     Raises:
-        BadInput: it is no whole number.
+        BadInput: it is not an int.
     """
     if type(tick) is not int:
         raise BadInput(f"tick is {short(tick)}; give a whole number.")
@@ -32,16 +32,15 @@ class LedgerCfg:
     """Length of a tick in s: the device slot."""
     preemption: Preemption = Preemption.OFF
     denies_lower: bool = False
-    """With preemption: whether a request is denied at once where a higher priority has
-    what it needs, as in US11660748B1. Else it waits within its time limit, and the
-    holder may give way, as in ES2535273T3."""
+    """With preemption: deny a request at once if a higher priority holds its leaves, as
+    in US11660748B1. Otherwise it waits within its time limit, and the holder may
+    release, as in ES2535273T3."""
     retry_s: float = 0.5
-    """Period in s at which holders are told again of those who wait and have no period
-    of their own."""
+    """Period of repeated notices to holders, in s, for requests without their own."""
     overtake_s: float = 5.0
-    """Time in s for which a request that waits may be passed by later ones of equal
-    priority that can be granted at once, so that a waiting group does not mute the
-    robot; then nobody passes it, so that it does not starve. 0 lets nobody pass."""
+    """Time in s for which later requests of equal priority that can be granted at once
+    may overtake a waiting one, so that a waiting group does not mute the robot. After
+    it none may, so that the request does not starve. 0: no overtaking."""
     operation_priority: Mapping[str, int] = field(default_factory=ReadOnly)
     """Kind of operation to the priority of the requests for it."""
     resource_priority: Mapping[str, int] = field(default_factory=ReadOnly)
@@ -49,9 +48,9 @@ class LedgerCfg:
     rule of their own; of several leaves the highest counts, optional ones do not. No
     rule lifts anybody above the highest priority of the owner."""
     tells_commands: bool = True
-    """Whether listeners are told of every command that a gate takes and writes, some
-    thousands a second. Without, a long run costs less, and its trace cannot prove who
-    wrote what; refusals are told all the same."""
+    """True if every command that a gate accepts and writes is an event, some thousands
+    per second. Without them a long run costs less, but its trace cannot prove the
+    writer of each value; refusals are always events."""
     dead_tokens_kept: int = 10_000
     """Records of ended tokens that are kept to say why a command is refused."""
 

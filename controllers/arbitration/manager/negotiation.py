@@ -1,8 +1,8 @@
-"""Ask holders to give way: for who waits, and for another state of the robot.
+"""Demands to holders: for waiting requests, and for changes of the robot's state.
 
-Holders are told who asks, and answer by their policies. A promise is called in only
-when it lets the asker start: nobody gives way in vain. The manager waits for nobody: an
-answer that takes time comes due at a tick.
+Holders are notified of the requester, and answer by their policies. A promise is
+enforced only when the requester can then start, so that no holder releases in vain. The
+manager never blocks: an answer that takes time is a timer.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class Negotiation:
         self.ask_policy: Callable[[ConflictPolicy, Demand], object] = (
             lambda policy, demand: policy.answer(demand)
         )
-        """Returns a policy's answer, and waits for nobody."""
+        """Function that returns a policy's answer without waiting."""
         self._granting = granting
         self._queue = granting.queue
         self._timers = self._queue.timers
@@ -55,11 +55,11 @@ class Negotiation:
         self._timers.at(tick, Due.RETRY, again, waiting=waiting)
 
     def demand(self, waiting: Waiting, *, arrives: bool = False) -> None:
-        """Ask all who are in the way, once, unless they promised; grant if they let it.
+        """Demand the leaves of blocking holders without a promise; grant if they yield.
 
-        An owner is not asked for what it holds itself: its own request waits or is
-        denied. What another token of it lent and recalls, it gives back.
-        Policies may call the ledger meanwhile: all is looked at afresh after each.
+        An owner gets no demand from its own request, which waits or is denied; it
+        returns leaves that another of its tokens lent and recalls. Policies may call
+        the ledger, so the state is read again after each answer.
         """
         granting = self._granting
         answers: dict[Reservation, Answer] = {}
@@ -98,13 +98,13 @@ class Negotiation:
     def ask_holders(
         self, left: StateLeaf, asker: str, is_wanted: Callable[[], bool]
     ) -> bool:
-        """Ask those who need the active state whether it may be left.
+        """Ask the holders of the active state to release it.
 
-        All are told; an answer that takes time is a refusal for now. `is_wanted` says
-        whether it still is to be left, once they have answered.
+        All are notified; an answer that takes time counts as a refusal. `is_wanted`
+        returns whether the change is still wanted after their answers.
 
         Returns:
-            Whether all give way; they have lost it then.
+            True if all released it.
         """
         answers: dict[Reservation, Answer] = {}
         for holder in left.seated():
@@ -135,10 +135,10 @@ class Negotiation:
         *,
         is_due: bool = False,
     ) -> Answer:
-        """Tell a holder and return what its policy says.
+        """Notify a holder and return its policy's answer.
 
-        Where the leaves were lent and are due, it gives way now whatever that is. The
-        policy is not asked if another token of the same owner wants them.
+        Recalled leaves are released regardless of the answer. The policy is not called
+        for a request of the same owner.
         """
         owner, token, now = holder.owner.name, holder.token.id, self._timers.now
         notify = partial(self._trace.notify, holder, by=asker, request=request)
@@ -194,7 +194,7 @@ class Negotiation:
         answers: dict[Reservation, Answer],
         tick: int,
     ) -> None:
-        """Tell those who promised until when, and look again then."""
+        """Notify promising holders of their deadline, and set its timer."""
         waiting.promise = promised, answers
         for holder, leaves in promised.items():
             self._trace.notify(

@@ -80,19 +80,19 @@ class OwnerCalls(Core):
         return check_name(owner, "an owner") in self.holdings.owners
 
     def check_free(self, owner: str) -> None:
-        """Refuse a name, known or not, by which somebody else acts.
+        """Check that no behaviour acts by a name.
 
         Raises:
-            BadInput: its owner, or a part of it, has something, waits, or starts.
+            BadInput: its owner, or a part of it, holds a resource, waits, or starts.
         """
         record = self.holdings.owners.get(check_name(owner, "an owner"))
         if record is not None and (record.is_starting or record.has_any()):
             raise _name_taken(record)
 
     def start(self, owner: str) -> int:
-        """Note that a behaviour begins to act by an owner's name.
+        """Register the start of a behaviour under an owner's name.
 
-        Nobody else takes that name until `end_start`, nor then while it has something.
+        The name is reserved until `end_start`, and then while it holds a resource.
 
         Returns:
             The number of this start, for the calls below.
@@ -103,22 +103,22 @@ class OwnerCalls(Core):
         return self._starts
 
     def end_start(self, owner: str, number: int) -> None:
-        """Note that a behaviour has asked for all that it needs to begin."""
+        """Register that a behaviour has sent all requests of its start."""
         if self.has_started(owner, number):
             self.holdings.owner(owner).is_starting = False
 
     def has_started(self, owner: str, number: int) -> bool:
-        """Return True if the behaviour of a start still is the one that acts."""
+        """Return True if the behaviour of a start still acts under the name."""
         record = self.holdings.owners.get(owner)
         return record is not None and record.started == number
 
     def stop(self, starts: Mapping[str, int], tick: int) -> None:
-        """Let behaviours end: what they hold and wait for is given up, in one step.
+        """Stop behaviours: release resources and withdraw requests in one step.
 
         Args:
-            starts: owner to the number of its start, a whole before its parts; those
-                that have stopped, or began anew, are left alone.
-            tick: now.
+            starts: owner to the number of its start, a whole before its parts; stopped
+                or restarted ones are skipped.
+            tick: present tick.
         """
         mine = [name for name, n in starts.items() if self.has_started(name, n)]
         self.give_up(mine, tick)
@@ -127,14 +127,14 @@ class OwnerCalls(Core):
             record.started, record.is_starting = None, False
 
     def renew(self, owner: str, tick: int) -> None:
-        """Note a sign of life: the time to live of an owner begins anew."""
+        """Renew an owner: restart its time to live."""
         with self._calls.at(tick):
             self._renew(self.holdings.owner(owner))
 
     def drop(self, owner: str, tick: int) -> None:
-        """End all that an owner and its descendants hold and wait for: it is gone.
+        """End all reservations and requests of an owner and its descendants.
 
-        It may come back and ask anew; its old tokens stay dead.
+        It may send new requests later; its old tokens stay invalid.
         """
         with self._calls.at(tick):
             self._drop(self.holdings.owner(owner))
@@ -162,10 +162,10 @@ class OwnerCalls(Core):
                         self.holdings.release(held, list(held.shares))
 
     def forget_owner(self, owner: str, tick: int) -> None:
-        """Drop an owner, and know it no more.
+        """Drop an owner, and remove its name.
 
         Raises:
-            BadInput: others are a part of it.
+            BadInput: it has parts.
         """
         with self._calls.at(tick):
             record = self.holdings.owner(owner)
@@ -181,11 +181,11 @@ class OwnerCalls(Core):
                 del record.parent.children[record]
 
     def entrust(self, owner: str, tick: int, *, is_entrusted: bool = True) -> None:
-        """Let an owner limit and shift all motors whose holders do not forbid it.
+        """Entrust an owner: it may limit and shift all motors unless holders forbid it.
 
-        So is the controller of the stiffness, which whoever lets robots move installs.
-        What it limits it takes without the motors. It ends with the owner: who comes
-        back by that name is entrusted anew, or not.
+        The stiffness controller is entrusted by the program that runs the robot. It
+        takes torque limits without the motors. The trust ends with the owner; a later
+        owner of the name has to be entrusted again.
         """
         with self._calls.at(tick):
             self._entrust(self.holdings.owner(owner), is_entrusted=is_entrusted)
@@ -193,10 +193,10 @@ class OwnerCalls(Core):
     # -- who is told ------------------------------------------------------------------
 
     def hear_at_once(self, listener: Listener) -> None:
-        """Add a listener of this project, told at once by a shared ledger too.
+        """Add a built-in listener, which a shared ledger also calls at once.
 
-        It is quick, calls no code of others, and so keeps what it says in step with the
-        ledger: a wallet, an inbox.
+        It has to be quick and to call no foreign code, and so stays in step with the
+        ledger.
         """
         self._trace.at_once[id(listener)] = listener
         self._trace.listeners.append(listener)
@@ -217,7 +217,7 @@ class OwnerCalls(Core):
         token: TokenId | None = None,
         request: int | None = None,
     ) -> None:
-        """Tell an owner what its own code raised, when it was told of something."""
+        """Notify an owner of an error in its own callback."""
         self.tell(
             Notified(
                 tick=self._timers.now,
@@ -263,7 +263,7 @@ class OwnerCalls(Core):
         self._see(record)
 
     def _see(self, record: OwnerRecord) -> None:
-        """Note a sign of life: the time to live begins anew."""
+        """Restart the time to live of an owner."""
         live_s = record.defaults.time_to_live_s
         record.is_gone = False
         if live_s is None:
@@ -279,7 +279,7 @@ class OwnerCalls(Core):
         self._timers.at(tick, Due.TIME_TO_LIVE, look, place=record.place)
 
     def _look(self, record: OwnerRecord) -> None:
-        """Drop an owner that is silent for too long; else look again later."""
+        """Drop an owner whose time to live has expired, or set the next check."""
         if record.looked_at != self._timers.now:
             return  # an earlier timer looks
         record.looked_at = None

@@ -1,4 +1,4 @@
-"""Snapshot of a ledger: what is held and waited for at one tick, as plain data.
+"""Snapshot of a ledger: holders and waiting requests at one tick, as plain data.
 
 It is taken between two calls of the ledger, so it never shows half of a change; tokens
 appear by their public part.
@@ -30,7 +30,7 @@ class HoldingRow:
     owner: str
     token: TokenId
     is_lent: bool
-    """Whether a descendant has it meanwhile, in its place."""
+    """True if a descendant holds it in its place."""
     priority: int
     since_tick: int
     share_percent: float
@@ -52,7 +52,7 @@ class WaitRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VirtualHold:
-    """What a virtual owner does to a leaf."""
+    """Hold of a virtual owner on a leaf."""
 
     by: str
     is_total: bool
@@ -69,7 +69,7 @@ class ResourceRow:
     kind: ResourceKind | None
     """None: a composite."""
     holders: tuple[HoldingRow, ...] = ()
-    """Descendants come before whom they have it from."""
+    """Descendants precede the ancestors that hold the leaf for them."""
     waiters: tuple[WaitRow, ...] = ()
     """In the order of the queue."""
     virtual: tuple[VirtualHold, ...] = ()
@@ -80,9 +80,9 @@ class ResourceRow:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Who has it, real or virtual: may use it, or has it frozen whole.
+        """Users, real or virtual: holders that may use it, or have frozen it totally.
 
-        Whose descendant has it does not use it, and an effort cap takes it from nobody.
+        A holder whose descendant holds it is no user, and an effort cap removes none.
         """
         virtual = (hold.by for hold in self.virtual if hold.is_total)
         return (*virtual, *(h.owner for h in self.holders if not h.is_lent))
@@ -112,7 +112,7 @@ class LedgerSnapshot:
 
 
 def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
-    """Return what is held and waited for now."""
+    """Return the present holders and waiting requests."""
     tree, leaves = ledger.tree, ledger.resources.leaves
     rows: list[ResourceRow] = []
     depths: dict[str | None, int] = {None: -1}
@@ -134,12 +134,12 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRow:
-    """What the ledger keeps of one token [US11660748B1, token data 160]."""
+    """Record of one token [US11660748B1, token data 160]."""
 
     token: TokenId
     owner: str
     resources: tuple[str, ...]
-    """Leaves that it covers, sorted; of an ended one those that it covered last."""
+    """Covered leaves, sorted; of an ended token those that it covered last."""
     priority: int
     is_valid: bool
     holder_tie: HolderTie
@@ -159,7 +159,7 @@ def token_data(ledger: Ledger) -> tuple[TokenRow, ...]:
 
 
 def users_of(ledger: Ledger, leaf: str) -> tuple[str, ...]:
-    """Return who has a leaf now, as `ResourceRow.users`, without the other rows."""
+    """Return the users of one leaf, as `ResourceRow.users`."""
     place = ResourceRow(name=leaf, parent=None, depth=0, kind=None)
     return _row(place, ledger.resources.leaves[leaf]).users
 

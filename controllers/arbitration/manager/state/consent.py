@@ -1,17 +1,17 @@
-"""Consent to torque limits: who may limit a motor that somebody else holds, and why.
+"""Consent of holders to torque limits by other owners.
 
-A motor is one leaf in ES2535273; here its torque limit is a leaf of its own, so that
-one controller may limit a whole body whose motors many move. So who holds a motor holds
-its limit too: nobody else is granted the limit without the motor, and a limit commanded
-by somebody else passes only by the holder's consent. An owner has that consent if
+A motor is one leaf in ES2535273; here its torque limit is a separate leaf, so that one
+controller can limit a whole body whose motors have several holders. The holder of a
+motor also holds its limit: another owner is granted the limit only with the motor, and
+its limit commands need the holder's consent. An owner has that consent if
 
-- the holder said so, which goes before the rest: `Ledger.allow_limit`, either way;
+- the holder permits it by `Ledger.allow_limit`, which takes precedence either way;
 - it is the holder itself, its ancestor or its descendant;
 - it is entrusted, as the stiffness controller is: `Ledger.entrust`.
 
-It stands in the holder's record and ends with the hold. A motor that nobody holds is
-free to limit. Shifting its set-point takes the same consent, except that kinship does
-not count and that only an entrusted owner shifts a motor that nobody holds.
+The consent is in the holder's record and ends with the hold. A motor without a holder
+may be limited. Shifting a set-point needs the same consent, except that kinship does
+not count and that only an entrusted owner may shift a motor without a holder.
 """
 
 from collections.abc import Iterable
@@ -54,10 +54,10 @@ class TorqueLimit(ExclusiveLeaf):
         return self._given == now
 
     def is_opposed(self, shares: Iterable[Leaf], owner: OwnerRecord) -> bool:
-        """Return True if the limit cannot be granted now with what else is asked for.
+        """Return True if the limit cannot be granted with the rest of a request.
 
-        A request takes with it the motors whose holders do not consent when it comes;
-        who is seated on the others since, or consents no more, may be in its way.
+        At its arrival a request includes the motors whose holders do not consent; later
+        holders, or holders that withdraw their consent, may block it.
         """
         return any(
             motor not in shares and not has_consent(owner, motor, Right.LIMIT)
@@ -114,13 +114,13 @@ def motors_besides(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:
 
 
 Limited = dict[tuple[Reservation, str], list[Leaf]]
-"""Holder and who limits what it holds, to the leaves."""
+"""Holder and limiting owner, to the limited leaves."""
 
 
 def newly_limited(seated: Reservation, leaves: Iterable[Leaf]) -> Limited:
-    """Return whom to notify of a limit now that a reservation has some leaves.
+    """Return the notices of limits after a reservation got some leaves.
 
-    It learns who limits these; holders of motors, that it limits theirs.
+    It is notified of limits on its leaves; holders of motors, of limits by it.
     """
     found: Limited = {}
     for leaf in leaves:
@@ -139,7 +139,7 @@ def newly_limited(seated: Reservation, leaves: Iterable[Leaf]) -> Limited:
 
 
 def _limits_other(by: Reservation, motor: Leaf) -> bool:
-    """Return True if who holds a limit may set that of somebody else's motor."""
+    """Return True if the holder of a limit may set it on another owner's motor."""
     holder = _user(motor)
     return (
         holder is not None

@@ -45,7 +45,7 @@ _name = attrgetter("name")
 
 
 class Holdings:
-    """Who holds what: owners, live reservations, and those that have ended lately."""
+    """Owners, live reservations, and recently ended ones."""
 
     def __init__(self, queue: Queue, mint: TokenMint) -> None:
         self.mint = mint
@@ -55,7 +55,7 @@ class Holdings:
         self.reservations: dict[int, Reservation] = {}
         """Live ones, by sequence number."""
         self.ended: OrderedDict[int, Reservation] = OrderedDict()
-        """Those that died lately, by sequence number, in their order."""
+        """Recently ended reservations, by sequence number, in their order."""
         self.queue = queue
         self._timers = queue.timers
         self._trace = queue.trace
@@ -133,7 +133,7 @@ class Holdings:
     def seat(
         self, waiting: Waiting, shares: Shares, missing: tuple[str, ...] = ()
     ) -> None:
-        """Grant a request these leaves: nothing stands in its way any more."""
+        """Grant a request these leaves, which are free for it."""
         queue, reservation = self.queue, waiting.add_to
         if reservation is None:
             reservation = self._begin(waiting)
@@ -187,9 +187,9 @@ class Holdings:
         *,
         lends: bool = False,
     ) -> None:
-        """Give back leaves for an owner, and first what is inside of them.
+        """Release leaves of an owner, after those of reservations inside them.
 
-        A token that lends all that it has stays alive.
+        A token that lends all of its leaves stays valid.
         """
         self._empty_inside(reservation, leaves)
         self._unseat(reservation, leaves)
@@ -312,9 +312,9 @@ class Holdings:
         leaves: Sequence[Leaf],
         request: int | None = None,
     ) -> None:
-        """Take leaves from all inside of a reservation that goes.
+        """Revoke leaves from all reservations inside an ending one.
 
-        What is inside never holds what it is inside of: it is a descendant's.
+        Inner reservations belong to descendants.
         """
         if not reservation.owner.children:
             return
@@ -356,9 +356,9 @@ class Holdings:
 
 
 def innermost_first(yielding: Yielding) -> Yielding:
-    """Return who gives way, each after those of them that are inside of it.
+    """Return the yielding holders, inner reservations first.
 
-    So that each goes by its own cause: a promised pause stays a pause.
+    So each ends by its own cause: a promised pause stays a pause.
     """
     order: Yielding = {}
 
@@ -377,7 +377,7 @@ def innermost_first(yielding: Yielding) -> Yielding:
 
 
 def _no_token(given: object) -> BadInput:
-    """Say what was given in the place of a token; its value may be a secret."""
+    """Return the error for an invalid token, without its value, which may be secret."""
     what = type(given).__name__
     if type(given) is Token:
         parts = ", ".join(type(part).__name__ for part in given)

@@ -22,10 +22,10 @@ from nao_testbed.models.resources import ResourceKind
 
 
 class ExclusiveLeaf(Leaf):
-    """A stack of reservations, each inside the one below; the top one may use.
+    """Stack of reservations, each inside the one below; the top one may use the leaf.
 
-    The owner above is a descendant of the one below: what a parent has is open to its
-    children, and theirs alone while one of them has it.
+    Each owner is a descendant of the one below: a parent's resource is open to its
+    children, and unavailable to the parent while a child holds it.
     """
 
     __slots__ = ("stack",)
@@ -45,7 +45,7 @@ class ExclusiveLeaf(Leaf):
         return self.stack[depth - 1] if depth else None
 
     def has_scopes(self) -> bool:
-        """Whether who has it may have descendants that wait inside."""
+        """Return True if descendants of the holder may wait inside."""
         return bool(self.stack) and bool(self.stack[0].owner.children)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
@@ -70,7 +70,7 @@ class ExclusiveLeaf(Leaf):
         return self.stack[: self.stack.index(reservation) : -1]
 
     def is_lent(self, reservation: Reservation) -> bool:
-        """Whether anybody is above a reservation."""
+        """Return True if another reservation is above this one."""
         return self.stack[-1] is not reservation
 
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
@@ -86,7 +86,7 @@ class ExclusiveLeaf(Leaf):
             raise AssertionError(f"{self.name}: the top of the stack is another one")
 
     def may_be_next(self, waiting: Waiting) -> bool:
-        """Whether it is free, or authority may take it from who has it."""
+        """Return True if the resource is free or can be preempted."""
         return not self.stack or waiting.priority > self.stack[-1].terms.priority
 
     def _scope_end(self, owner: OwnerRecord) -> int:
@@ -135,11 +135,11 @@ class CumulativeLeaf(Leaf):
         return max(theirs, key=lambda r: len(r.owner.line), default=None)
 
     def has_scopes(self) -> bool:
-        """Whether who has a share may have descendants that wait inside."""
+        """Return True if descendants of a share's holder may wait inside."""
         return any(r is not None and r.owner.children for r in self._seats)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return all in the scope, with what is inside them, if the rate does not fit.
+        """Return the reservations of the scope and inner ones if the rate does not fit.
 
         Lowest priority first, then the latest.
         """
@@ -200,7 +200,7 @@ class CumulativeLeaf(Leaf):
         return sorted(latest_first, key=attrgetter("terms.priority"))
 
     def _members(self, scope: Reservation | None) -> Iterator[Reservation]:
-        """Yield all in a scope, each after what is inside of it."""
+        """Yield all reservations of a scope, inner ones first."""
         ahead = [(reservation, False) for reservation in self._direct(scope)[::-1]]
         while ahead:
             reservation, is_emptied = ahead.pop()
@@ -223,7 +223,7 @@ class StateGroup:
 
 
 class StateLeaf(Leaf):
-    """One state of a set; all who hold it need the robot to be in it, none inside."""
+    """State of a set; all of its holders need it, and none is inside another."""
 
     __slots__ = ("group", "holders")
     kind: ClassVar[ResourceKind] = ResourceKind.STATE
@@ -236,7 +236,7 @@ class StateLeaf(Leaf):
         self.holders: dict[Reservation, None] = {}
 
     def is_open(self) -> bool:
-        """Whether the robot is in this state."""
+        """Return True if the robot is in this state."""
         return self.group.active is self and not self.is_frozen
 
     def seated(self) -> Sequence[Reservation]:
@@ -252,16 +252,16 @@ class StateLeaf(Leaf):
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return nobody if it is active; nobody's leaving makes it so."""
+        """Return no holders if it is active, else None: no release activates it."""
         del owner, share, is_willing
         return () if self.group.active is self else None
 
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
-        """Let one more hold it."""
+        """Add a holder."""
         del share
         self.holders[reservation] = None
         return None
 
     def unseat(self, reservation: Reservation) -> None:
-        """Let one go."""
+        """Remove a holder."""
         del self.holders[reservation]

@@ -1,9 +1,8 @@
-"""Requests that wait: their queues, time limits and ends; who waits in a circle.
+"""Waiting requests: queues, time limits, ends, and circles of waiting owners.
 
-A request waits for the earlier ones that compete with it and for the owners in its way;
-an owner, as long as it waits, for its own requests. In a circle of these nobody would
-ever go on, so the latest request of it is denied (Tarjan's strongly connected
-components).
+A request waits for the earlier competing requests and for the blocking owners; a
+waiting owner waits for its own requests. A circle would never end, so its latest
+request is denied (Tarjan's strongly connected components).
 """
 
 from collections.abc import Iterable, Iterator
@@ -128,7 +127,7 @@ class Queue:
         )
 
     def enqueue(self, waiting: Waiting) -> None:
-        """Let a request wait, within its time limit."""
+        """Queue a request, within its time limit."""
         number, owner = waiting.ticket.number, waiting.owner
         if waiting.resumes is None and not waiting.recalls:
             waiting.firm_at += self.cfg.overtake_ticks
@@ -154,7 +153,7 @@ class Queue:
             self.unqueued[number] = waiting
 
     def dequeue(self, waiting: Waiting) -> None:
-        """Let a request wait no more; those behind it may be next."""
+        """Remove a request from its queues; those behind it may be next."""
         waiting.is_waiting = False
         number, owner = waiting.ticket.number, waiting.owner
         if self.waiting.pop(number, None) is None:
@@ -172,9 +171,9 @@ class Queue:
             self.timers.ended()
 
     def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
-        """End a request without a grant; nothing else changes.
+        """End a request without a grant; reservations do not change.
 
-        Where a virtual owner is in the way, that is the reason, not the holders.
+        If a virtual owner blocks it, that is the reason, not the holders.
         """
         wanted = waiting.shares or _hoped_for(waiting)
         if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
@@ -236,19 +235,19 @@ class Queue:
     # -- what has changed -------------------------------------------------------------
 
     def touch(self, leaf: Leaf) -> None:
-        """Note that a request for a leaf may now be granted."""
+        """Mark a leaf whose requests may now be granted."""
         self.changed[leaf] = None
         for watch in leaf.watches:
             self.eased[watch] = None
 
     def touch_limits(self, motor: Leaf) -> None:
-        """Note that a request for the torque limit of a motor may now be granted."""
+        """Mark the torque limits of a motor, whose requests may now be granted."""
         for limit in motor.limited:
             if limit.waiters or self.unqueued:
                 self.touch(limit)
 
     def suspect(self, leaf: Leaf) -> None:
-        """Note that those who wait for a leaf may wait for others than before."""
+        """Mark the owners that wait for a leaf as candidates for a circle."""
         for waiting in leaf.waiters:
             self.suspects[waiting.owner] = None
 
@@ -271,10 +270,10 @@ class Queue:
             )
 
     def latest_in_a_circle(self) -> Waiting | None:
-        """Return the last of the waiting, in their order, that waits for itself.
+        """Return the last waiting request, in their order, that is part of a circle.
 
-        A new circle passes through somebody that began to wait, or that others began to
-        wait for: only what can be reached from these is looked at.
+        A new circle passes through an owner that began to wait, or that others began to
+        wait for, so only owners reachable from these are searched.
         """
         if not self.entangled:
             return None
@@ -289,9 +288,9 @@ class Queue:
             self.fail(waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
 
     def _blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
-        """Return who is in the way of a request, leaf by leaf.
+        """Return the blocking holders of a request, leaf by leaf.
 
-        Of one that has optional names alone: who has these.
+        For a request with only optional names, the holders of these.
         """
         found = []
         for leaf, share in (waiting.shares or _hoped_for(waiting)).items():

@@ -1,7 +1,7 @@
 """Owners, reservations and waiting requests, and the leaves at which they meet.
 
-They change; nothing outside this package sees them but through snapshots, events and
-outcomes. A leaf knows who is seated on it and who waits for it; its kinds: `leaves`.
+They are mutable; other packages see them only through snapshots, events and outcomes. A
+leaf has its holders and waiting requests; its kinds are in `leaves`.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
 NO_LEAVES: frozenset["Leaf"] = frozenset()
 Yielding = dict["Reservation", list["Leaf"]]
-"""Who gives way, in order, and which leaves."""
+"""Yielding holders, in order, and their leaves."""
 Key = tuple[int, int, int]
 """Place among the waiting: priority high first, then arrival, then number."""
 
@@ -50,7 +50,7 @@ class Terms(NamedTuple):
 
 
 class ResolvedRequest(NamedTuple):
-    """What a request comes to; kept, as owners ask again and again for the same."""
+    """Resolved leaves of a request, cached since owners repeat requests."""
 
     request: Request
     defaults: Owner
@@ -113,11 +113,11 @@ class OwnerRecord:
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """Who holds which leaves, by which token; these are seated one by one."""
+    """Reservation: owner, token and held leaves."""
 
     token: Token
     first: Token
-    """Its token before any pause; else its own."""
+    """Its token before any pause; otherwise its own."""
     owner: OwnerRecord
     shares: Shares
     terms: Terms
@@ -137,14 +137,14 @@ class Reservation:
     """Once it has ended: the leaves that it had last."""
     is_being_asked: bool = False
     allows: dict[tuple[OwnerRecord, Right], bool] | None = None
-    """What it lets others do with its motors, or forbids them."""
+    """Permissions and prohibitions for other owners on its motors."""
     implied: frozenset["Leaf"] = NO_LEAVES
     """Motors that it has only because it limits their torque."""
     enlarged_by: "dict[int, Waiting] | None" = None
     """Waiting requests that would add to it, by ticket number."""
 
     def is_open_to(self, owner: OwnerRecord) -> bool:
-        """Return True if an owner is a descendant of its own: it may be inside."""
+        """Return True if an owner is a descendant of its owner and may be inside."""
         return self.owner is not owner and self.owner in owner.line
 
 
@@ -185,20 +185,20 @@ class Waiting:
     has_waited: bool = False
     """Whether its call has returned: then its owner learns by a notice."""
     promise: "tuple[Yielding, dict[Reservation, Answer]] | None" = None
-    """Who was told to give way at a later tick, which leaves; and all answers."""
+    """Holders with a deadline to release, their leaves, and all answers."""
 
 
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]
 LATE = 2**63
-"""A tick at which everybody has waited for long: past them only what is free goes."""
+"""Tick at which every request has passed its overtaking time."""
 
 
 class Freeze(NamedTuple):
-    """What a virtual owner does to a leaf."""
+    """Hold of a virtual owner on a leaf."""
 
     is_total: bool
-    """Whether nobody else may use it."""
+    """True if no other owner may use it."""
     effort_cap: float | None
     """Largest stiffness of its joints, in [0, 1]."""
 
@@ -219,12 +219,12 @@ class Leaf(ABC):
     )
     kind: ClassVar[ResourceKind]
     competes: ClassVar[bool] = True
-    """Whether those who wait for it stand in a queue."""
+    """True if its waiting requests form a queue."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.waiters: list[Waiting] = []
-        """Those that need it, in their order."""
+        """Waiting requests, in their order."""
         self.is_mixed = False
         """Whether one may be firm before another of its priority that came earlier."""
         self.freezes: dict[str, Freeze] = {}
@@ -237,7 +237,7 @@ class Leaf(ABC):
         self.limited: tuple[Leaf, ...] = ()
         """Of a motor: the leaves that limit its torque."""
         self.watches: dict[AvailabilityWatch, None] = {}
-        """Those that want to know when it is free again."""
+        """Watches for its release."""
 
     # -- seats ------------------------------------------------------------------------
 
@@ -247,24 +247,24 @@ class Leaf(ABC):
 
     @abstractmethod
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return who would have to give way for `owner`, in the order of asking."""
+        """Return the holders that have to yield to `owner`, in order of demand."""
 
     @abstractmethod
     def must_yield(
         self, owner: OwnerRecord, share: int, is_willing: Willing
     ) -> Sequence[Reservation] | None:
-        """Return who gives way if the willing do; None if that is not enough."""
+        """Return the yielding holders if willing ones suffice; otherwise None."""
 
     @abstractmethod
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
-        """Give it to a reservation; return the one that it is inside of."""
+        """Add a reservation; return the one that it is inside."""
 
     @abstractmethod
     def unseat(self, reservation: Reservation) -> None:
-        """Take it from a reservation that nobody is inside of."""
+        """Remove a reservation without inner ones."""
 
     def has_scopes(self) -> bool:
-        """Return True if descendants of who holds it may wait inside of that."""
+        """Return True if descendants of the holder may wait inside."""
         return False
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
@@ -273,7 +273,7 @@ class Leaf(ABC):
         return None
 
     def inside(self, reservation: Reservation) -> Sequence[Reservation]:
-        """Return who holds it inside of a reservation, the innermost first."""
+        """Return the holders inside a reservation, the innermost first."""
         del reservation
         return ()
 
@@ -335,7 +335,7 @@ class Leaf(ABC):
         return None
 
     def last_competitor(self, waiting: Waiting) -> Waiting | None:
-        """Return the last of those that wait before this one for the same scope."""
+        """Return the last earlier request for the same scope."""
         if not self.competes:
             return None
         before = bisect_left(self.waiters, waiting.key, key=_KEY)
@@ -349,9 +349,9 @@ class Leaf(ABC):
         return True
 
     def heads(self, tick: int) -> Iterator[Waiting]:
-        """Yield those that may be next: in each scope up to the first firm one.
+        """Yield the requests that may be next: in each scope up to the first firm one.
 
-        Who asks anew after each change of the leaf misses nobody.
+        Iterating again after each change of the leaf misses none.
         """
         has_scopes = self.competes and self.has_scopes()
         closed: set[Reservation | None] = set()
@@ -375,7 +375,7 @@ def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:
 
 @dataclass(slots=True, eq=False)
 class AvailabilityWatch:
-    """An owner, the token that it lost by, and the leaves taken for somebody else."""
+    """Watch of an owner on leaves that were revoked for another owner."""
 
     owner: OwnerRecord
     token: TokenId

@@ -41,7 +41,7 @@ from nao_testbed.models.resources import ResourceKind
 
 
 class Resources:
-    """The tree of names as it is now, and a leaf for each of its leaves."""
+    """Present tree of names, and the record of each leaf."""
 
     def __init__(self, tree: ResourceTree, held: Holdings) -> None:
         """Make all leaves."""

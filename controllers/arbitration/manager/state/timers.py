@@ -21,10 +21,10 @@ class Due(IntEnum):
 
 
 class Timers:
-    """Calls to be made at a tick; what is out of date does nothing when called.
+    """Calls scheduled at ticks; an obsolete one has no effect.
 
-    Timers of ended requests are thrown away once they are the greater part: a long time
-    limit keeps nothing alive.
+    Timers of ended requests are removed once they are the majority, so that a long time
+    limit keeps no request in memory.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Timers:
         return heapq.heappop(self._heap)[4]
 
     def ended(self) -> None:
-        """Note that a request with a time limit has ended: two timers are obsolete."""
+        """Count the two obsolete timers of an ended request with a time limit."""
         self._over += 2
         if self._over > max(_FEW, len(self._heap) // 2):
             self._heap = [

@@ -18,11 +18,11 @@ Listener = Callable[[Event], None]
 
 
 class Trace(AbstractContextManager[None]):
-    """Events in their order, and the listeners that are told each of them.
+    """Events in order, and their listeners.
 
-    Events are noted (`emit`) while a call changes things and delivered (`tell`) when it
-    is done: what a listener calls in answer finds every change made whole. In a block
-    `with trace:` nothing is delivered before its end.
+    Events are collected (`emit`) during a call and delivered (`tell`) at its end, so
+    that calls of listeners find all changes complete. In a block `with trace:` nothing
+    is delivered before its end.
     """
 
     def __init__(self, timers: Timers, listeners: Iterable[Listener]) -> None:
@@ -51,10 +51,9 @@ class Trace(AbstractContextManager[None]):
             self.tell()
 
     def emit(self, event: Event) -> None:
-        """Note an event, if there are listeners.
+        """Collect an event if there are listeners.
 
-        Where requests come and go, callers look for listeners first: an event that
-        nobody hears is not made.
+        Frequent callers check for listeners first, so that no unused event is created.
         """
         if self.listeners:
             self._untold.append(event)
@@ -66,12 +65,12 @@ class Trace(AbstractContextManager[None]):
         leaves: Iterable[Leaf],
         **more: Any,
     ) -> None:
-        """Note a notice to the owner of a reservation about some leaves.
+        """Collect a notice to the owner of a reservation.
 
         Args:
-            holder: its reservation.
-            kind: of the notice.
-            leaves: which it is about.
+            holder: reservation of the owner.
+            kind: kind of the notice.
+            leaves: affected leaves.
             more: other fields of `Notified`.
         """
         if self.listeners:
