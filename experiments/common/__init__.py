@@ -1,1 +1,1 @@
-"""What several experiments share: options, files, signals, progress, drawing."""
+"""Shared parts of the experiments: options, files, signals, progress, drawing."""

@@ -1,11 +1,11 @@
-"""Parts of our YAML files: strict fields, unions told apart by a key, notes.
+"""Parts of YAML files: strict fields, unions selected by a key, notes.
 
     class PushForm(Part): ...    # unknown keys are refused, no value is converted
-    by_key("an event", ACTIONS)  # the key that is there tells which model is meant
+    by_key("an event", ACTIONS)  # the present key selects the model
     notes.add(place, "...")      # all problems of a file at once, each with its place
 
-The docstring below each field is its description in the JSON Schema. What was read is
-written back on one line (`one_line`), or without what its reader knows of lines
+The docstring below each field is its description in the JSON Schema. Read values can be
+written on one line (`one_line`), or converted to plain data without line numbers
 (`plain`).
 """
 
@@ -39,7 +39,7 @@ Prose = Annotated[
 ]
 """A sentence or two, on several lines if need be."""
 BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
-"""A name, or several with `/` from the top to what is meant: `life/dance`."""
+"""A name, or a path of names from the root: `life/dance`."""
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 
@@ -101,13 +101,13 @@ def how_many(value: Any) -> str:
 
 
 def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
-    """Return the rule that tells models of a union apart by the key that is there.
+    """Return the rule that selects the model of a union by its key.
 
-    Where none is, the nearest one is meant, so that a slip gets its hint.
+    Without any key the nearest one is assumed, so that a typing error gets a hint.
 
     Args:
         what: for messages, such as `an event`.
-        kinds: key to model, in the order in which they are looked for. The tag of a
+        kinds: key to model, in the order of the search. The tag of a
             model is its class's name.
     """
     keys = tuple(kinds)
@@ -135,7 +135,7 @@ def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
 def kinds_of(base: type[PartT]) -> dict[str, type[PartT]]:
     """Return key to model of all below a base, in the order of their definition.
 
-    The key of a model is the first field of its own; a base adds none.
+    The key of a model is its first own field; a base adds none.
     """
     kinds: dict[str, type[PartT]] = {}
     for kind in base.__subclasses__():
@@ -147,7 +147,7 @@ def kinds_of(base: type[PartT]) -> dict[str, type[PartT]]:
 
 
 def tagged_union(what: str, kinds: Mapping[str, type[Part]]) -> Any:
-    """Return the union of models that `by_key` tells apart."""
+    """Return the union of models for `by_key`."""
     tagged = tuple(Annotated[kind, Tag(kind.__name__)] for kind in kinds.values())
     return Annotated[Union[tagged], by_key(what, kinds)]  # noqa: UP007 # made here
 
@@ -160,11 +160,11 @@ class Notes:
     """The problems found so far."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Create an empty collection."""
         self.problems: list[Problem] = []
 
     def add(self, place: Place, message: str) -> None:
-        """Note a problem at a place of the file."""
+        """Add a problem at a place of the file."""
         problem = Problem(place, message)
         if problem not in self.problems:
             self.problems.append(problem)
@@ -182,7 +182,7 @@ class Notes:
     def is_known(
         self, place: Place, kind: str, name: str, known: Iterable[str], where: str
     ) -> bool:
-        """Tell whether a name is among the known ones; note it if not."""
+        """Return True if a name is known; otherwise add a problem."""
         names = tuple(known)
         if name in names:
             return True

@@ -1,7 +1,7 @@
-"""One rule for every file that a command writes: it replaces only what is ours.
+"""Rule for output files: a command replaces only files that this package wrote.
 
-A file that holds something else is refused before any work, unless `--overwrite` is
-given. Run folders have a rule of their own: they take the next free name.
+Any other file is refused before the work begins, unless `--overwrite` is given. Run
+folders take the next free name.
 """
 
 import functools
@@ -37,7 +37,7 @@ _OURS = (
     (b"time_s,q.", b""),
     (b"time_s,kind,data\n", b""),
 )
-"""How a file of ours begins, and what stands in its first or last part."""
+"""Beginning of each kind of our files, and a mark in its first or last part."""
 _PART_BYTES = 65_536
 _overwrites: ContextVar[bool] = ContextVar("overwrites", default=False)
 """True while a command with `--overwrite` runs."""
@@ -55,10 +55,10 @@ def is_ours(path: Path) -> bool:
 
 
 def check_replaceable(option: str, path: Path) -> None:
-    """Refuse to write over a file that is not ours.
+    """Check that a file may be replaced.
 
     Raises:
-        BadInput: it is somebody else's.
+        BadInput: another program wrote it.
         OSError: it cannot be read, or is a pipe.
     """
     if _overwrites.get() or not path.exists():
@@ -74,10 +74,10 @@ def check_replaceable(option: str, path: Path) -> None:
 
 
 def replacing_only_ours(command: CommandT) -> CommandT:
-    """Give a command that writes files the option `--overwrite`, and heed it.
+    """Add the option `--overwrite` to a command that writes files.
 
     Its files are the parameters whose `typer.Option` has a metavar FILE and a name of
-    `_WRITTEN`. A command without one is returned as it is.
+    `_WRITTEN`. A command without one is returned unchanged.
     """
     signature = inspect.signature(command)
     files = {
@@ -121,7 +121,7 @@ _WRITTEN = {"json_file", "figure", "junit", "out"}
 
 
 def _option_of_file(name: str, annotation: Any) -> str | None:
-    """Return the option of a file that is written; None for what is none."""
+    """Return the option name of an output file; None for other parameters."""
     for mark in getattr(annotation, "__metadata__", ()):
         if getattr(mark, "metavar", None) == "FILE" and name in _WRITTEN:
             # typer keeps the name that an option is given as its default

@@ -1,7 +1,7 @@
-"""What a command shows on a terminal: its tables, and bars of how far it is.
+"""Terminal output of a command: tables and progress bars.
 
-Bars stand on stderr and vanish at the end; in a pipe there are none. With `--json -`
-the JSON alone goes to stdout, the tables beside it to stderr.
+Bars are on stderr and vanish at the end; a pipe gets none. With `--json -` only the
+JSON goes to stdout, and the tables to stderr.
 """
 
 import sys
@@ -22,7 +22,7 @@ from rich.progress import (
 from nao_testbed.experiments.common.options import STDOUT
 
 OnCount = Callable[[int, int | None, str], None]
-"""Told how many are done, of how many, and what is done now."""
+"""Called with the number done, the total, and the present task."""
 
 
 def console_for(json_file: str | None, width: int = 100) -> Console:
@@ -69,11 +69,11 @@ def simulated_time(
 
 @contextmanager
 def counted(what: str, total: int | None = None) -> Iterator[OnCount]:
-    """Show what is done of how many.
+    """Show a counter of finished tasks.
 
     Args:
-        what: is done at first.
-        total: of how many, if that is known.
+        what: first task.
+        total: number of tasks, if known.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _of, _what: None

@@ -1,8 +1,8 @@
 """The range of every number that a command line takes: one table, by option.
 
-A range is a type as those of `models.values`; `check_value` says what is wrong with a
-number outside it. Upper bounds are generous: a trillion processes or a run of 1e20 s is
-a slip, and would hang.
+A range is a type as in `models.values`; `check_value` reports a number outside it.
+Upper bounds are generous and exclude typing errors that would hang, such as a trillion
+processes or a run of 1e20 s.
 """
 
 from collections.abc import Mapping

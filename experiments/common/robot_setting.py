@@ -1,4 +1,4 @@
-"""The setting of a robot: what stands where, and what is wrong with it, declared once.
+"""Setting of a robot: world, faults and heat, declared once.
 
 A command takes its options from the fields (`Asked`), scenario and sweep files their
 keys (`part_of`); results name them in JSON, in the record of a run and beside the
@@ -44,20 +44,20 @@ DEFAULT_POSTURE = "PoseInit"
 
 @dataclass(frozen=True)
 class Asked:
-    """How a command line asks for a field."""
+    """Command-line option of a field."""
 
     option: str
     help: str
     metavar: str | None = None
     example: str = "LAnklePitch=2.0"
-    """Of what is given by joint or link."""
+    """Example of a value by joint or link."""
     is_text: bool = False
-    """Whether that is a text; else it is a number."""
+    """True if that value is a text, otherwise a number."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """How results tell a field."""
+    """Presentation of a field in results."""
 
     words: str = ""
     """For it where it is not that of the published numbers; empty: said otherwise."""
@@ -74,7 +74,7 @@ class Told:
 @with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class RobotSetting:
-    """A robot, its ground, its heat; what is not said is as nothing were wrong."""
+    """A robot, its ground and its heat; the defaults are an ideal robot."""
 
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[
@@ -265,14 +265,14 @@ class RobotSetting:
         }
 
     def posture_of(self, robot: Robot) -> str:
-        """Return the posture that is held; whether there is one, `check` tells."""
+        """Return the held posture; `check` validates it."""
         return robot.posture_name(self.posture, DEFAULT_POSTURE)
 
     def check(self, robot: Robot) -> None:
-        """Look whether a robot can be in this setting.
+        """Check that the setting fits a robot.
 
         Raises:
-            BadInput: it cannot; the message names the first reason.
+            BadInput: it does not; the message names the first reason.
         """
         from nao_testbed.sim.body.placement import check_start  # noqa: PLC0415  # heavy
         from nao_testbed.sim.body.stiffness import current_limits_of  # noqa: PLC0415
@@ -295,7 +295,7 @@ class RobotSetting:
         make_protection(self.protection, robot)
 
     def simulation(self, *, gui: bool = False) -> "SimulationCfg":
-        """Return what the simulator is told.
+        """Return the configuration of the simulator.
 
         Raises:
             BadInput: a value is out of its range.

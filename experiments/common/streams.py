@@ -6,11 +6,11 @@ import sys
 
 
 def prepare_standard_streams() -> None:
-    """Make stdin, stdout and stderr usable, whatever the shell made of them.
+    """Make stdin, stdout and stderr usable in every state of the shell.
 
-    A closed one (`>&-`) leads to the null device, also for child processes: else the
-    next file that is opened gets its number, and what a library prints lands there.
-    What the encoding of an open one lacks, such as "°" in ASCII, becomes "?".
+    A closed one (`>&-`) is connected to the null device, also for child processes;
+    otherwise the next opened file gets its number and the output of libraries.
+    Characters that an encoding lacks, such as "°" in ASCII, become "?".
     """
     for number in range(3):
         try:

@@ -1,9 +1,8 @@
-"""Processes that run foreign code: told to end by an order, killed if they do not.
+"""Worker processes for foreign code: stopped by an order, killed if they do not end.
 
-A worker runs one piece of work, hands back messages and what it returns, and is gone.
-It hears no signal but the order of the process that started it, which tells it which
-signal that was; if that process is killed, it is told so likewise. Each has
-`PATIENCE_S + GRACE_S` to close its files; then it is killed.
+A worker runs one task, sends messages and its result, and ends. It reacts only to the
+order of its parent, which passes on a signal; it is also notified if the parent is
+killed. It has `PATIENCE_S + GRACE_S` to close its files and is then killed.
 """
 
 import contextlib
@@ -48,11 +47,11 @@ class Worker(Generic[ResultT]):
         """Start it.
 
         Args:
-            work: pickled; gets what sends messages. What it returns is pickled too; an
-                exception that it raises ends the process, so it had better return it.
+            work: pickled function of the sender of messages. Its result is pickled
+                too; an exception ends the process, so it should be returned instead.
 
         Raises:
-            KeyboardInterrupt: a signal came meanwhile.
+            KeyboardInterrupt: a signal arrived during the start.
         """
         context = mp.get_context("spawn")
         self._line, theirs = context.Pipe(duplex=False)
@@ -62,7 +61,7 @@ class Worker(Generic[ResultT]):
         self.result: ResultT | None = None
         """What the work returned; None: nothing yet."""
         self.was_killed = False
-        """Whether code that did not return was ended with it, after it was told to."""
+        """True if it was killed because its code did not return."""
         try:
             start_workers(self._process.start, (signal.SIGINT, *ENDING, ORDER))
         finally:
@@ -70,7 +69,7 @@ class Worker(Generic[ResultT]):
 
     @property
     def waitable(self) -> Sequence[Any]:
-        """What `multiprocessing.connection.wait` takes: a message, or its end."""
+        """Handles for `multiprocessing.connection.wait`: messages, or its end."""
         return (self._line, self._process.sentinel)
 
     def messages(self) -> list[Any]:
@@ -88,12 +87,12 @@ class Worker(Generic[ResultT]):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has a result or is gone; look at `messages` before."""
+        """True if it has a result or has ended; read `messages` before."""
         return self.result is not None or not self._process.is_alive()
 
     @property
     def end(self) -> str:
-        """How the process ended, see `end_of`."""
+        """Description of the end of the process, see `end_of`."""
         return end_of(self._process.exitcode)
 
     def tell_to_end(self, number: int) -> None:
@@ -158,7 +157,7 @@ def _run(
 
 
 def _end_with_parent(order: "Synchronized[int]") -> None:
-    """End a worker whose parent was killed: nobody would hear of it."""
+    """End a worker whose parent was killed."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
@@ -171,23 +170,23 @@ def _end_with_parent(order: "Synchronized[int]") -> None:
 def start_workers(
     start: Callable[[], StartedT], unheard: Sequence[int] = (signal.SIGINT, *ENDING)
 ) -> StartedT:
-    """Start processes that use one thread each and get no signals, by calling `start`.
+    """Start single-threaded processes without signals, by calling `start`.
 
-    Both must be so before they import anything: numpy asks for its threads only then,
-    and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
-    out of imports. This process, which gets them too, tells the workers to stop: a
-    process inherits which signals are blocked from the thread that starts it, and that
-    is another one than Python's main thread, where signals raise all the while.
+    Both properties have to hold before their imports: numpy reads its number of threads
+    only then, and a terminal sends SIGINT (`timeout` SIGTERM) to all processes, which
+    would print tracebacks of imports. This process gets the signals too and stops the
+    workers. A process inherits the blocked signals of the thread that starts it; here
+    that is not Python's main thread, where signals continue to raise.
 
     Args:
-        start: runs in a thread of its own, to its end also if this one is interrupted.
-        unheard: the signals; those that end a process may end one with nothing to save.
+        start: runs in a separate thread, completely even if this one is interrupted.
+        unheard: blocked signals; ending ones may end a process with nothing to save.
 
     Returns:
-        What it returns.
+        Result of `start`.
 
     Raises:
-        KeyboardInterrupt: a signal came meanwhile.
+        KeyboardInterrupt: a signal arrived during the start.
     """
     started: Future[StartedT] = Future()
     thread = threading.Thread(target=_start_in, args=(started, start))

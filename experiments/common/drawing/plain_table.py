@@ -56,7 +56,7 @@ class PlainTable(Table):
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        """Show it as it is, turned, or in parts."""
+        """Render it unchanged, transposed, or in parts."""
         most = options.max_width
         if not self.columns or _total(map(self._widest, self.columns)) <= most:
             yield from super().__rich_console__(console, options)
@@ -102,7 +102,7 @@ class PlainTable(Table):
         return parts
 
     def _like_this(self, columns: Sequence[Column], most: int) -> Table:
-        """Return a part: each column as wide as it needs, texts share what is left."""
+        """Return a part: columns at their natural width, texts share the remainder."""
         widths = [self._needed(column) for column in columns]
         left = most - _total(widths)
         while left > 0:

@@ -1,4 +1,4 @@
-"""What a robot is, as tables for the screen: degrees here, SI everywhere else."""
+"""Tables that describe a robot on the screen: in degrees; SI units elsewhere."""
 
 from collections.abc import Callable, Iterable, Mapping
 from math import degrees

@@ -1,9 +1,9 @@
 """Look of the figures: palette, frame, places of labels; files and notebook views.
 
-A figure belongs to no window. A file says what it shows: the settings of the run go
-into its metadata as JSON. In a notebook, `FigureView(figure)` as the last line of a
-cell shows it. Labels at the ends of curves stand near their values, so that neither
-text nor curve is covered. matplotlib is imported when the first figure is made.
+Figures belong to no window. Their files hold the settings of the run as JSON metadata.
+In a notebook, `FigureView(figure)` as the last line of a cell shows a figure. Labels at
+the ends of curves are near their values without covering texts or curves. matplotlib is
+imported with the first figure.
 """
 
 import json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
-"""Colours of text, of what stands back, of lines that only guide the eye."""
+"""Colours of text, secondary text, and guide lines."""
 SHADE = "#dde1e6"
 """Of an area behind the curves."""
 COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
@@ -121,7 +121,7 @@ def panel_title(axes: "Axes", text: str) -> None:
 
 
 def plain_frame(axes: "Axes") -> None:
-    """Leave out of the frame what nobody reads."""
+    """Reduce the frame to two light axes."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT_INK)
     axes.tick_params(colors=SOFT_INK, labelsize=8, length=3)
@@ -133,7 +133,7 @@ def plain_frame(axes: "Axes") -> None:
 
 _NAME = r"[^/\\\s\"'<>&;,:)\]]+"
 HOMES = rf"/(?:home|Users)/{_NAME}|[A-Za-z]:(?:/|\\{{1,2}})Users(?:/|\\{{1,2}}){_NAME}"
-"""Folders of users, whoever made a run; those of Windows also as JSON has them."""
+"""Home folders of users; those of Windows also in JSON notation."""
 
 
 def without_home(text: str) -> str:
@@ -195,8 +195,8 @@ def free_height(
 def spread_labels(values: Sequence[float], gap: float) -> FloatArray:
     """Return heights for labels: near their values, at least `gap` apart.
 
-    With the values sorted, h_i - i·gap must not fall: the nearest such heights in the
-    least-squares sense are an isotonic regression.
+    With the values sorted, h_i - i·gap must not decrease: the nearest such heights in
+    the least-squares sense are an isotonic regression.
     """
     from scipy.optimize import isotonic_regression  # noqa: PLC0415  # heavy
 

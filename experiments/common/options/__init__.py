@@ -70,9 +70,10 @@ class PlainNumbers(TyperCommand):
 
 
 class WholeHelp(TyperGroup):
-    """Lists its commands with their whole first sentence, on as many lines as it takes.
+    """Group whose help lists the whole first sentence of each command.
 
-    Else they are cut to what is left of the line. Each under its `rich_help_panel`.
+    The default help cuts them to one line. Commands appear under their
+    `rich_help_panel`.
     """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

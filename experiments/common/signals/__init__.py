@@ -17,9 +17,9 @@ INTERRUPTED = 130
 PATIENCE_S = 5.0
 """What a loop has until its next cycle, once a signal came."""
 GRACE_S = 3.0
-"""What is left, after a signal raised in code that did not return, before the end."""
+"""Time from a signal raised in code that does not return to the end, in s."""
 KILL_S = 1.0
-"""What is left after that to a process whose code lets nothing else run."""
+"""Further time for a process whose code blocks all other threads, in s."""
 ORPHANED = -1
 """In the place of a signal: the process that started this one was killed."""
 
@@ -31,10 +31,10 @@ class StoppedBySignal(KeyboardInterrupt):
     """A signal asked this process to end."""
 
     def __init__(self, number: int) -> None:
-        """Say which one.
+        """Name the signal.
 
         Args:
-            number: of the signal.
+            number: number of the signal.
         """
         self.number = number
         self.exit_status = 128 + number
@@ -43,16 +43,16 @@ class StoppedBySignal(KeyboardInterrupt):
 
 
 def end_while_loading() -> None:
-    """Let Ctrl-C end a command that still loads its code, at once and silently.
+    """Make Ctrl-C end a command silently while it loads its code.
 
-    Python would show where in which import it was. `heed_interrupts` ends this.
+    Python would print a traceback of the import. `heed_interrupts` ends this mode.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
 def heed_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, and `was_interrupted` know of it."""
+    """Make Ctrl-C raise KeyboardInterrupt again, and record it."""
     _interrupts.clear()
     if signal.getsignal(signal.SIGINT) in (_end, signal.default_int_handler):
         signal.signal(signal.SIGINT, _interrupt)
@@ -61,7 +61,7 @@ def heed_interrupts() -> None:
 def was_interrupted() -> bool:
     """Return whether Ctrl-C came since `heed_interrupts`.
 
-    A library may have made an error of its own of it: pydantic does, while it builds
+    A library may have converted it into another error: pydantic does, while it builds
     the validator of a class.
     """
     return bool(_interrupts)
@@ -75,9 +75,9 @@ _depth = 0
 
 
 def is_order(error: BaseException) -> bool:
-    """Return whether an error comes from a signal; foreign code may raise the same.
+    """Return True if an error comes from a signal; foreign code may raise the same.
 
-    Where Python's own handler is in force, nobody knows: it is taken for one.
+    With Python's own handler this is unknown, and the error counts as a signal.
     """
     if isinstance(error, StoppedBySignal):
         return True
@@ -98,16 +98,16 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _end_if_over(number: int) -> None:
-    """End a process that only waits for threads: nobody would catch what is raised."""
+    """End a process that only waits for threads, where no code would catch errors."""
     if not _MAIN.is_alive():
         os._exit(128 + number)
 
 
 def obey(order: "Synchronized[int]") -> None:
-    """Let `ORDER` raise in the main thread what the number in `order` stands for.
+    """Make `ORDER` raise the error of the number in `order` in the main thread.
 
     Args:
-        order: shared with the process that gives orders: a signal, or `ORPHANED`.
+        order: shared with the ordering process: a signal, or `ORPHANED`.
     """
     global _order  # noqa: PLW0603  # one a process
     _order = order
@@ -119,9 +119,9 @@ _order: "Synchronized[int] | None" = None
 
 
 def heed_stop_signals() -> None:
-    """Let the signals raise `StoppedBySignal` in the main thread from now on.
+    """Make the signals raise `StoppedBySignal` in the main thread from now on.
 
-    One that this process was started to ignore, as by `nohup`, it goes on to ignore.
+    Signals that were ignored at the start, as by `nohup`, stay ignored.
     """
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -130,7 +130,7 @@ def heed_stop_signals() -> None:
 
 @contextmanager
 def heeded_stop_signals() -> Iterator[None]:
-    """Let the signals raise `StoppedBySignal` meanwhile."""
+    """Make the signals raise `StoppedBySignal` within the context."""
     before = {number: signal.getsignal(number) for number in ENDING}
     heed_stop_signals()
     try:
@@ -151,20 +151,20 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def noted_signals(
     patience_s: float | None = None,
 ) -> Iterator[Callable[[], None]]:
-    """Only note the signals that would raise meanwhile; at the end raise for the first.
+    """Record signals within the context; raise for the first one at the end.
 
-    A KeyboardInterrupt may come where it is lost (`__del__`, a callback from C) or does
-    harm: inside `concurrent.futures.wait` it leaves the lock of a future held for ever.
-    Outside the main thread, where no signal raises, there is nothing to do.
+    A KeyboardInterrupt may be lost (`__del__`, a callback from C) or do harm: inside
+    `concurrent.futures.wait` it leaves the lock of a future held forever. Outside the
+    main thread, where no signal raises, this does nothing.
 
     Args:
-        patience_s: how long after the first signal one raises where the program is, as
-            a second that comes from outside does at once, so that code which does not
-            return can be ended; where that does not help, the process ends `GRACE_S`
-            later, and 1 s later it is killed. None: never.
+        patience_s: time after the first signal at which it raises at the present
+            instruction, as a second signal does at once, so that blocked code can be
+            ended. If that fails, the process ends `GRACE_S` later, and is killed 1 s
+            after that. None: never.
 
     Yields:
-        A function that raises for the first signal there was; call it where that is
+        A function that raises for the first recorded signal; call it where that is
         safe.
 
     Raises:
@@ -224,9 +224,9 @@ def _later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
 
 
 def _give_up(number: int) -> None:
-    """End a process whose code swallows what a signal raises, and say so once.
+    """End a process whose code swallows the errors of signals, with one message.
 
-    What is told to end by another process is silent: that one says it.
+    A process that was stopped by another one is silent, since that one reports it.
     """
     stop = order_to_stop(number)
     if _order is None or _order.value in {0, ORPHANED}:
@@ -239,13 +239,13 @@ def _give_up(number: int) -> None:
 
 
 def end_despite_threads(status: int) -> None:
-    """Let this process end within `GRACE_S`, whatever threads foreign code left.
+    """End this process within `GRACE_S`, regardless of threads of foreign code.
 
-    Python waits for threads that are no daemons, for ever if need be, and a signal
-    meanwhile ends it in a traceback.
+    Python waits forever for threads that are not daemons, and a signal during that wait
+    prints a traceback.
 
     Args:
-        status: with which it ends.
+        status: exit status.
     """
 
     def end() -> None:

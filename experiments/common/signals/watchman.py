@@ -1,10 +1,9 @@
-"""A process that kills this one where a signal finds it inside C code.
+"""Process that kills this one if a signal arrives inside blocking C code.
 
-Python's handlers run between two instructions of Python. A loop in C that keeps the
-interpreter's lock lets neither them nor another thread run: no signal but KILL ends
-such a process. What does run is the handler in C behind Python's: it writes the number
-of the signal to the *wakeup fd*, here a pipe to a small process that waits at its other
-end. It ends with this one, when the pipe closes.
+Python's handlers run between two Python instructions. A loop in C that keeps the
+interpreter's lock blocks them and all other threads: only KILL ends such a process. The
+C handler behind Python's still runs: it writes the number of the signal to the *wakeup
+fd*, here a pipe to a small process, which ends with this one when the pipe closes.
 """
 
 import atexit
@@ -72,7 +71,7 @@ class _Watchman:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process started it: a fork has none."""
+        """Return True if this process started it; a fork has none."""
         return self._pid == os.getpid()
 
     def begin(self) -> None:
@@ -90,7 +89,7 @@ class _Watchman:
             self._tell(_OFF)
 
     def _close(self) -> None:
-        """End the other process, which may not be told by the pipe: forks hold it."""
+        """End the other process; forks may hold the pipe open."""
         if self.is_ours:
             self._process.kill()
             self._process.wait()
