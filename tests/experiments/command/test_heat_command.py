@@ -196,7 +196,7 @@ def test_a_controller_that_asks_for_nonsense_is_stopped(
     monkeypatch.setitem(registry.BUILT_IN, "failing", lambda _: Failing(value))
     ran = nao_testbed(f"{WALKER} --controllers failing")
     assert ran.status == 1
-    assert ran.err == f"failing: stopped at 0.50 s: {said}\n"
+    assert ran.err == f"error: failing: stopped at 0.50 s: {said}\n"
     run = stopped_run(here, "failing")
     assert run.state == f"failed: stopped at 0.50 s: {said}"
     assert run.last_second is not None
