@@ -2,7 +2,6 @@
 
     SPEC.yaml -> spec_file -> spec -> engines -> trial_store -> sweep_table -> summary
 
-A parameter stands in three places: `spec_file/__init__.py` (how it is written),
-`spec_file/read_spec.py` (where it goes, which values it takes), `sweep_trial.py` (what
-is done with it).
+A parameter appears in three places: `spec_file/__init__.py` (its form),
+`spec_file/read_spec.py` (its target and valid values), `sweep_trial.py` (its use).
 """

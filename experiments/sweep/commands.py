@@ -1,7 +1,7 @@
-"""`nao-testbed sweep`; heavy imports wait until it is used.
+"""`nao-testbed sweep`; heavy imports are deferred until its use.
 
-It runs one experiment over many robots; with `--show` it tells what came of a sweep
-that has run, wholly or in part.
+It runs one experiment over many robots; with `--show` it shows the results of a
+complete or partial sweep.
 """
 
 import sys
@@ -112,7 +112,7 @@ def sweep_show_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
     json_file: JsonOption = None,
 ) -> None:
-    """Compare the controllers of a sweep that has run; draw its figures anew."""
+    """Compare the controllers of an existing sweep; draw its figures again."""
     from nao_testbed.experiments.common.options import (  # noqa: PLC0415  # beside it
         check_json_file,
         json_text,

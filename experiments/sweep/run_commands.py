@@ -1,7 +1,7 @@
 """`nao-testbed sweep`: from a file to a table, over all cores or many machines.
 
 `--dry-run` shows the parameters of a sweep and its first trials. While trials run, a
-line on a terminal tells how far the sweep is; in a pipe, nothing does.
+terminal shows a progress line; a pipe gets none.
 """
 
 import contextlib
@@ -105,14 +105,14 @@ def progress_words(tally: Tally, elapsed_s: float) -> str:
 
 @contextlib.contextmanager
 def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
-    """Show a line on stderr while trials run, if that is a terminal.
+    """Show a progress line on stderr while trials run, if that is a terminal.
 
     Args:
-        name: of the sweep.
-        n_trials: of the sweep, as far as is known before the first.
+        name: name of the sweep.
+        n_trials: expected number of trials.
 
     Yields:
-        What is to be told after each trial.
+        Function to be called after each trial.
     """
     if not sys.stderr.isatty():
         yield lambda _tally: None
@@ -157,7 +157,7 @@ MOST_ERRORS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class SweepCfg:
-    """What the command line asks for."""
+    """Options of the command line."""
 
     file: str
     controllers: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ def run_sweep_command(asked: SweepCfg) -> int:
 
 
 def _stopped(out: Path) -> str:
-    """Say what a sweep left that was stopped."""
+    """Print the state of a stopped sweep."""
     try:
         done = int(read_sweep(out).frame["error"].isna().sum())
     except BadInput:
@@ -258,10 +258,10 @@ def _engine(asked: SweepCfg) -> Iterator[SweepEngine]:
 
 
 def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
-    """Let a person confirm what takes long.
+    """Ask the user to confirm a long sweep.
 
     Raises:
-        BadInput: there is nobody to ask, or the answer is no.
+        BadInput: there is no terminal, or the answer is no.
     """
     if asked.is_sure or spec.n_trials <= MOST_UNASKED:
         return
@@ -275,7 +275,7 @@ def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
 
 
 def _size(spec: SweepSpec, asked: SweepCfg) -> str:
-    """Say how many trials there are, and how long they take."""
+    """Return a text with the number of trials and their time."""
     with JoblibEngine(asked.jobs) as engine:
         workers = engine.workers
     with JoblibEngine(1, asked.trial_limit_s) as engine:

@@ -1,9 +1,9 @@
-"""Run a sweep: skip what is there, run what is left, write the table.
+"""Run a sweep: skip finished trials, run the others, write the table.
 
 with JoblibEngine(2) as engine:
     sweep = run_sweep(read_spec(path), Path("runs/ankles"), engine)
 
-A worker runs a trial and tells whatever happens (`run_sweep_trial`).
+A worker runs a trial and returns its outcome (`run_sweep_trial`).
 """
 
 import time
@@ -52,9 +52,9 @@ def run_anew(trial: SweepTrial) -> TrialOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRobotTrial(TrialCfg):
-    """A trial whose robot is read once a process: that takes as long as 1 s of physics.
+    """Trial whose robot is read once per process; that takes as long as 1 s of physics.
 
-    The files of a robot do not change under a sweep: `robot_digest` is kept likewise.
+    A robot's files do not change during a sweep; `robot_digest` is cached too.
     """
 
     def load_robot(self) -> Robot:
@@ -68,7 +68,7 @@ def _robot(folder: Path) -> Robot:
 
 
 def _check_robot(trial: SweepTrial) -> None:
-    """Refuse to run another robot than the one that was meant."""
+    """Check that the robot is that of the sweep."""
     digest = robot_digest(trial.robot_folder)
     if trial.robot_digest and digest != trial.robot_digest:
         raise BadInput(
@@ -80,7 +80,7 @@ def _check_robot(trial: SweepTrial) -> None:
 
 @dataclass(kw_only=True)
 class Tally:
-    """How far a sweep has come."""
+    """Progress of a sweep."""
 
     total: int
     """Trials of the sweep, as far as is known."""
@@ -89,7 +89,7 @@ class Tally:
     skipped: int = 0
     """Of these, in an earlier run."""
     fell: int = 0
-    """Of the done ones: those that fell, or ended early for another reason."""
+    """Finished trials that fell, or ended early for another reason."""
     failed: int = 0
     """Ended without a result, in this run."""
     worked_s: float = 0.0
@@ -114,8 +114,8 @@ class Tally:
 
 
 MOST_FAILED_AT_FIRST = 20
-"""So many trials without a result, and none with one, end a sweep: what is wrong is
-wrong with all of them."""
+"""Number of trials without a result, and none with one, after which a sweep ends: all
+trials have the same problem."""
 
 
 class NothingWorks(TestbedError):
@@ -136,16 +136,16 @@ def run_sweep(
     on_tally: OnTally = _tell_nobody,
     work: Work = run_sweep_trial,
 ) -> Sweep:
-    """Run all trials of a sweep that have not run yet.
+    """Run all trials of a sweep that have no result yet.
 
-    The table is written whatever happens, Ctrl-C too, with what is done by then.
+    The table is written in any case, also after Ctrl-C, with the finished trials.
 
     Args:
         spec: from `read_spec`.
-        out: folder; a sweep that it holds is gone on with.
-        engine: within its own `with`; None: this process.
-        on_tally: told after each trial.
-        work: runs a trial.
+        out: folder; an existing sweep is resumed.
+        engine: entered engine; None: this process.
+        on_tally: called after each trial.
+        work: function that runs a trial.
 
     Returns:
         The sweep as `read_sweep` reads it.
@@ -171,9 +171,9 @@ def _run_stages(
     on_tally: OnTally,
     work: Work,
 ) -> None:
-    """Run the trials that have no result yet, those of the choosing controller first.
+    """Run the trials without a result, those of the selecting controller first.
 
-    Who is kept is known when these have ended; the others run for them alone.
+    They determine the kept robots; the other controllers run only with these.
     """
     keep = spec.keep
     of_one = spec.points // len(spec.controllers) if keep else spec.points

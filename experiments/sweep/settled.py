@@ -1,15 +1,16 @@
-"""Many pushes of one robot that settled once: each goes on in a copy of its process.
+"""Pushes of one settled robot, each continued in a fork of its process.
 
     settle until the first push -> fork -> the child is pushed, its result comes back
                                 -> fork -> ...
 
-A fork copies all there is: the engine's contacts, the sensors' noise, what a controller
-remembers. So a child does what a trial that was run whole would have done, to the last
-digit (a test compares them). A copy by hand would have to know every part: a deep copy
-of `SmartStiffness` is none.
+A fork copies everything: the engine's contacts, the sensors' noise, the controller's
+memory. So a child gives the result of a complete trial to the last digit (a test
+compares them). A manual copy would have to know every part: a deep copy of
+`SmartStiffness` is incomplete.
 
-Only the main thread of a process forks, where that exists; else, and where a child
-ends without a result (it was killed, or the controller raised), the trial is run whole.
+Only the main thread of a process forks, on systems with `fork`. Otherwise, and after a
+child without a result (killed, or an error of the controller), the complete trial is
+run.
 """
 
 import dataclasses
@@ -56,7 +57,7 @@ def run_from_settled(cfg: TrialCfg) -> TrialResult:
 
 
 def drop_settled() -> None:
-    """Let the next trial settle anew."""
+    """Discard the settled robot; the next trial settles again."""
     _KEPT.close()
 
 
@@ -99,7 +100,7 @@ _KEPT = _Settled()
 
 
 def _is_same_until_pushed(one: TrialCfg, other: TrialCfg) -> bool:
-    """Whether trials differ by the directions and sizes of their pushes alone."""
+    """Return True if trials differ only by the directions and sizes of their pushes."""
 
     def until_pushed(cfg: TrialCfg) -> TrialCfg:
         pushes = tuple(

@@ -1,13 +1,13 @@
-"""A sweep that was read and checked: its parameters, and the trials that it spans.
+"""Validated sweep: its parameters, and the trials that they span.
 
 A parameter is one value, a grid, or a distribution. A grid spans trials, a distribution
-spans robots. Draws come from generators that depend on the sweep's seed, the robot's
-number and the parameter's name alone, so that robot 7 is the same whatever else is
-swept, and however many robots there are.
+spans robots. Draws depend only on the sweep's seed, the robot's number and the
+parameter's name, so that robot 7 is the same for any other parameters and any number of
+robots.
 
-A sweep may keep the robots whose outcome with one controller is near a wanted one. The
-choice sees that controller's outcomes alone. What the others make of the robots that
-are kept is then a prediction.
+A sweep may keep the robots whose outcome under one controller is near a target. The
+selection uses only that controller's outcomes, so the results of the other controllers
+on the kept robots are predictions.
 """
 
 import math
@@ -95,7 +95,7 @@ class Normal:
 
     @property
     def is_clipped(self) -> bool:
-        """Whether draws are bounded."""
+        """True if draws are bounded."""
         return self.clip != _WHOLE_INTERVAL
 
     def draw(self, generator: np.random.Generator) -> Value:
@@ -153,7 +153,7 @@ _SIDES = (("left_", "right_"), ("L", "R"))
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What an outcome is near to."""
+    """Target of an outcome."""
 
     value: float
     tolerance: Annotated[float, Field(gt=0.0)]
@@ -161,7 +161,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Keep:
-    """Which robots are kept."""
+    """Rule for the kept robots."""
 
     controller: str
     targets: Mapping[str, Target]
@@ -172,7 +172,7 @@ class Keep:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """How a robot that is kept fits."""
+    """Fit of a kept robot."""
 
     is_mirrored: bool
     """It fits with left and right swapped."""
@@ -270,7 +270,7 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSpec:
-    """What a sweep file asks for; `read_spec` makes it."""
+    """Content of a sweep file; `read_spec` creates it."""
 
     name: str
     about: str | None
@@ -286,8 +286,8 @@ class SweepSpec:
     seed: int
     preset: str | None
     parameters: tuple[Parameter, ...]
-    """All of them; the controller last, so that a robot's trials follow each other, and
-    after it what is drawn of a push, for which a robot settles once."""
+    """All parameters; the controller last, so that a robot's trials follow each other,
+    and then the drawn push, for which a robot settles once."""
     pushes: tuple[Push, ...]
     fast_forward: FastForwardCfg | None
     keep: Keep | None = None
@@ -313,13 +313,13 @@ class SweepSpec:
 
     @property
     def pushes_of_one(self) -> int:
-        """How many pushes of a robot follow each other, for which it settles once."""
+        """Number of consecutive pushes of a robot, for which it settles once."""
         pushes = (p for p in self.grids if p.name in (DIRECTION, SIZE))
         return math.prod(len(_grid(p).values) for p in pushes)
 
     @cached_property
     def controllers(self) -> tuple[Value, ...]:
-        """Those that every robot runs with; none where each draws its own."""
+        """Controllers of every robot; empty if each robot draws its controller."""
         for parameter in self.parameters:
             if parameter.name == "controller":
                 match parameter.values:
@@ -331,7 +331,7 @@ class SweepSpec:
 
     @property
     def n_trials(self) -> int:
-        """How many trials there are, at the most where only some robots are kept."""
+        """Number of trials; an upper bound if only some robots are kept."""
         return self.robots * self.points
 
     @cached_property
@@ -353,11 +353,11 @@ class SweepSpec:
         robots: Iterable[int] | None = None,
         wanted: Callable[[str], bool] | None = None,
     ) -> Iterator[SweepTrial]:
-        """Yield trials one by one; nothing is held of those that have passed.
+        """Yield trials one by one, without storing them.
 
         Args:
-            robots: their numbers; None: all.
-            wanted: tells by its controller whether a trial is; None: all are.
+            robots: numbers of robots; None: all.
+            wanted: filter by controller; None: all.
         """
         fixed: dict[str, Value] = {}
         for parameter in self.parameters:

@@ -1,4 +1,4 @@
-"""All trials of a sweep as one table, with what they were made of in its metadata.
+"""Table of all trials of a sweep, with their origin in its metadata.
 
 sweep = read_sweep(Path("runs/ankles"))
 sweep.frame.groupby("controller").legs_power_w.median()
@@ -6,9 +6,8 @@ sweep.frame.groupby("controller").legs_power_w.median()
 found = read_folder(Path("runs/ankles"))
 found.sweep, found.asked, found.problems
 
-A folder is read as it is: whole, under way, or left by a crash. A sweep that was killed
-has no table, or one from an earlier run; each trial that had ended is a file of its
-own, and these are read then.
+A folder is readable in any state: complete, running, or after a crash. A killed sweep
+has no table, or one of an earlier run; then the files of the ended trials are read.
 """
 
 import json
@@ -219,10 +218,10 @@ def read_sweep(path: Path | str) -> Sweep:
 
 
 def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
-    """Refuse a table that no sweep has written.
+    """Check that a table was written by a sweep.
 
     Raises:
-        BadInput: a column is missing, or holds something else.
+        BadInput: a column is missing, or has another type.
     """
     for name in ("trial", "robot", "controller", "error"):
         if name not in frame:
@@ -240,7 +239,7 @@ def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepFolder:
-    """What the folder of a sweep holds."""
+    """Content of a sweep's folder."""
 
     folder: Path
     sweep: Sweep
@@ -250,7 +249,7 @@ class SweepFolder:
     is_running: bool
     """Whether a process holds the folder now."""
     problems: tuple[str, ...]
-    """What is damaged, and what was read in its place, a sentence each."""
+    """Damaged files and their replacements, a sentence each."""
 
     @property
     def name(self) -> str:
@@ -268,7 +267,7 @@ class SweepFolder:
 
     @property
     def state(self) -> tuple[str, ...]:
-        """How far the sweep has come, a sentence each; empty where it is whole."""
+        """Sentences on the progress of the sweep; empty if it is complete."""
         words = []
         here = len(self.sweep.frame)
         if self.is_running:
@@ -286,7 +285,7 @@ class SweepFolder:
 
 
 def is_sweep_folder(folder: Path) -> bool:
-    """Tell whether a folder says that it is a sweep's."""
+    """Return True if a folder is marked as that of a sweep."""
     return any((folder / name).is_file() for name in (SWEEP_FILE, TABLE_FILE))
 
 
@@ -354,7 +353,7 @@ def _is_older(table: Path, trials: list[Path]) -> bool:
 
 
 def _is_same(table: Sweep, trials: Sweep) -> bool:
-    """Whether a table says what its trials say: a copied folder is no killed sweep."""
+    """Return True if a table matches its trials, as in a copied folder."""
     columns = table.frame.columns  # an older version's are fewer
     return trials.frame.reindex(columns=columns).equals(table.frame)
 

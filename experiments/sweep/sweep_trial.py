@@ -70,17 +70,17 @@ class SweepTrial:
     number: int
     """Its place in the sweep, from 0."""
     robot: int
-    """Which draw of the distributions it stands with, from 0."""
+    """Number of the robot, which selects its draws, from 0."""
     parameters: Mapping[str, Value]
     """Every parameter by its column: `controller`, `misalignment_deg.LAnklePitch`."""
     seed: int
     """Of all sensor noise: the same for a robot under every controller."""
     pushes: tuple[Push, ...] = ()
-    """Of every robot; beside them, the one that is drawn."""
+    """Pushes of every robot, besides the drawn one."""
     fast_forward: FastForwardCfg | None = field(default_factory=FastForwardCfg)
     """None steps the physics all the time."""
     robot_folder: Path | None = None
-    """None: the NAO of whoever runs it."""
+    """None: the NAO of the installation that runs it."""
     robot_digest: str = ""
     """Of the data of the robot that was meant; see `experiments.sweep.trial_store`."""
 
@@ -128,7 +128,7 @@ class SweepTrial:
 
     @property
     def setting(self) -> RobotSetting:
-        """The robot that stands."""
+        """Setting of the robot."""
         given: dict[str, Any] = {
             name: value for name, value in self.parameters.items() if name in SETTING
         }
@@ -170,7 +170,7 @@ def pushes_towards(again_s: float = 0.0, **push: Any) -> tuple[Push, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialOutcome:
-    """What came of a trial: a result, be it a fall, or why there is none."""
+    """Outcome of a trial: a result, which may be a fall, or the reason for none."""
 
     result: TrialResult | None
     """None where it raised."""

@@ -1,11 +1,11 @@
-"""The folder of a sweep: what it is, and a file for each trial that has ended.
+"""Folder of a sweep: its identity, and a file for each ended trial.
 
-OUT/sweep.json            what is swept, by which version
-OUT/trials/KEY.json       one trial each, written whole or not at all
-OUT/table.parquet         all of them (`experiments.sweep.sweep_table`)
+OUT/sweep.json            parameters and version
+OUT/trials/KEY.json       one trial each, written completely or not at all
+OUT/table.parquet         all trials (`experiments.sweep.sweep_table`)
 
-The *identity* is what makes a sweep this one: a folder that holds the trials of an
-earlier run is gone on with only if nothing of it differs.
+A folder with the trials of an earlier run is resumed only if the *identity* of the
+sweep is the same.
 """
 
 import hashlib
@@ -128,7 +128,7 @@ class TrialRecord:
 
 
 class _Parameters(BaseModel):
-    """What a table computes with."""
+    """Parameters that a table is computed from."""
 
     control_period: float = 1.0
 
@@ -155,7 +155,7 @@ JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
 
 
 class RecordedPush(BaseModel):
-    """What a file has of an `experiments.closed_loop.trial.Push`."""
+    """Form of an `experiments.closed_loop.trial.Push` in a file."""
 
     at_s: float
     duration_s: float
@@ -198,11 +198,11 @@ class TrialStore:
         """What `sweep.json` says."""
 
     def __enter__(self) -> Self:
-        """Make the folder, or go on with the sweep that it holds.
+        """Create the folder, or resume its sweep.
 
         Raises:
-            BadInput: it holds another sweep or something else, cannot be written, or
-                another process writes it.
+            BadInput: it holds another sweep or other files, cannot be written, or is
+                written by another process.
         """
         self.check()
         try:
@@ -226,15 +226,15 @@ class TrialStore:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Let others write the folder."""
+        """Unlock the folder."""
         if self._lock is not None:
             self._lock.close()
 
     def check(self) -> None:
-        """Look whether the folder is free, or holds this sweep.
+        """Check that the folder is empty, or holds this sweep.
 
         Raises:
-            BadInput: it holds another one, or something else.
+            BadInput: it holds another sweep or other files.
         """
         if not self.folder.exists():
             return
@@ -308,7 +308,7 @@ class TrialStore:
         write_whole(self._path(trial.key), data)
 
     def read(self, trial: SweepTrial) -> TrialRecord | None:
-        """Return what is known of a trial; None where no whole file tells of it."""
+        """Return the outcome of a trial; None without a complete file."""
         try:
             record = read_record(self._path(trial.key))
         except BadInput:
@@ -334,7 +334,7 @@ def read_record(path: Path) -> TrialRecord:
     """Return the record in a trial's file.
 
     Raises:
-        BadInput: it is not whole, or not ours; the message says what is wrong.
+        BadInput: it is incomplete or of another kind; the message says how.
     """
     try:
         text = read_bytes(path)
@@ -347,10 +347,10 @@ def read_record(path: Path) -> TrialRecord:
 
 
 def sweep_meta(path: Path, text: str | bytes) -> dict[str, Any]:
-    """Return what is known of a sweep beside its trials, from its JSON.
+    """Return the metadata of a sweep from its JSON.
 
     Raises:
-        BadInput: it is of another version's form, or damaged.
+        BadInput: it has the form of another version, or is damaged.
     """
     data = _check_format(path, text)
     json_as(path, text, _SweepFile)

@@ -1,17 +1,17 @@
-"""Who runs the trials of a sweep: this process, others of this machine, a cluster.
+"""Engines that run the trials of a sweep: this process, this machine, a cluster.
 
-Every engine keeps the same laws, under one shared suite of tests:
+Every engine has the same properties, under one shared test suite:
 
 - `on_result` is called once for each trial, in the calling thread, in any order;
-- trials are drawn from the iterable as they are needed, never all at once;
-- a worker that dies costs only its trial, which is run again; after `MOST_DEATHS`
-  deaths under the same trial its outcome says so;
-- whatever a trial raises is its outcome, be it a KeyboardInterrupt: signals come to
+- trials are taken from the iterable on demand, never all at once;
+- the death of a worker affects only its trial, which is run again; after `MOST_DEATHS`
+  deaths the trial's outcome reports them;
+- any error of a trial is its outcome, even a KeyboardInterrupt, since signals arrive at
   this process;
-- a signal ends the workers and is passed on; what `on_result` was told is kept.
+- a signal ends the workers and is passed on; results given to `on_result` are kept.
 
 `SerialEngine`, without processes, is for debuggers, notebooks and tests: a trial that
-hangs or crashes there takes this process with it.
+hangs or crashes there affects this process.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ MOST_DEATHS = 3
 Work = Callable[[SweepTrial], TrialOutcome]
 """Runs a trial: importable by name, writes nothing, never raises."""
 OnResult = Callable[[SweepTrial, TrialOutcome], None]
-"""Told of each trial that has ended, in the process that runs the sweep."""
+"""Called with each ended trial, in the process that runs the sweep."""
 
 
 @dataclass(kw_only=True)
@@ -41,16 +41,16 @@ class Task:
 
 
 class SweepEngine(ABC):
-    """Runs trials; `with engine:` once, `run` as often as there are stages.
+    """Engine of trials; enter it once (`with engine:`), call `run` for each stage.
 
-    A subclass hands them to executors of its own (`_submit`) and says what came of
-    their futures.
+    A subclass submits trials to its executors (`_submit`) and converts their futures
+    to outcomes.
     """
 
     @property
     @abstractmethod
     def workers(self) -> int:
-        """Trials that run at the same time, for an estimate of what is left."""
+        """Number of parallel trials, for an estimate of the remaining time."""
 
     def run(
         self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
@@ -58,7 +58,7 @@ class SweepEngine(ABC):
         """Run all trials and return when the last has ended.
 
         Raises:
-            KeyboardInterrupt: after the workers were told to end.
+            KeyboardInterrupt: after the workers were stopped.
         """
         at_work: dict[Any, Task] = {}
         try:
@@ -104,13 +104,13 @@ class SweepEngine(ABC):
         """Return what came of a trial; None where its worker died: try again."""
 
     def _runs_again(self, future: Any) -> bool:
-        """Tell whether a future that was done is not any more."""
+        """Return True if a future that was done runs again."""
         del future
         return False
 
     @abstractmethod
     def _stop(self, at_work: Collection[Any]) -> None:
-        """Begin no more trials, as something was raised."""
+        """Start no further trials after an error."""
 
     def __enter__(self) -> Self:
         """Get ready; workers may start now or with the first trial."""
@@ -141,13 +141,13 @@ def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
 def guarded(
     work: Work, trial: SweepTrial, passed: type[BaseException] | tuple[()] = ()
 ) -> TrialOutcome:
-    """Run a trial; whatever it raises is its outcome.
+    """Run a trial; any error is its outcome.
 
     Args:
-        work: runs it.
-        trial: what it runs.
-        passed: what is raised all the same. Nothing in workers, which get no signals:
-            even a KeyboardInterrupt was raised by a controller there.
+        work: function that runs it.
+        trial: the trial.
+        passed: errors that are raised. None in workers, which get no signals: there
+            even a KeyboardInterrupt comes from a controller.
     """
     try:
         return work(trial)
@@ -167,7 +167,7 @@ class SerialEngine:
     def run(
         self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
     ) -> None:
-        """Run all trials, each told before the next one begins."""
+        """Run all trials, reporting each before the next one begins."""
         for trial in trials:
             on_result(trial, guarded(work, trial, passed=KeyboardInterrupt))
 

@@ -1,13 +1,13 @@
-"""A cluster of dask.distributed: is it there, and would it run what this machine runs?
+"""Connection to a cluster of dask.distributed, and checks of its workers.
 
-The scheduler has no log-in: whoever reaches its port runs code as its user. Keep it on
-loopback or in a closed network, reach it through an SSH tunnel, or use `tls://` with
-certificates, which dask takes from its own configuration.
+The scheduler has no log-in: access to its port allows running code as its user. Keep it
+on loopback or in a closed network, reach it through an SSH tunnel, or use `tls://` with
+certificates of dask's configuration.
 
 Workers may be jobs of SLURM, by dask-jobqueue:
 
 with slurm_cluster(SlurmCfg(partition="batch")) as cluster:
-    cluster.scale(jobs=50)  # 50 jobs, one worker each; they may start when they like
+    cluster.scale(jobs=50)  # 50 jobs, one worker each; they may start at any time
     with DaskEngine(cluster.scheduler_address) as engine:
         run_sweep(read_spec(Path("ankles.yaml")), Path("runs/ankles"), engine)
 
@@ -46,7 +46,7 @@ _OF_THE_MACHINE = frozenset({"machine"})
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """What of a process decides the numbers that it finds."""
+    """Properties of a process that determine its numerical results."""
 
     versions: Mapping[str, str]
     """Of Python and of the packages."""
@@ -85,8 +85,8 @@ def connect(address: str) -> "Client":
             dask's configuration.
 
     Raises:
-        BadInput: it is no address, nothing listens there, or something else does; or
-            the extra is not installed.
+        BadInput: the address is invalid, no scheduler listens there, or the extra is
+            not installed.
     """
     try:
         from distributed import Client  # noqa: PLC0415  # optional and heavy
@@ -110,7 +110,7 @@ def connect(address: str) -> "Client":
 
 @contextlib.contextmanager
 def quiet_logs() -> Iterator[None]:
-    """Let dask log nothing meanwhile: what goes wrong is raised, and told once."""
+    """Silence dask's log within the context: errors are raised and reported once."""
     with contextlib.suppress(ImportError):  # `connect` says what is missing
         import distributed  # noqa: F401, PLC0415  # sets the levels that we change
     loggers = [logging.getLogger(name) for name in _LOGGERS]
@@ -125,7 +125,7 @@ def quiet_logs() -> Iterator[None]:
 
 
 def _check_port(address: str) -> None:
-    """Look whether anything listens, which a refused connection tells at once."""
+    """Check that a server listens; a refused connection answers at once."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None or int(parts[3]) > 65535:
         raise BadInput(
@@ -171,11 +171,11 @@ async def _identity(address: str) -> Mapping[str, Any]:
 
 
 def check_workers(client: "Client", wanted: Installation) -> None:
-    """Look whether the workers that are there would find what this machine finds.
+    """Check that the present workers would give the results of this machine.
 
     Args:
-        client: of their scheduler.
-        wanted: what they must have.
+        client: client of their scheduler.
+        wanted: required properties.
 
     Raises:
         BadInput: one lacks the package, has other versions, or several threads.
@@ -192,7 +192,7 @@ def check_workers(client: "Client", wanted: Installation) -> None:
 
 
 def thread_fault(threads: int) -> list[str]:
-    """Return what is wrong with a worker's number of threads, if anything is."""
+    """Return an error text for a wrong number of threads, or None."""
     return [] if threads == 1 else [f"it runs {threads} trials in one process"]
 
 
@@ -211,7 +211,7 @@ _MEMORY = re.compile(r"\d+(\.\d+)?\s?[KMGT]i?B")
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmCfg:
-    """What a worker's job asks SLURM for."""
+    """Resources that a worker's job requests from SLURM."""
 
     partition: str | None = None
     """None: the default one of the site."""

@@ -140,10 +140,9 @@ class DaskEngine(SweepEngine):
 
     @property
     def workers(self) -> int:
-        """Those that are there now; none is no fault, they may still come.
+        """Number of present workers; it may be 0, as workers may still join.
 
-        Where the scheduler is too busy to tell, or gone, or the engine has ended:
-        those that were there at last.
+        If the scheduler is busy or lost, or the engine has ended: the last number.
         """
         if self._connected is not None and self._connected.status == "running":
             with contextlib.suppress(OSError):
@@ -152,9 +151,9 @@ class DaskEngine(SweepEngine):
 
     @contextlib.contextmanager
     def _loss_told(self) -> Iterator[None]:
-        """Say it when the scheduler is lost, and not when a disc is full.
+        """Report the loss of the scheduler, but not other errors such as a full disk.
 
-        A connection that broke is not waited for: trials are lost with it.
+        A broken connection is not awaited, since trials are lost with it.
         """
         try:
             if self._client.status != "running":
@@ -201,7 +200,7 @@ class DaskEngine(SweepEngine):
         return outcome
 
     def _stop(self, at_work: "Collection[Future[Any]]") -> None:
-        """Let no worker begin a trial that nobody waits for; hide no error."""
+        """Cancel trials that have not begun; hide no error."""
         from distributed.client import ClosedClientError  # noqa: PLC0415  # as above
 
         if at_work and self._client.status == "running":

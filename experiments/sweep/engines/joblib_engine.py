@@ -1,9 +1,8 @@
-"""The engine of one machine: processes of joblib's loky, one pool a worker.
+"""Engine of one machine: processes of joblib's loky, one pool per worker.
 
-loky ends all processes of a pool when one of them dies. Each worker therefore is a pool
-of its own: its death costs the trial that it was at, and says which one that was. A
-trial that takes longer than its limit is ended with its process and all that this one
-started.
+loky ends all processes of a pool when one of them dies. Each worker is therefore a
+separate pool: its death affects and identifies only its present trial. A trial beyond
+its time limit is ended with its process and all child processes.
 """
 
 import os
@@ -35,11 +34,11 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.system import processors, wait_for_parent
 
 SENDING_S = 1.0
-"""What is waited for trials to reach their workers' queues at most, in s."""
+"""Longest wait for trials to reach their workers' queues, in s."""
 LOOK_S = 0.2
 """How often it looks for signals, and for trials beyond their limit, in s."""
 FAULTS = "PYTHONFAULTHANDLER"
-"""Where nobody sets it, loky prints a page for each process that crashes."""
+"""If it is unset, loky prints a long text for each crashed process."""
 _ENDING = re.compile(r"\b(SIG\w+|EXIT)\((-?\d+)\)")
 """How loky says by what a process ended."""
 
@@ -126,7 +125,7 @@ def _ending_in(text: str) -> str | None:
 
 
 class _Slot:
-    """One worker: a pool with one process, made anew when that died."""
+    """One worker: a pool with one process, which is replaced after its death."""
 
     trial: SweepTrial
     """The last one that it was given."""

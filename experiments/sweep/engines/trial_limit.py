@@ -1,6 +1,6 @@
-"""How long a trial may take before its process is killed.
+"""Time limit of trials, after which their process is killed.
 
-A controller that never returns would hold its worker for good, and the sweep with it.
+Otherwise a controller that never returns would block its worker and the sweep.
 """
 
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
@@ -14,9 +14,9 @@ FIRST_TIMES = 10.0
 
 
 class TrialLimit:
-    """The limit of each trial: the one that was given, or one that follows the sweep.
+    """Time limit of each trial: a given one, or one derived from the sweep.
 
-    Without a given one it is `TIMES` the longest trial so far, at least `LEAST_S`.
+    The derived one is `TIMES` the longest trial so far, at least `LEAST_S`.
     """
 
     def __init__(self, given_s: float | None = None) -> None:

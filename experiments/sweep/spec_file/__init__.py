@@ -1,7 +1,7 @@
-"""The form of a sweep file: what is swept, over what, how often, which robots are kept.
+"""Form of a sweep file: parameters, values, numbers of robots, and kept robots.
 
-A value is one, a list (a grid), or a distribution. The key `keep` says which robots go
-on to the other controllers; it is read against the robot and its controllers.
+A value is a single one, a list (a grid), or a distribution. The key `keep` selects the
+robots for the other controllers; it is checked against the robot and its controllers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -80,14 +80,14 @@ class ChooseNumberForm(Part):
     """Some numbers, all equally likely."""
 
     choice: Annotated[list[FiniteFloat], AfterValidator(_at_least_one)]
-    """What is chosen from; a value that stands there twice is twice as likely."""
+    """Values to choose from; a repeated value is more likely."""
 
 
 class ChooseTextForm(Part):
     """Some names, all equally likely."""
 
     choice: Annotated[list[Name], AfterValidator(_at_least_one)]
-    """What is chosen from; a value that stands there twice is twice as likely."""
+    """Values to choose from; a repeated value is more likely."""
 
 
 NUMBER_KINDS: Mapping[str, type[Part]] = {
@@ -231,7 +231,7 @@ class DrawnPushForm(Part):
 
 
 class FullForm(Part):
-    """When to leave the physics alone: never, if it is full."""
+    """Fast-forward settings; none if `full` is true."""
 
     full: bool = False
     """Step the physics all the time."""
@@ -246,7 +246,7 @@ else:
 
 
 class SweepHead(Part):
-    """What a sweep says of its trials, beside the setting of its robots."""
+    """Keys of a sweep besides the setting of its robots."""
 
     name: Name
     """By which it is spoken of."""
@@ -322,13 +322,13 @@ COLUMNS = ("hottest_degc", *(n for n in OUTCOMES if n not in {"fell", "failure"}
 def read_keep(
     form: KeepForm | None, controllers: Any, robot: Robot, notes: Notes
 ) -> Keep | None:
-    """Return which robots are kept, None where nothing is said of it.
+    """Return the rule for kept robots; None without the key `keep`.
 
     Args:
-        form: of the file.
-        controllers: the form of its key `controller`.
-        robot: whose joints may be named.
-        notes: told of all that is wrong.
+        form: form of the file.
+        controllers: form of its key `controller`.
+        robot: robot whose joints may be named.
+        notes: receives all problems.
     """
     if form is None:
         return None

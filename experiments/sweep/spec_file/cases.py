@@ -1,4 +1,4 @@
-"""The cases of a sweep: points that lie on no grid, each with values of its own."""
+"""Cases of a sweep: points outside a grid, each with its own values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,14 +25,14 @@ def read_cases(
     check: Callable[[Robot, str, Value], None],
     notes: Notes,
 ) -> Cases:
-    """Return what each case sets, whole numbers as reals.
+    """Return the values of each case, whole numbers as floats.
 
     Args:
-        form: of the file.
-        parameters: all of the sweep.
-        robot: that stands.
-        check: raises `BadInput` where no trial could have a value in a column.
-        notes: receives all that is wrong.
+        form: form of the file.
+        parameters: all parameters of the sweep.
+        robot: robot of the sweep.
+        check: raises `BadInput` for an invalid value of a column.
+        notes: receives all problems.
     """
     columns = {c: p.values for p in parameters for c in p.columns}
     cases: dict[str, dict[str, Value]] = {}
@@ -51,11 +51,11 @@ def read_cases(
 
 
 def _check_column(column: str, columns: Mapping[str, Values], value: Value) -> None:
-    """Refuse what is no column of the sweep, changes already, or is of another type.
+    """Check that a column exists, is not swept otherwise, and has the right type.
 
     Raises:
-        UnknownName: there is no such column.
-        BadInput: it has a grid, or a number where there is a text.
+        UnknownName: the column does not exist.
+        BadInput: it has a grid, or a number in place of a text.
     """
     if column not in columns:
         where = "this sweep, which gives each column of a case a value first"

@@ -76,12 +76,12 @@ class JointEntry:
 
     key: str
     joints: tuple[str, ...]
-    """Those that it means, in joint order."""
+    """Joints of the key, in joint order."""
     values: Values
 
     @property
     def is_group(self) -> bool:
-        """Whether it means several joints, or one under another name."""
+        """True if it names several joints, or one by another name."""
         return self.joints != (self.key,)
 
 
@@ -190,15 +190,15 @@ def _check_minutes(value: float) -> None:
 
 
 def check_value(robot: Robot, column: str, value: Value) -> None:
-    """Look whether a trial could have this value.
+    """Check that a value is valid for a trial.
 
     Args:
-        robot: who stands.
-        column: of the parameter.
-        value: of it.
+        robot: robot of the trial.
+        column: column of the parameter.
+        value: its value.
 
     Raises:
-        BadInput: it could not.
+        BadInput: it is not.
     """
     name, dot, joint = column.partition(".")
     if name == "controller":
@@ -346,7 +346,7 @@ class _SpecReader:
     def _values(
         self, robot: Robot, place: Place, column: str, form: Any
     ) -> Values | None:
-        """Return what a form says, or None and note what is wrong with it."""
+        """Return the values of a form, or None after adding its problem."""
         values = self._notes.attempt(place, read_values, form)
         if values is None:
             return None
@@ -375,7 +375,7 @@ class _SpecReader:
         return self._notes.attempt((name,), joint_parameters, *arguments) or []
 
     def _obstacles(self, robot: Robot, preset: RobotSetting) -> Iterator[Parameter]:
-        """Yield what stands in the way, clear of the robot in each of its postures."""
+        """Yield the obstacles, checked against the robot in each of its postures."""
         form: Any = self._form
         postures: Iterable[Any] = (preset.posture,)
         if form.posture is not None:
@@ -412,7 +412,7 @@ class _SpecReader:
     def _check_push_in_time(
         self, parameters: Sequence[Parameter], cases: Cases
     ) -> None:
-        """Note it where the latest and longest push ends after the shortest trial."""
+        """Add a problem if the latest, longest push ends after the shortest trial."""
         names = tuple(f"{PUSH}.{name}" for name in ("at_s", "duration_s", AGAIN))
         last = {
             p.name: max(map(float, extremes_of(p.values)))
@@ -432,7 +432,7 @@ class _SpecReader:
             self._notes.attempt(place, check_in_time, pushes, shortest)
 
     def _try_draws(self, robot: Robot, spec: SweepSpec) -> None:
-        """Look whether draws without bounds stay within those of the simulator."""
+        """Check that unbounded draws stay within the simulator's ranges."""
         for parameter in spec.drawn:
             values = parameter.values
             if not isinstance(values, Normal) or values.is_clipped:

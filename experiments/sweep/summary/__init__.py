@@ -1,4 +1,4 @@
-"""What a sweep tells: controllers compared on the same robots, as frames.
+"""Summary of a sweep: controllers compared on the same robots, as frames.
 
 sweep = read_sweep("runs/sweeps/fifty_robots")
 summary_of(sweep).loc["minheat", "loss_median"]
@@ -7,9 +7,9 @@ A robot is compared with itself: under every controller it has the same errors, 
 starts and noise. Robots that are not kept (key `keep` of the file) do not count.
 
 ES2659053 has one robot without and one with the method [ES2659053T3, fig. 4a to 5b]. A
-sweep that keeps robots whose outcome with `fixed` is near the column "without" says
-what the method makes of such robots; the column "with" was not looked at.
-`published_band` says where the published outcomes lie among them.
+sweep that keeps robots whose outcome with `fixed` is near the column "without" predicts
+the effect of the method on them; the column "with" is not used. `published_band` gives
+the place of the published outcomes among them.
 """
 
 import math
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 REFERENCE = "fixed"
-"""What others are compared with, where it is in the sweep; else the first one."""
+"""Reference controller, if it is in the sweep; otherwise the first one."""
 LOW, HIGH = 0.05, 0.95
 """The band that 90 % of the robots lie in."""
 
@@ -53,13 +53,13 @@ def reference_of(sweep: Sweep) -> str | None:
 
 
 def compared(sweep: Sweep) -> "pd.DataFrame":
-    """Return the trials that count, those of robots that are kept, with more columns.
+    """Return the trials of kept robots, with further columns.
 
-    `multiple` is the legs' joule loss at the end over the least that contact forces
-    would allow at the true posture with free gears; `multiple_with_gears` that over the
-    least when stuck gears bear what they can, which nobody gets below; both NaN where
-    next to nothing is needed. `stands` says that the trial ended as it should. Joule
-    loss is NaN in a sweep whose trials end when the robot is quiet, each at its time.
+    `multiple` is the legs' final Joule loss over the minimum of the contact forces in
+    the true posture with frictionless gears; `multiple_with_gears` that over the
+    minimum with gear friction; both are NaN if the minimum is almost zero. `stands` is
+    True if the trial ended regularly. Joule loss is NaN in a sweep whose trials end
+    when the robot is quiet, at different times.
     """
     frame = sweep.frame[sweep.frame["kept"].astype(bool)].copy()
     frame["stands"] = frame["error"].isna() & frame["failure"].isna()
@@ -75,7 +75,7 @@ def compared(sweep: Sweep) -> "pd.DataFrame":
 
 
 def is_pushed(sweep: Sweep) -> bool:
-    """Tell whether a push is drawn, so that falls are what is asked."""
+    """Return True if a push is drawn, so that falls are the outcome."""
     return SIZE in sweep.frame
 
 
@@ -109,15 +109,15 @@ def band(values: "pd.Series[float]", prefix: str = "") -> dict[str, float]:
 
 
 def summary_of(sweep: Sweep) -> "pd.DataFrame":
-    """Return a row a controller.
+    """Return a row for each controller.
 
     Columns: `trials`, `fell` (or ended early), `failed` (no result), `pairs`;
     `loss_*`, the legs' joule loss over the run relative to the reference on the same
     robot; `multiple_*` and `with_gears_*`, as in `compared`; `largest_shift_deg`;
     `settled` (trials whose power had settled), `settled_median_s` and `settled_last_s`;
-    `hot` (trials in which a joint came to 80 °C), `until_80_degc_median_s` (NaN where
-    no more than half did) and `until_80_degc_first_s`; `caught` (trials in which the
-    guard let limits give way) and `caught_share`, that of their physics;
+    `hot` (trials in which a joint reached 80 °C), `until_80_degc_median_s` (NaN if at
+    most half did) and `until_80_degc_first_s`; `caught` (trials in which the guard
+    lifted limits) and `caught_share`, its share of their physics;
     each `*` is `median`, `low` and `high` of the 90 % band.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
@@ -200,21 +200,21 @@ MEASURES = {
     "other_joint_degc": {n: p.end_degc["RHipPitch"] for n, p in PUBLISHED.items()},
     "rise_ratio": {n: rise / _RISES["fixed"] for n, rise in _RISES.items()},
 }
-"""Outcome to what is published of it, by controller. The hot leg is ES2659053's left
-one; a joint is the hottest of its leg with `fixed`, wherever that is; the ratio is that
-of both legs' rises to those with `fixed`."""
+"""Outcome to its published values, by controller. The hot leg is ES2659053's left one;
+a joint is the hottest of its leg with `fixed`; the ratio is that of both legs' rises to
+those with `fixed`."""
 
 
 def is_near_published(sweep: Sweep) -> bool:
-    """Tell whether a sweep kept robots for being near the published ones.
+    """Return True if a sweep kept robots near the published ones, in their setting.
 
-    And let them stand as those did, so that the published outcomes belong beside them.
+    Only then the published outcomes are comparable.
     """
     return _is_kept_near(sweep) and not _other_setting(sweep)
 
 
 def why_no_band(sweep: Sweep) -> str | None:
-    """Say why no published outcome is set beside robots kept for being near one."""
+    """Return why kept robots are not compared with the published outcomes."""
     found = _other_setting(sweep) if _is_kept_near(sweep) else ()
     return differences_line(found) if found else None
 
@@ -232,10 +232,10 @@ def _is_kept_near(sweep: Sweep) -> bool:
 
 
 def _other_setting(sweep: Sweep) -> tuple[str, ...]:
-    """Return where all robots' setting is not that of ES2659053.
+    """Return the differences of the robots' setting from that of ES2659053.
 
-    What nobody knows of ES2659053's robot, a sweep may draw: calibration errors,
-    starts, ground. A key that an older sweep lacks is not judged.
+    Unknown properties of ES2659053's robot may be drawn: calibration errors, starts,
+    ground. Keys that an older sweep lacks are skipped.
     """
     identity = sweep.meta["identity"]
     expected = {"minutes": MINUTES, "posture": POSTURE, "protection": "none"}

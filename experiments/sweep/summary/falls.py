@@ -1,13 +1,13 @@
-"""Who fell, of robots that were pushed: parts with intervals, and robot by robot.
+"""Falls of pushed robots: shares with intervals, and robot by robot.
 
 Pushes of one robot are not independent: its errors and its ground are the same in all
-directions. So robots are drawn anew, with all their pushes, 2000 times (a bootstrap of
-clusters); the interval is that from 2.5 to 97.5 % of the parts that come of it, and at
-least Wilson's, which takes each push by itself and is not empty where nobody fell. Few
-robots say little: with two, the bootstrap knows three outcomes.
+directions. So robots are resampled with all their pushes 2000 times (cluster
+bootstrap); the interval is from 2.5 to 97.5 % of the resulting shares, and at least
+Wilson's, which treats pushes as independent and is not empty without falls. Few robots
+give little information: with two, the bootstrap has three outcomes.
 
-A trial that ended early for another reason did not stand either, and counts as a fall;
-one without a result counts nowhere.
+A trial that ended early for another reason counts as a fall; one without a result is
+omitted.
 """
 
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ BEGIN = f"{PUSH}.at_s"
 def pushed_trials(sweep: Sweep) -> "pd.DataFrame":
     """Return the trials that have a result, with `is_fall`, `size_n` and `point`.
 
-    `size_n` is the push's, or the middle of its class where many are drawn; `point`
-    says in words where else on the grid a trial lies, but for the direction.
+    `size_n` is the size of the push, or the middle of its class if many are drawn;
+    `point` is a text with the other grid values of a trial, without the direction.
     """
     frame = compared(sweep)
     frame = frame[frame["error"].isna()].copy()
@@ -173,13 +173,13 @@ def wilson(k: int, n: int) -> tuple[float, float]:
 
 
 def bootstrap(sums: FloatArray, counts: FloatArray) -> tuple[float, float]:
-    """Return the interval of 95 % for a mean over pushes, robots being drawn anew.
+    """Return the 95 % interval of a mean over pushes by resampling robots.
 
-        sum of s_r / sum of n_r,    r drawn from all robots, as often as there are
+        sum of s_r / sum of n_r,    r drawn with replacement, n_robots times
 
     Args:
-        sums: (n_robots,) of what is averaged over the pushes of a robot.
-        counts: (n_robots,) of its pushes.
+        sums: (n_robots,) sum of the averaged quantity over the pushes of a robot.
+        counts: (n_robots,) number of its pushes.
     """
     n = len(sums)
     drawn = np.random.default_rng(SEED).integers(n, size=(DRAWS, n))
@@ -194,7 +194,7 @@ def falls_json(sweep: Sweep) -> dict[str, Any]:
 
 
 def fall_tables(sweep: Sweep) -> tuple[DataTable, ...]:
-    """Return who fell, and that beside the reference."""
+    """Return the tables of falls, and of falls relative to the reference."""
     rows = falls_of(sweep).to_dict("records")
     if not rows:
         return ()

@@ -1,7 +1,7 @@
-"""Section of a page for a sweep: what was asked, what came of it, each trial.
+"""Section of a page for a sweep: parameters, results, each trial.
 
-How it was made stands in two tables: every parameter and what it may be; versions, seed
-and who ran it. The sweep's file follows as it was written.
+Two tables document it: every parameter with its values; versions, seed and machine. The
+sweep's file follows unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def parameter_table(identity: Mapping[str, Any]) -> DataTable:
 
 
 def origin_table(sweep: Sweep) -> DataTable:
-    """A row a fact about who ran the sweep, and with what."""
+    """Return a table of the sweep's machine, versions and seed."""
     meta = sweep.meta
     commits = sweep.frame["commit"].dropna().unique() if "commit" in sweep.frame else ()
     facts = {
@@ -95,7 +95,7 @@ _KINDS: Mapping[object, TypeAdapter[Any]] = {
 
 
 def values_from(data: object) -> Values | None:
-    """Return what a parameter may be, as the folder has it; None for anything else."""
+    """Return the values of a parameter from the folder; None for other data."""
     try:
         match data:
             case {**kinds} if len(kinds) == 1:
@@ -184,7 +184,7 @@ def _lead(sweep: Sweep) -> str:
 
 
 def _doubts(sweep: Sweep) -> list[str]:
-    """Say what a reader of the numbers must know of them."""
+    """Return caveats about the numbers."""
     words = []
     frame = sweep.frame
     if failed := int(frame["error"].notna().sum()):
@@ -201,7 +201,7 @@ def _doubts(sweep: Sweep) -> list[str]:
 
 
 def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]:
-    """Draw the figures; one that cannot be drawn is told, and left out."""
+    """Draw the figures; report and omit one that cannot be drawn."""
     from nao_testbed.experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
         band_figure,
         paired_figure,

@@ -1,4 +1,4 @@
-"""Show what a sweep tells: tables on the console, figures in its folder, JSON."""
+"""Show the results of a sweep: tables on the console, figures, JSON."""
 
 import math
 from pathlib import Path
@@ -80,9 +80,9 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
 
 
 def has_pairs(sweep: Sweep) -> bool:
-    """Tell whether there are controllers to compare, and power to be drawn of.
+    """Return True if there are controllers to compare, and powers to draw.
 
-    A trial that ends when the robot is quiet after a push tells little of power.
+    A trial that ends when the robot is quiet after a push has no useful power.
     """
     if QUIET in sweep.frame:
         return False

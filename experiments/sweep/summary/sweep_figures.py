@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 CROWD = 60
-"""Marks that can be told apart; of more, each is drawn fainter."""
+"""Number of distinguishable marks; more are drawn fainter."""
 SPREAD = 0.16
 """Half the width over which dots of one controller are strewn."""
 
@@ -100,7 +100,7 @@ def name_axis(axes: "Axes", names: "Sequence[str]") -> None:
 def write_sweep_foot(
     figure: "Figure", sweep: Sweep, bars: str = "bars: median and 90 % band"
 ) -> None:
-    """Write which robots these are, and what is drawn of them, small."""
+    """Write a small line with the robots and the drawn quantities."""
     frame = compared(sweep)
     kept = frame["robot"].nunique()
     parts = [f"{sweep.meta['name']}", "1 robot" if kept == 1 else f"{kept} robots"]

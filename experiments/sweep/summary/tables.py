@@ -1,8 +1,8 @@
-"""Tables of a sweep: how far it came, controllers compared, single trials.
+"""Tables of a sweep: progress, comparison of controllers, single trials.
 
-Controllers are compared on the same robots, in the same tables on pages and terminals;
-what is told of a controller is a line in `_of_controllers`, of a trial in `_of_trials`.
-Trials are listed one by one: those without a result, those that fell, and all of them.
+Controllers are compared on the same robots, in the same tables on pages and terminals.
+A quantity of controllers is a line in `_of_controllers`, one of trials in `_of_trials`.
+Trials are listed one by one: those without a result, those that fell, and all.
 """
 
 import math
@@ -39,7 +39,7 @@ TableRow = Mapping[Hashable, Any]
 
 
 def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
-    """Return the tables of what came of a sweep, those that say nothing left out."""
+    """Return the tables of a sweep's results that have rows."""
     stands = is_pushed(found.sweep) or compared(found.sweep)["stands"].any()
     return (count_table(found), *(comparisons(found.sweep) if stands else ()))
 
@@ -108,7 +108,7 @@ def _kept_words(sweep: Sweep) -> str:
 
 
 def _of_controllers(reference: str | None) -> tuple[Quantity[TableRow], ...]:
-    """Return what is told of a row of `summary_of`."""
+    """Return the quantities of a row of `summary_of`."""
     return (
         Quantity("trials", _trials),
         Quantity("pairs", lambda row: row["pairs"], digits=0),
@@ -225,7 +225,7 @@ MEASURE_WORDS = {
 
 
 def band_table(sweep: Sweep) -> DataTable:
-    """Where the published outcomes lie among the robots that were kept."""
+    """Return the place of the published outcomes among the kept robots."""
     rows = []
     before = None
     for row in published_band(sweep).reset_index().to_dict("records"):
@@ -322,7 +322,7 @@ def _reasons(
 
 
 def _of_trials(reference: str | None) -> dict[str, Quantity[TableRow]]:
-    """Return what is told of a trial, by its column."""
+    """Return the quantities of a trial, by column."""
 
     def of(column: str, label: str, unit: str, digits: int) -> Quantity[TableRow]:
         return Quantity(label, lambda trial: trial[column], unit, digits)
