@@ -2,8 +2,8 @@
 
     HeatCfg -> plan_trials -> record_trials -> run_trials -> HeatResult
 
-or all of it at once by `run_heat`. A preset is laid under what is asked for, and all of
-it is checked before anything runs.
+or all steps by `run_heat`. Options override the preset, and everything is validated
+before anything runs.
 """
 
 import dataclasses
@@ -161,16 +161,16 @@ def record_trials(arms: Sequence[TrialCfg], out: Path) -> tuple[Path, list[Trial
 def run_trials(
     cfg: HeatCfg, arms: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> HeatResult:
-    """Run the planned arms and put their results together.
+    """Run the planned trials and combine their results.
 
     Args:
-        cfg: what was asked for.
-        arms: from `plan_trials`, or `record_trials` where they shall be recorded.
-        on_progress: told the number and simulated time of an arm, now and then.
+        cfg: configuration of the experiment.
+        arms: from `plan_trials`, or from `record_trials` to record them.
+        on_progress: called with the number and simulated time of a trial.
 
     Raises:
-        BadInput: none of them has a result, and the first refused its configuration.
-        TestbedError: likewise, and the first could not go on.
+        BadInput: no trial has a result, and the first rejected its configuration.
+        TestbedError: no trial has a result, and the first failed.
     """
     outcomes = outcomes_side_by_side(arms, on_progress)
     ended = {
@@ -199,15 +199,15 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
     """Run a heat experiment from Python: plan, record, run.
 
     Args:
-        cfg: what is asked for.
+        cfg: configuration of the experiment.
         out: run folder, as in `record_trials`; None records nothing.
 
     Returns:
-        The result; each of its arms names its run folder. A robot whose controller
-        raised is no arm of it: `failed` says why.
+        The result; each of its trials names its run folder. A robot whose controller
+        raised an error is in `failed` instead.
 
     Raises:
-        BadInput: a value cannot be used, or the folder not be made.
+        BadInput: a value is invalid, or the folder cannot be created.
         TestbedError: no robot has a result.
     """
     arms = plan_trials(cfg)

@@ -59,10 +59,10 @@ def posture_angles(robot: Robot, angles: FloatArray) -> FloatArray:
 
 
 def check_folder(robot: Robot, name: str, folder: Path | None) -> None:
-    """Look whether a posture could be added, before a search is made.
+    """Check before a search that its posture can be added.
 
     Raises:
-        BadInput: the robot has a posture of this name, or the folder is there.
+        BadInput: the robot has a posture of this name, or the folder exists.
     """
     if name in robot.postures:
         raise BadInput(
@@ -161,13 +161,13 @@ def stand_in_postures(
     slope_deg: float,
     controllers: Sequence[str] = CONTROLLERS,
 ) -> tuple[PostureTrial, ...]:
-    """Let a robot stand in each posture under each controller.
+    """Simulate a robot in each posture under each controller.
 
     Args:
-        folder: of a robot that knows the postures.
-        postures: their names.
-        slope_deg: of the ground.
-        controllers: their names.
+        folder: folder of a robot with the postures.
+        postures: names of the postures.
+        slope_deg: slope of the ground.
+        controllers: names of the controllers.
     """
     trials = []
     for posture in postures:
@@ -338,18 +338,18 @@ def run_posture_search(
     """Search, print, write; return the exit status.
 
     Args:
-        posture: that is wanted.
-        cfg: of the search.
-        folder: of the robot; None: the NAO's.
-        controllers: under which `check` stands; none: `CONTROLLERS`.
-        check: stand the postures in the simulation.
-        name: of the posture that is found; None: that of the wanted one and `Cool`.
+        posture: desired posture.
+        cfg: settings of the search.
+        folder: folder of the robot; None: the NAO.
+        controllers: controllers for `check`; none: `CONTROLLERS`.
+        check: simulate both postures.
+        name: name of the found posture; None: the desired name and `Cool`.
         out: robot folder to write.
         json_file: also write JSON there.
 
     Raises:
-        BadInput: something asked for cannot be used.
-        NoPostureFound: no posture in reach keeps all that it must.
+        BadInput: an option is invalid.
+        NoPostureFound: no reachable posture satisfies all constraints.
     """
     if controllers:
         check_controllers(controllers)

@@ -49,7 +49,7 @@ PUBLISHED = {
 """By the name of our controller: `fixed` is without, `smart` with the method."""
 
 PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
-"""Our setting that stands for the published robots; what they held, and how long."""
+"""Preset of the published robots, their posture, and the time in min."""
 
 LIFETIME_FACTOR = 4.0
 """How much longer the most loaded joint lasts before the shut-down, about."""
@@ -64,16 +64,16 @@ def differences(
     misalignment_deg: Mapping[str, float],
     settings: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return where an experiment is not the one whose outcomes are published.
+    """Return the differences of an experiment from the published one.
 
-    That is the preset `document` and nothing else: whatever changes the heat takes the
-    meaning from a distance to the published numbers.
+    That is the unchanged preset `document`: any other heat makes a comparison with the
+    published numbers meaningless.
 
     Args:
-        posture: that the robots held.
+        posture: posture of the robots.
         minutes: simulated time.
         misalignment_deg: joint to degrees.
-        settings: of `HeatResult.settings`; a key that is missing is not judged.
+        settings: as `HeatResult.settings`; missing keys are skipped.
 
     Returns:
         A clause for each difference; empty for the published experiment.
@@ -165,7 +165,7 @@ class HeatResult:
 
     @property
     def not_comparable(self) -> str | None:
-        """Why no published number stands beside these: a sentence; None: they may."""
+        """Reason against a comparison with the published numbers; None: comparable."""
         found = [
             *differences(
                 self.posture, self.minutes, self.misalignment_deg, self.settings
@@ -181,7 +181,7 @@ class HeatResult:
 
     @property
     def published(self) -> Mapping[str, Published]:
-        """What may be set beside the arms, by controller; empty: see above."""
+        """Published numbers to compare, by controller; empty if not comparable."""
         if self.not_comparable is not None:
             return {}
         return {name: PUBLISHED[name] for name in self.arms if name in PUBLISHED}
@@ -220,7 +220,7 @@ Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 
 
 class Preset(BaseModel):
-    """What a preset file says."""
+    """Content of a preset file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -243,7 +243,7 @@ class Preset(BaseModel):
 
     @property
     def setting(self) -> RobotSetting:
-        """The robot that it stands for."""
+        """Setting of its robot."""
         return RobotSetting(
             posture=self.posture,
             effort_limits=self.effort_limits,

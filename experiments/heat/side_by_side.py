@@ -1,9 +1,9 @@
-"""Run the arms of an experiment side by side, each in a process of its own.
+"""Run the trials of an experiment side by side, each in a separate process.
 
-PyBullet is not thread-safe and one robot fills one core. Workers report their
-simulated time; errors come back as text, so that a message is shown once and by the
-parent. Ctrl-C is the parent's alone: it tells the workers to stop, and each closes its
-run folder (`experiments.common.workers`).
+PyBullet is not thread-safe and one robot fills one core. Workers report their simulated
+time; errors are returned as text, so that the parent shows each message once. Only the
+parent handles Ctrl-C: it stops the workers, and each closes its run folder
+(`experiments.common.workers`).
 """
 
 import signal
@@ -24,12 +24,12 @@ from nao_testbed.models import BadInput, TestbedError
 from nao_testbed.models.system import processors
 
 TrialProgress = Callable[[int, float], None]
-"""Told the number of an arm and its simulated time in s."""
+"""Called with the number of a trial and its simulated time in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerOutcome:
-    """What a worker hands back: a result, or why there is none."""
+    """Outcome of a worker: a result, or the reason for none."""
 
     result: TrialResult | None = None
     error: str | None = None
@@ -81,19 +81,19 @@ def run_side_by_side(
 def outcomes_side_by_side(
     arms: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> list[WorkerOutcome]:
-    """Run all arms, as many at a time as there are cores.
+    """Run all trials, as many in parallel as there are cores.
 
     Args:
-        arms: what to run.
-        on_progress: told the number and simulated time of an arm, now and then.
+        arms: trials to run.
+        on_progress: called with the number and simulated time of a trial.
 
     Returns:
-        In the order of the arms; what one of them cannot do stops no other.
+        Outcomes in the order of the trials; a failed one does not stop the others.
 
     Raises:
-        TestbedError: the only arm has no result; or BadInput, likewise.
-        KeyboardInterrupt: after every arm has closed its run folder, or was killed: a
-            note says whose controller did not return.
+        TestbedError, BadInput: the only trial has no result.
+        KeyboardInterrupt: after every trial has closed its run folder or was killed; a
+            note names controllers that did not return.
     """
     if len(arms) == 1:  # no process to start: faster, and a debugger can follow
         return [

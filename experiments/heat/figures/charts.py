@@ -1,9 +1,9 @@
-"""What the joints turn into heat, which forces they fight, how far they were shifted.
+"""Charts of Joule loss, internal forces and shifts of the set-points.
 
-- power: Joule loss of the legs over time, beside the least that the posture allows;
-- shares: which joints give the torque and which make the heat;
-- internal forces: which torques of the legs carry the weight, and which ones fight;
-- shifts of set-points: joint by joint beside what was misaligned, and over time.
+- power: Joule loss of the legs over time, and the minimum of the posture;
+- shares: contribution of each joint to torque and heat;
+- internal forces: leg torques that carry the weight, and those that oppose each other;
+- shifts of set-points: by joint beside the misalignment, and over time.
 """
 
 from collections import Counter
@@ -143,8 +143,8 @@ def power_figure(
 def time_mean(frame: "pd.DataFrame") -> "pd.Series[float]":
     """Return the mean over time of each column.
 
-    Rows of a run are not evenly spaced: each is weighed with the time since the one
-    before.
+    Rows of a run are not evenly spaced: each is weighted with the time since the
+    previous one.
 
     Args:
         frame: index the time in s, rising.

@@ -116,7 +116,7 @@ class DrawnRobot:
         return image
 
     def close(self) -> None:
-        """Release what tells the poses; may be called twice."""
+        """Release the source of the poses; may be called twice."""
         self._engine.close()
 
     def _in_the_world(self) -> tuple[FloatArray, FloatArray]:
@@ -130,10 +130,10 @@ class DrawnRobot:
 
 
 def posing_engine(robot: Robot) -> Engine:
-    """Return an engine that knows where links are, whichever takes this robot.
+    """Return an engine for the poses of links that accepts this robot.
 
     Raises:
-        BadInput: none does, or the one that would is not installed.
+        BadInput: no installed engine accepts it.
     """
     try:
         return make_engine(robot, WorldCfg())

@@ -36,7 +36,7 @@ LIGHT = np.array([0.7, 0.75, 1.5])
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pose:
-    """Where a robot is, and how it holds its joints."""
+    """Pose of the base, and joint angles."""
 
     q: FloatArray
     """(n_joints,) true angles in rad."""
@@ -47,10 +47,10 @@ class Pose:
 
 
 def standing_pose(robot: Robot, posture: str) -> Pose:
-    """Return the pose of a robot that stands in a posture on level ground.
+    """Return the pose of a robot standing in a posture on level ground.
 
     Raises:
-        UnknownName: the robot has no such posture.
+        UnknownName: the robot lacks the posture.
     """
     sim = SimulatedRobot(robot, SimulationCfg(), posture)
     truth = sim.truth()
@@ -114,12 +114,12 @@ class Glance:
 
 
 def glance(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Glance:
-    """Look at a robot.
+    """Return the outline of a robot for a camera direction.
 
     Args:
         drawn: the robot.
         towards: (3,) direction from the robot to the camera.
-        middle: (3,) of the picture, in m.
+        middle: (3,) centre of the picture, in m.
     """
     wide = Camera(
         eye=vector3(middle + 4.0 * towards / np.linalg.norm(towards)),
@@ -136,14 +136,14 @@ def glance(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Glance
 def aim(
     glances: Sequence[Glance], height: int, width: int | None = None
 ) -> list[Camera]:
-    """Return cameras that have each whole robot in the picture, and little else.
+    """Return cameras that frame each robot tightly.
 
-    They stand equally far off and see equally much, so that sizes can be compared.
+    Their distance and field of view are equal, so that sizes can be compared.
 
     Args:
-        glances: of the robots, all from one direction.
-        height: of the pictures, in pixels.
-        width: likewise; None: as wide as the robots are.
+        glances: outlines of the robots, from one direction.
+        height: height of the pictures, in pixels.
+        width: width of the pictures, in pixels; None: that of the robots.
     """
     clouds = [one.cloud for one in glances]
     distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)

@@ -48,20 +48,20 @@ def draw_robot_picture(
     slope_deg: float = 0.0,
     settings: Mapping[str, object] | None = None,
 ) -> Path:
-    """Draw a robot for each arm, side by side, joints coloured from 25 to 80 °C.
+    """Draw a robot for each trial, side by side, joints coloured from 25 to 80 °C.
 
     Args:
-        robot: what is drawn.
+        robot: robot to draw.
         arms: controller to temperatures by joint in °C.
-        posture: in which an arm without a pose stands, on level ground.
-        path: of the PNG.
-        poses: controller to where the robot was; None: all stand in the posture.
+        posture: posture of trials without a pose, on level ground.
+        path: path of the PNG.
+        poses: controller to the pose of its robot; None: all stand in the posture.
         remarks: controller to a line below its name, such as `fell at 0.36 s`.
         slope_deg: the ground rises by this angle ahead of the robots.
-        settings: of the run, kept in the file; None keeps posture and arms.
+        settings: settings of the run for the metadata; None: posture and controllers.
 
     Raises:
-        UnknownName: the robot has no such posture.
+        UnknownName: the robot lacks the posture.
         BadInput: the file cannot be written.
     """
     known = poses or {}
@@ -81,13 +81,13 @@ def robot_figure(
     remarks: Mapping[str, str],
     slope_deg: float = 0.0,
 ) -> "Figure":
-    """Return the figure: a panel for each arm, and the colour scale.
+    """Return the figure: a panel for each trial, and the colour scale.
 
     Args:
-        views: controller to its robot, all of one size.
+        views: controller to the view of its robot, all of one size.
         arms: controller to temperatures by joint in °C.
         remarks: controller to a line below its name.
-        slope_deg: of the ground, told where there is one.
+        slope_deg: slope of the ground, shown unless it is 0.
     """
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415  # heavy
     from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy

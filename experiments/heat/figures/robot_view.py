@@ -1,11 +1,11 @@
-"""A robot on its ground seen once, to be painted with temperatures again and again.
+"""View of a robot on its ground, rendered once and painted with temperatures.
 
-    view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
+    view = view_robot(robot, "PoseInit")  # or view_robots, in given poses
     image = view.painted({"LAnklePitch": 80.0, ...})
 
 The robot is dressed (`sim.engine.picture_urdf`): smooth, grey, a drum at every joint,
-and drawn in light from the front left (`DrawnRobot`). Its shadow on the ground is the
-outline that a camera in the place of the lamp sees, blurred.
+and drawn in light from the front left (`DrawnRobot`). Its shadow on the ground is its
+blurred outline from the position of the lamp.
 """
 
 from collections.abc import Mapping, Sequence

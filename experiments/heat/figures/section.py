@@ -1,8 +1,7 @@
-"""What a page shows of a heat experiment: its result, figures, rows of the overview.
+"""Page section of a heat experiment: result, figures, rows of the overview.
 
-The result comes back from the JSON that it has written. Figures are made anew from the
-rows of the run, or taken from the run folder as they are. The overview sets the robots
-of several experiments side by side.
+The result is read from its JSON. Figures are drawn from the rows of the run, or taken
+from the run folder. The overview compares the robots of several experiments.
 """
 
 import base64
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class _Settings(BaseModel):
-    """Of the settings, what a page takes apart; others it shows as they are."""
+    """Settings that a page interprets; it shows the others unchanged."""
 
     robot: str = ""
     preset: str | None = None
@@ -57,17 +56,17 @@ class _Settings(BaseModel):
 
 
 def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
-    """Return what `HeatResult.as_json` was given.
+    """Return the result that `HeatResult.as_json` wrote.
 
-    Fields that this version does not know are left out; those that an older one did
-    not write keep their defaults.
+    Unknown fields of other versions are skipped; missing fields of older versions get
+    their defaults.
 
     Args:
-        path: of the file, for messages.
-        data: what it holds.
+        path: path of the file, for messages.
+        data: its content.
 
     Raises:
-        BadInput: it is something else; the message says which key is wrong.
+        BadInput: it has another form; the message names the wrong key.
     """
     arms = data.get("arms")
     if isinstance(arms, dict) and all(isinstance(row, dict) for row in arms.values()):
@@ -79,7 +78,7 @@ def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
 
 ROBOT_PICTURE = "robot.png"
 MOST_ABREAST = 3
-"""Controllers beside each other: with more, nobody could read the temperatures."""
+"""Largest number of controllers side by side with readable temperatures."""
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -220,7 +219,7 @@ def picture_of(path: Path, caption: str, alt: str) -> list[PageFigure]:
 
 
 def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
-    """Return what the overview tells of a robot; `joints` where it has no legs."""
+    """Return the overview's quantities of a robot; `joints` for robots without legs."""
     return (
         Quantity("time", lambda arm: arm.sim_s, "s", 0),
         Quantity(

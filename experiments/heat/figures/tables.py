@@ -172,7 +172,7 @@ SHORT = 2
 
 
 def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
-    """Return what is told of each robot, in the order of the rows."""
+    """Return the quantities of each robot, in the order of the rows."""
     arms = list(result.arms.values())
     joints = shown_joints(result)
     shown = "of the legs" if has_published_legs(result) else "of the joints shown"

@@ -1,11 +1,11 @@
 """Joint temperatures over time, and efforts: the charts of ES2659053T3, fig. 4a to 5b.
 
-Temperatures: a row for the right leg and one for the left, a column for each
-controller; the five joints that the patent draws, the line of its shut-down and, beside
-the published experiment alone, its end values; else the foot says why there are none.
-Robots with other legs get one row with their hottest joints.
+Temperatures: a row for each leg, a column for each controller; the five joints of the
+patent, its shut-down temperature and, for the published experiment only, its end
+values; otherwise the foot says why they are missing. Robots with other legs get one row
+with their hottest joints.
 
-Efforts: how hard the joints worked, beside the limits that were in force.
+Efforts: mean torques of the joints, and the mean limits in force.
 
 `draw_heat_figures` writes both to the run folder, as PNG and SVG.
 """
@@ -59,7 +59,7 @@ LABEL_GAP_DEGC = 3.6
 NAME_SPAN = (0.685, 0.97)
 """From where to where the name of a published value reaches, of the time shown."""
 LEG_COLUMNS = frozenset(side + joint for side in SIDES for joint in LEG_JOINTS)
-"""Labels of the curves, by which they are told from lines and marks."""
+"""Labels of the curves, which distinguish them from lines and marks."""
 MOST_POINTS = 600
 """Of a curve: more cannot be seen, and would only make the file long."""
 
@@ -174,7 +174,7 @@ def _draw_curves(
 def _curve(
     arm: TrialResult, frame: "pd.DataFrame | None", joint: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Return minutes and °C; from the heating model, else from the sensor."""
+    """Return minutes and °C, from the heating model or from the sensor."""
     row = arm.joints[joint]
     if frame is not None:
         for column in (f"true_temperature.{joint}", f"temperature.{joint}"):
@@ -349,13 +349,12 @@ def draw_heat_figures(
     """Write the figures of an experiment as PNG and SVG.
 
     Args:
-        result: what was found.
+        result: result of the experiment.
         frames: controller to the rows of its run (`sim.recording.run_folder.read_run`);
-            an arm
-            without one is drawn from its first to its last temperature.
-        folder: where the files go.
-        effort_limits: joint to torque at stiffness 1 in N·m; None takes those that
-            the result's settings name.
+            a trial without rows is drawn from its first to its last temperature.
+        folder: folder of the files.
+        effort_limits: joint to torque at stiffness 1 in N·m; None: those of the
+            result's settings.
 
     Returns:
         The PNG files.

@@ -1,4 +1,4 @@
-"""What was identified: measured and fitted curves, and intervals beside the truth."""
+"""Figures of the identification: measured and fitted curves, and intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ class FittedCurve:
 def fit_figure(
     curves: Sequence[FittedCurve], title: str, resolution_k: float = 0.0
 ) -> "Figure":
-    """Return measured and fitted temperatures, and below them what is left over.
+    """Return measured and fitted temperatures, with the residuals below.
 
     Args:
-        curves: those of one name get one colour and one label.
-        title: the finding.
+        curves: curves; those of one name share a colour and a label.
+        title: title with the finding.
         resolution_k: step of the sensor, drawn as a band of half a step up and down.
     """
     figure = new_figure(9.0, 5.0)

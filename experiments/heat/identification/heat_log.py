@@ -2,8 +2,8 @@
 
     log = heat_log_of_file(read_log(Path("knee.csv")))
 
-Rows are repaired where that is sure, and cut where it is unknown what heated; what is
-impossible or looks like another unit is refused.
+Rows are repaired if that is certain, and cut where the heating current is unknown;
+impossible values, or values in another unit, are rejected.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class HeatLog:
 def _build(
     log: Log, motor: str, degc: FloatArray, current: FloatArray, gap_s: float | None
 ) -> HeatLog:
-    """Put rows in order, and cut them where nobody knows what heated."""
+    """Sort rows, and cut them where the heating current is unknown."""
     name, time_s = f"{log.path}, {motor}" if motor else str(log.path), log.time_s
     done = list(log.repairs)
 
@@ -96,7 +96,7 @@ def _build(
 def _records(
     rows: pd.DataFrame, gap_s: float, note: Callable[[str, int, str], None]
 ) -> list[HeatRecord]:
-    """Begin a new record after each gap; leave out those that are too short."""
+    """Return a record for each stretch between gaps; omit those that are too short."""
     time_s = rows.index.to_numpy(np.float64)
     cuts = np.flatnonzero(np.diff(time_s) > gap_s) + 1
     for before, after in zip(time_s[cuts - 1], time_s[cuts], strict=True):
@@ -125,7 +125,7 @@ def _rows(number: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatLogCfg(Checked):
-    """What a file does not say itself."""
+    """Settings that a file does not contain."""
 
     torque_constant: (
         Annotated[float, Field(gt=0.0, title="torque constant in N·m/A")] | None
@@ -211,24 +211,23 @@ def heat_log_of_run(
     seen: Literal["sensor", "truth"] = "sensor",
     step_s: float = ROW_STEP_S,
 ) -> HeatLog:
-    """Return what a run says about the motor of a joint.
+    """Return the temperature log of the motor of a joint in a run.
 
     Currents are the motor torques of the run over the torque constant of the one-node
-    model, so that a fit gives back R/C and λ/C of `robot.motors`. Rows of fast-forward
-    hold the torque that heated the motors then: from exact temperatures the constants
-    come back to 1e-4.
+    model, so that a fit recovers R/C and λ/C of `robot.motors`. Rows of fast-forward
+    hold the torque that heated the motors: exact temperatures recover the constants to
+    1e-4.
 
     Args:
-        run: as read from its folder; one of a crashed process has the rows as far as it
-            got.
-        joint: its motor may drive others too.
-        robot: with the torque constants.
-        seen: `sensor` takes what the robot's sensor says, in its steps; `truth` the
-            temperature of the heating model.
-        step_s: between rows; what happened in between stays in the mean of i².
+        run: run of a folder; that of a crashed process may be incomplete.
+        joint: name of the joint; its motor may drive others too.
+        robot: robot with the torque constants.
+        seen: `sensor`: the quantised sensor value; `truth`: the temperature of the
+            heating model.
+        step_s: time between rows; the mean of i² includes the rows in between.
 
     Raises:
-        BadInput: the robot has no such joint, the run lacks a column, or too few rows.
+        BadInput: the joint is unknown, the run lacks a column, or has too few rows.
     """
     motor = motor_of(joint, robot)
     channel = "temperature" if seen == "sensor" else "true_temperature"

@@ -31,7 +31,7 @@ from nao_testbed.sim.thermal.one_node_fit import Estimate, KnownResistance, OneN
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifyCfg:
-    """What is asked for; see `nao-testbed identify --help`."""
+    """Options; see `nao-testbed identify --help`."""
 
     source: Path
     """A CSV or Parquet file, or a run folder."""
@@ -85,13 +85,13 @@ def identify(
     """Read the source and fit the one-node model to it.
 
     Args:
-        cfg: what is asked for.
-        robot: whose joints `cfg` names.
-        on_tried: as `fit_one_node` takes it.
+        cfg: options.
+        robot: robot with the joints of `cfg`.
+        on_tried: callback, as in `fit_one_node`.
 
     Raises:
-        BadInput: the source is neither a run nor a right file, joints are missing or of
-            different kinds, or the data say too little.
+        BadInput: the source is neither a run nor a valid file, joints are missing or of
+            different kinds, or the data are insufficient.
     """
     motors = [motor_of(joint, robot) for joint in cfg.joints]
     tables = {motor.one_node for motor in motors}

@@ -1,7 +1,7 @@
-"""Rows and columns of a CSV file, whatever its separators and decimal points.
+"""Rows and columns of a CSV file with any separator and decimal point.
 
-Separators, decimal commas and missing cells are told apart; every error says the file,
-and the line where there is one.
+Separators, decimal commas and missing cells are detected; every error names the file,
+and the line if there is one.
 """
 
 import csv
@@ -89,7 +89,7 @@ def read_column(
     NaN stands for an empty cell.
 
     Raises:
-        BadInput: a cell is no number.
+        BadInput: a cell is not a number.
     """
     place = header.index(name)
     texts = [cells[place] for _, cells in rows]

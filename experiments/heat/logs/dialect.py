@@ -1,8 +1,8 @@
-"""Which columns of a log are which signals, in which units.
+"""Signals and units of the columns of a log.
 
-A column is called as in a run folder, `SIGNAL.MEMBER`, such as `q.LKneePitch`; another
-unit stands in the first part, as in `q_deg.LKneePitch`. A log of one motor leaves the
-member out, and then the name must state the unit: `temperature_degc`, `current_a`.
+A column is named as in a run folder, `SIGNAL.MEMBER`, such as `q.LKneePitch`; another
+unit is part of the first word, as in `q_deg.LKneePitch`. A log of one motor omits the
+member, and then the name must contain the unit: `temperature_degc`, `current_a`.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ OWN: Dialect = {
 
 
 def find_signal(column: str, dialect: Dialect) -> tuple[str, str, Scale] | None:
-    """Return a column's signal, member and unit; None for a column of something else.
+    """Return a column's signal, member and unit; None for an unknown column.
 
     The member is a joint, motor, sensor or axis; empty for the time, and in a log of
     one motor.

@@ -70,16 +70,16 @@ class Log:
         return self.signals[TIME_COLUMN][""]
 
     def place(self, row: int) -> str:
-        """Return where a row stands, for messages."""
+        """Return the place of a row, for messages."""
         if self.lines:
             return f"{self.path}:{self.lines[row]}"
         return f"{self.path}, row {row + 1}"
 
     def column(self, member: str, *signals: str) -> str:
-        """Return the name of the one column that holds any of some signals of a member.
+        """Return the only column with any of some signals of a member.
 
         Raises:
-            BadInput: there is none, or more than one.
+            BadInput: there is no such column, or several.
         """
         wanted = [n for one in signals for n in column_names(one, member, self.dialect)]
         found = [name for name in wanted if name in self.names]

@@ -1,4 +1,4 @@
-"""What the legs' motors lose, what of it carries the robot, what would be saved.
+"""Losses of the leg motors, their needed part, and possible savings.
 
 A motor loses c <T²>, c = R / K². Of all contact forces that carry the robot in its true
 posture, one set costs the least (`controllers.heat_minimization.least_loss`): its
@@ -18,7 +18,7 @@ servos as springs, no gear friction:
 
     T = kp (θ* - θ),   T = S (g - Σ C_i w_i),   sole beside sole as now, but flat
 
-are solved for angles and wrenches after the set-point θ* of the joint that is off was
+are solved for angles and wrenches after the set-point θ* of the misaligned joint was
 moved by minus its error. Stuck gears may keep part of the old torques.
 """
 
@@ -58,7 +58,7 @@ AHEAD_S = 900.0
 
 @dataclass(frozen=True, kw_only=True)
 class MotorLoss:
-    """A motor of the legs, as it stands now."""
+    """Present loss of a leg motor."""
 
     motor: str
     effort_nm: float
@@ -71,15 +71,15 @@ class MotorLoss:
 
     @property
     def useless_w(self) -> float:
-        """What it loses beyond its part of the least."""
+        """Loss beyond its part of the minimum."""
         return self.loss_w - self.needed_w
 
 
 @dataclass(frozen=True, kw_only=True)
 class InternalWrench:
-    """What the ground does to the left sole for nothing, and opposite to the right one.
+    """Useless wrench of the ground on the left sole, and opposite on the right one.
 
-    Axes: ahead, to the left, up; about the point midway between the soles.
+    Axes: forward, left, up; about the midpoint between the soles.
     """
 
     force_n: tuple[float, float, float]
@@ -105,13 +105,13 @@ class LegLosses:
 
     @property
     def useless_w(self) -> float:
-        """The rest; below 0 where stuck gears bear more than what is useless costs."""
+        """Remaining loss; negative if gear friction saves more than it costs."""
         return self.loss_w - self.needed_w
 
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """What moving one set-point would save."""
+    """Saving by moving one set-point."""
 
     joint: str
     set_point_deg: float

@@ -1,6 +1,6 @@
-"""What the X-ray needs of a log: the robot's names, leg angles, currents, SI units.
+"""Checks of a log for the X-ray: names, leg angles, currents, SI units.
 
-What looks like another unit is refused, not guessed.
+Values that look like another unit are rejected.
 """
 
 from dataclasses import replace
@@ -77,10 +77,10 @@ def check_sensors(log: Log, robot: Robot) -> Log:
 
 
 def _require(log: Log, robot: Robot) -> None:
-    """Refuse a log without angles or currents of every leg joint.
+    """Check that a log has angles and currents of every leg joint.
 
     Raises:
-        BadInput: one is missing; the message names what is there.
+        BadInput: one is missing; the message names the present ones.
     """
     legs = robot.leg_joints
     motors = dict.fromkeys(robot.joints[robot.joint_index(n)].motor for n in legs)
@@ -120,7 +120,7 @@ def _refuse_units(log: Log, robot: Robot) -> None:
 
 
 def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, str]:
-    """Return least and largest value of a signal, its unit, and what else it may be."""
+    """Return the range of a signal, its unit, and the likely other unit."""
     match signal:
         case "current":
             hint = f"no joint draws more; mA belong into current_ma.{name}"

@@ -1,9 +1,9 @@
-"""The last stretch of a log in which the robot stood still, as means of its sensors.
+"""Last stretch of a log in which the robot stood still, as means of its sensors.
 
-Backwards from the end, as long as every leg joint stays within `STILL_RAD` of where it
-stands then and the soles feel the weight; without its first seconds, in which soles
-settle. Heat is that of all the rest, angles and forces are those of its end. Noise
-averages out; what does not is said by the model of each sensor.
+It extends back from the end as long as every leg joint is within `STILL_RAD` of its
+final angle and the soles carry the weight, without its first seconds, in which the
+soles settle. Heat is the mean of this stretch; angles and forces are those of its end.
+Noise averages out; the sensor models include the other errors.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from nao_testbed.models import BadInput, Posture, Robot
 from nao_testbed.models.values import FloatArray
 
 STILL_RAD = np.deg2rad(0.4)
-"""Largest way of a joint from where it stands at the end: four steps of an encoder."""
+"""Largest deviation of a joint from its final angle: four encoder steps."""
 LAST_ROWS = 50
-"""Whose median is where a joint stands at the end."""
+"""Number of last rows, whose median is the final angle."""
 END_S = 1.0
 """Over which the last temperature is averaged."""
 SHORTEST_S = 2.0
 """A stretch that is shorter says nothing: sensors are noisy, and robots swing."""
 SETTLING_S = 5.0
-"""Left out at the begin of the stretch, but no more than half of it."""
+"""Omitted beginning of the stretch in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
 LEAST_ON_SOLES = 0.5
@@ -62,7 +62,7 @@ class Standing:
     accelerometer: FloatArray | None
     """(3,) in m/s²."""
     remarks: tuple[str, ...]
-    """What was missing, and what stands for it."""
+    """Missing signals and their replacements."""
 
 
 def find_standing(log: Log, robot: Robot) -> Standing:
@@ -169,7 +169,7 @@ def _mean(values: FloatArray, rows: IndexArray) -> float:
 def _joint_means(
     log: Log, robot: Robot, channel: str, rows: IndexArray
 ) -> tuple[FloatArray, list[str]]:
-    """Return means of all joints, and which of them the posture stands for."""
+    """Return means of all joints, and the joints taken from the posture."""
     columns, means, filled = log.signals[channel], [], []
     angles = _posture(robot).angles
     for k, name in enumerate(robot.joint_names):

@@ -1,8 +1,8 @@
-"""What explains the sensors of a robot that stands: foot wrenches and angle errors.
+"""Model of a standing robot's sensors: foot wrenches and angle errors.
 
 Unknown are the wrench w_i of the ground on each of the two soles, the error e_j of each
-leg angle, the true vertical u, the floor's normal n and height h_0, and by what the
-weight W = m g and the place of the centre of mass c differ from those of the model.
+leg angle, the true vertical u, the floor's normal n and height h_0, and the deviations
+of the weight W = m g and of the centre of mass c from the model.
 With θ the measured angles and everything evaluated at q = θ + e, the means of a log
 must agree with
 
@@ -60,7 +60,7 @@ DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions(Checked):
-    """What no sensor tells: standard deviations of what is taken as known."""
+    """Assumptions without a sensor: standard deviations of known quantities."""
 
     feet: Feet = "placed"
     """`placed`: the soles stand beside each other as the posture has them, to within
@@ -282,7 +282,7 @@ class StandingModel:
 
     @property
     def uses_placement(self) -> bool:
-        """Whether the feet are taken to stand as a posture has them."""
+        """True if the feet are assumed to be placed as in a posture."""
         return self._beside is not None
 
     @property
@@ -448,7 +448,7 @@ class StandingModel:
         return second.T @ way, second.T @ first
 
     def _measured_up(self) -> FloatArray:
-        """Return the vertical of the accelerometer, else of the soles, base frame."""
+        """Return the vertical from the accelerometer or the soles, base frame."""
         self._dynamics.update(self.q)
         a = self.standing.accelerometer
         if a is not None:

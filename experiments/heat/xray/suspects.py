@@ -1,4 +1,4 @@
-"""What is off: hypotheses about joints, floor and load, weighed by their evidence.
+"""Suspects: hypotheses about joints, floor and load, weighted by their evidence.
 
 Each leg joint is off with probability `P_OFF`, independently, and then by a normal
 error of `SPREAD_RAD`; so is the floor in pitch and in roll, and the robot carries
@@ -39,9 +39,9 @@ SPREAD_RAD = np.deg2rad(1.5)
 LOAD_N, LOAD_M = 3.0, 0.005
 """Of a load's weight, and of the way by which it moves the centre of mass."""
 MOST_OFF = 3
-"""Joints of a hypothesis: more of twelve are beyond what a log tells."""
+"""Largest number of joints of a hypothesis; a log cannot identify more of twelve."""
 LEAST = 1e-5
-"""Probability below which a hypothesis is no explanation that is told."""
+"""Probability below which a hypothesis is not reported."""
 FRICTIONS = np.array([0.35, 0.6, 1.0, 1.7, 3.0])
 """Factors on the gear friction of the model, which is an estimate."""
 FRICTION_SD = np.log(2.0)
@@ -66,7 +66,7 @@ Off = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class JointError:
-    """How far a joint, or the floor, is off, if it is."""
+    """Error of a joint, or of the floor, given that it is off."""
 
     joint: str
     """Name of the cause: a leg joint, or one of `FLOOR_CAUSES`."""
@@ -91,7 +91,7 @@ class Explanation:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of what is off, in the order of the causes."""
+        """Names of the causes, in their order."""
         return tuple(error.joint for error in self.errors)
 
     @property
@@ -176,7 +176,7 @@ class _Weighed:
     misfit: FloatArray
     """(n_frictions,)"""
     values: FloatArray
-    """(n_frictions, n_widths) what is off."""
+    """(n_frictions, n_widths) values of the causes."""
     covariance: FloatArray
     """(n_frictions, n_widths, n_widths)"""
 
@@ -305,7 +305,7 @@ class _Search:
         self._nearest: _Linear | None = None
 
     def _twice(self, off: Off) -> bool:
-        """Return whether a slope stands beside both ankles that look like it."""
+        """Return True if a slope is combined with both ankles that look like it."""
         return any(k in off and {*pair} <= {*off} for k, pair in self.ankles.items())
 
     def _width(self, off: Off) -> FloatArray:
@@ -328,7 +328,7 @@ class _Search:
     def scores(self) -> FloatArray:
         """Return (n_hypotheses, n_frictions) log posteriors, up to a constant.
 
-        Of those that are fitted by their fit, of the others about the likeliest fit.
+        From the fit of fitted hypotheses; for others, expanded about the likeliest fit.
         """
 
         def score(off: Off) -> float:
@@ -355,8 +355,8 @@ def find_suspects(
     """Weigh all hypotheses of up to three causes.
 
     Args:
-        model: of the log.
-        on_fit: told how many fits are done, and of how many.
+        model: model of the log.
+        on_fit: called with the number of finished fits, and the total.
     """
     search = _Search(model)
     search.fit(())

@@ -1,4 +1,4 @@
-"""What a reader sees of an X-ray: tables for terminal and page, one figure."""
+"""Presentation of an X-ray: tables for terminal and page, one figure."""
 
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def _heat(found: Xray) -> str:
 
 
 def _is_told(found: Xray) -> bool:
-    """Return whether the log tells what is off, or that nothing is."""
+    """Return True if the log identifies the cause, or the absence of one."""
     return bool(found.named) or found.suspects.probability_of_none > NAMED
 
 

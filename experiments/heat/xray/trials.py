@@ -1,11 +1,11 @@
-"""Robots with known errors of their joints, X-rayed from their sensors alone.
+"""Robots with known joint errors, X-rayed from their sensors only.
 
     nao-testbed xray --trials 50 --seed 1
 
-Each robot stands in the simulator with some leg joints off, drawn from the seed; its
-run folder is all that the X-ray reads. Then the set-point that it blames is moved, as
-it says, and the robot stands on: what that saved is measured. The truth comes from the
-simulator (`experiments.closed_loop.leg_forces`).
+Each robot stands in the simulator with some leg joints misaligned, drawn from the seed;
+the X-ray reads only its run folder. Then the suspected set-point is moved by the
+reported error, and the saving is measured. The truth comes from the simulator
+(`experiments.closed_loop.leg_forces`).
 """
 
 import sys
@@ -65,7 +65,7 @@ CARRIERS = ("torso", "LForeArm", "RForeArm", "Head")
 MEASURED_S = 3.0
 """Over which the true watts are averaged, at the end."""
 MOVED_S = 8.0
-"""How long a robot stands after its set-point was moved."""
+"""Time that a robot stands after its set-point was moved, in s."""
 SIZE_DEG, SHARE = 0.3, 0.1
 """What counts as right: of an error, and of watts."""
 RIGHT_W = 0.05
@@ -74,7 +74,7 @@ RIGHT_W = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class TrialsCfg:
-    """What is asked for; see `nao-testbed xray --help`."""
+    """Options; see `nao-testbed xray --help`."""
 
     robots: int
     seed: int = 0
@@ -114,13 +114,13 @@ class Watts:
 
     @property
     def is_right(self) -> bool:
-        """Whether it is within 10 %, or 0.05 W."""
+        """True if it is within 10 %, or 0.05 W."""
         return abs(self.said - self.true) <= max(SHARE * abs(self.true), RIGHT_W)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the X-ray said of one robot."""
+    """Diagnosis of one robot."""
 
     number: int
     true_deg: Mapping[str, float]
@@ -146,12 +146,12 @@ class Diagnosis:
 
     @property
     def is_named(self) -> bool:
-        """Whether it said just those that are off."""
+        """True if it named exactly the misaligned joints."""
         return self.why is None and set(self.said_deg) == set(self.true_deg)
 
     @property
     def is_sized(self) -> bool:
-        """Whether it named them, and all sizes are within 0.3°."""
+        """True if it named them, and all sizes are within 0.3°."""
         return self.is_named and all(
             abs(self.said_deg[name] - true) <= SIZE_DEG
             for name, true in self.true_deg.items()
@@ -159,7 +159,7 @@ class Diagnosis:
 
 
 class _MovesSetPoint(ControllerWrapper):
-    """Stiffness 1, and a shift of the set-points once it is told."""
+    """Controller with stiffness 1, and a shift of the set-points once it is given."""
 
     _shift: FloatArray | None = None
 
@@ -172,7 +172,7 @@ class _MovesSetPoint(ControllerWrapper):
 
 
 def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
-    """Return robot `k`: which of its joints are off, and what it stands in."""
+    """Return the setting of robot `k` with its misaligned joints."""
     rng = np.random.default_rng([cfg.seed, k])
     count = 1 + k % 3 if cfg.varied else cfg.joints_off
     joints = rng.choice(robot.leg_joints, count, replace=False)
@@ -210,7 +210,7 @@ def drawn_setting(robot: Robot, cfg: TrialsCfg, k: int) -> RobotSetting:
 
 
 def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
-    """Let robot `k` stand, X-ray its log, and move the set-point that is blamed."""
+    """Simulate robot `k`, X-ray its log, and move the suspected set-point."""
     robot = load_robot(cfg.robot)
     setting = drawn_setting(robot, cfg, k)
     errors = dict(setting.misalignment_deg)

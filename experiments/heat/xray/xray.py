@@ -37,7 +37,7 @@ NAMED = 0.7
 
 @dataclass(frozen=True, kw_only=True)
 class XrayCfg:
-    """What is asked for; see `nao-testbed xray --help`."""
+    """Options; see `nao-testbed xray --help`."""
 
     source: Path
     """A run folder, a CSV file or a Parquet file."""
@@ -46,7 +46,7 @@ class XrayCfg:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Xray:
-    """What a log tells of the heat of the legs."""
+    """Analysis of the legs' heat in a log."""
 
     standing: Standing
     model: StandingModel
@@ -63,7 +63,7 @@ class Xray:
 
     @property
     def is_explained(self) -> bool:
-        """Whether some set of causes explains the log."""
+        """True if some set of causes explains the log."""
         return self.suspects.best.misfit <= MOST_MISFIT
 
     @property
@@ -156,12 +156,12 @@ def xray(
     robot: Robot,
     on_fit: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Xray:
-    """Read a log and find where the heat of its legs comes from.
+    """Read a log and find the causes of its legs' heat.
 
     Args:
-        cfg: what is asked for.
-        robot: that was logged.
-        on_fit: as `find_suspects` takes it.
+        cfg: options.
+        robot: robot of the log.
+        on_fit: callback, as in `find_suspects`.
 
     Raises:
         BadInput: the log cannot be read, or it does not end with the robot standing
