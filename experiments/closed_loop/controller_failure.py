@@ -1,7 +1,7 @@
-"""A controller that raises: whose it is, in which step, at which line.
+"""Errors of a controller: its name, the step, and the line.
 
-A controller is foreign code. One sentence tells of what it raised; the traceback stands
-in the run folder.
+A controller is foreign code. One sentence reports its error; the traceback is in the
+run folder.
 """
 
 import os
@@ -24,12 +24,12 @@ class ControllerFailed(TestbedError):
     """A controller raised something that is not meant for its caller."""
 
     def __init__(self, name: str, doing: str, error: BaseException) -> None:
-        """Say what it did.
+        """Describe the failure.
 
         Args:
-            name: of the controller.
-            doing: what it was asked for: `step 26 (t = 0.500 s)`.
-            error: that it raised.
+            name: name of the controller.
+            doing: the call: `step 26 (t = 0.500 s)`.
+            error: error that it raised.
         """
         self.trace = traceback_of(error)
         """For the run folder; see `keep`."""
@@ -47,13 +47,13 @@ class ControllerFailed(TestbedError):
 
 @contextmanager
 def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
-    """Let what a controller raises meanwhile be its own fault.
+    """Convert errors raised within the context to failures of a controller.
 
-    Errors of the testbed, such as a sensor's NaN, and those of signals pass as they
-    are. It may change the working folder for itself; ours are relative to it.
+    Errors of the testbed, such as a sensor's NaN, and those of signals pass unchanged.
+    The working folder is restored, since other paths are relative to it.
 
     Raises:
-        ControllerFailed: it raised anything else, `sys.exit` included.
+        ControllerFailed: any other error was raised, including `sys.exit`.
     """
     folder = _working_folder()
     try:
@@ -71,7 +71,7 @@ def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
 
 
 def _working_folder() -> str | None:
-    """Return it; None where somebody removed it."""
+    """Return the working folder; None if it was removed."""
     try:
         return os.getcwd()  # noqa: PTH109  each cycle, as text
     except OSError:

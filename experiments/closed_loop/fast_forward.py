@@ -46,9 +46,9 @@ from nao_testbed.models.values import (
 @with_config(use_attribute_docstrings=True)
 @dataclass(frozen=True, kw_only=True)
 class FastForwardCfg:
-    """When to stop stepping the physics, and for how long.
+    """Conditions and lengths of jumps without physics.
 
-    Who reads it from a file holds these ranges (`experiments.common.form_parts`).
+    Files have the same ranges (`experiments.common.form_parts`).
     """
 
     block_s: PositiveSeconds = 1.0
@@ -80,10 +80,10 @@ class FastForwardCfg:
 
 
 class JumpLength:
-    """How long the physics may be left alone: longer as nothing changes."""
+    """Length of the next jump: it grows as long as nothing changes."""
 
     def __init__(self, cfg: FastForwardCfg) -> None:
-        """Begin with the first length."""
+        """Start with the first length."""
         self._cfg = cfg
         self._next_s = cfg.first_jump_s
 
@@ -94,12 +94,12 @@ class JumpLength:
         return length_s
 
     def restart(self) -> None:
-        """Begin anew: something changed."""
+        """Restart with the first length after a change."""
         self._next_s = self._cfg.first_jump_s
 
 
 class Steadiness:
-    """Watches the blocks and tells when the torques are steady."""
+    """Detector of steady torques over blocks."""
 
     def __init__(self, cfg: FastForwardCfg) -> None:
         """Start with no block seen."""

@@ -1,4 +1,4 @@
-"""What the legs of a standing robot turn into heat, and what of it they need not.
+"""Joule loss of a standing robot's legs, and its avoidable part.
 
 The joule loss of a motor is c T², c = R / K² with the winding's resistance as it was
 identified, whatever heating model runs: powers of different runs can be compared.
@@ -58,15 +58,15 @@ class LeastPowers:
     """Of the contact forces alone, as if no joint had stops: what postures are compared
     by."""
     with_gears_w: float | None
-    """When stuck gears bear what they can, and the stops of joints at the end of their
-    range whatever they like: nobody gets below. None: not found."""
+    """Lower bound with gear friction and joint stops bearing as much as possible. None:
+    not found."""
 
 
 class StandingLoss:
-    """The least joule loss of the legs of one robot, as it stands now and now."""
+    """Minimum Joule loss of the legs of one robot, for repeated evaluation."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
-        """Look at a robot with feet, and what it carries."""
+        """Prepare the evaluation for a robot with feet, and its payload."""
         self._sim, robot = sim, sim.robot
         points = sole_points(robot)
         self._dynamics = Dynamics(robot, points)
@@ -74,7 +74,7 @@ class StandingLoss:
             self._dynamics.carry(load.link, load.mass_kg, load.place_on(robot))
         self._foot = np.array([robot.feet.index(point.effector) for point in points])
         self.loss = joule_loss(robot)
-        """(n_motors,) W/(N·m)², 0 for those that are not of the legs."""
+        """(n_motors,) W/(N·m)², 0 for motors outside the legs."""
 
     def solve(
         self, friction: float | None = None
@@ -181,7 +181,7 @@ class LegsPower:
         self._powers.append(float(self._loss @ mean_square))
 
     def hold(self, time_s: float) -> None:
-        """Let the last power go on until `time_s`, in s: no physics since."""
+        """Extend the last power until `time_s`, in s, without physics."""
         if self._powers:
             self._times.append(time_s)
             self._powers.append(self._powers[-1])
@@ -264,7 +264,7 @@ def find_internal_forces(
         effort: (n_joints,) torques on the links in N·m.
 
     Raises:
-        BadInput: the robot has no feet, or no forces at them balance it.
+        BadInput: the robot has no feet, or no forces on them balance it.
     """
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)

@@ -1,11 +1,11 @@
-"""The closed loop: every 20 ms read, decide, write, then let the physics run.
+"""Closed loop: every 20 ms read, decide, write, then step the physics.
 
     observation -> controller -> limits -> robot
 
-The loop owns nothing but the order of these steps and the set-points of the posture,
-which are approached from wherever the robot is, with the controller's shift on top. It
-has the robot to itself (`SoleWriter`); where several owners share one, reservations and
-their gate stand in between.
+The loop defines the order of these steps, and the set-points of the posture, which are
+approached from the present angles, plus the controller's shift. It is the sole writer
+of the robot (`SoleWriter`); several owners share a robot through reservations and their
+gate.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ class TakesShift(Protocol):
     """A robot that puts a shift on its set-points itself: a recording."""
 
     def take_shift(self, shift: FloatArray | None) -> None:
-        """Let this shift be in force from the next observation on; None: none."""
+        """Set the shift from the next observation on; None: no shift."""
 
 
 AnyRobot = TypeVar("AnyRobot", bound=PacedRobot)
@@ -129,7 +129,7 @@ class Loop(Generic[AnyRobot]):
             sim.take_shift if isinstance(sim, TakesShift) else None
         )
         self.disturb: Callable[[AnyRobot], None] | None = None
-        """Called before every tick: somebody who pushes the robot."""
+        """Called before every tick, for instance to push the robot."""
         self._writer = SoleWriter(sim)
         self._in_force = self._start
         self._limits_current = False
@@ -140,7 +140,7 @@ class Loop(Generic[AnyRobot]):
             controller.reset(sim.robot)
 
     def close(self) -> None:
-        """Give the robot back as it is, so that another loop may take it."""
+        """Release the robot in its present state for another loop."""
         self._writer.close()
 
     @property
@@ -205,7 +205,7 @@ class Loop(Generic[AnyRobot]):
         return target
 
     def _run(self) -> None:
-        """Let the physics run for a period."""
+        """Step the physics for a period."""
         if self.disturb is None:
             self.sim.step(self._ticks)
             return

@@ -1,10 +1,9 @@
-"""What of a run goes into its folder.
+"""Recording of a run into its folder.
 
-One row a control period with physics, one every second in fast-forward. A row holds
-what the controller was given, when that was read, and what it answered (a shift of the
-set-points, and the limit of current in force, only in runs that ever had one): enough
-to give it the same again (`sim.replayed_robot`). Beside it stands what no controller
-sees: where the base is, torques and temperatures as they truly are.
+One row per control period with physics, one per second in fast-forward. A row holds the
+controller's observation with its time, and its answer (shifts of the set-points and
+current limits only in runs that have any): enough for a replay (`sim.replayed_robot`).
+It also holds the ground truth: pose of the base, torques and temperatures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -230,10 +229,10 @@ class RunRecording:
 
         Args:
             sim: after the period that began with `seen`.
-            seen: what was read at the period's begin.
-            decided: what the stiffness controller answered to `seen`, before anything
-                cut it; None where it was not asked.
-            signals: what it said of itself then; None likewise.
+            seen: observation at the beginning of the period.
+            decided: answer of the stiffness controller to `seen`, before any limits;
+                None if it was not called.
+            signals: signals of the controller; None if it was not called.
             motor_torque: (n_motors,) that heated the motors since the row before, in
                 N·m; None: that of the last tick.
         """
@@ -300,7 +299,7 @@ class RunRecording:
             self.event(kind, time_s, **counts)
 
     def flush(self) -> None:
-        """Write what waits as a part of its own."""
+        """Write the pending rows as a separate part."""
         if self._recorder is not None:
             self._recorder.flush()
 
@@ -316,7 +315,7 @@ class RunRecording:
 
     @contextmanager
     def told_if_broken_off(self) -> Iterator[None]:
-        """Close with the reason, should what is done meanwhile not come to its end."""
+        """Close with the reason if the context ends by an error."""
         try:
             yield
         except KeyboardInterrupt as stop:

@@ -1,4 +1,4 @@
-"""Where a robot comes from, as configuration: a simulator or a recording.
+"""Source of a robot as configuration: a simulator or a recording.
 
     source = robot_source("simulator")  # or "my_robot", "runs/heat/smart"
     with closing(source.open()) as robot:
@@ -65,7 +65,7 @@ class RecordingSource:
     folder: Path
     """The run folder."""
     robot_folder: Path | None = None
-    """Of the robot; None takes the one that the run names."""
+    """Folder of the robot; None: the one that the run names."""
 
     def open(self) -> ReplayRobot:
         """Return the recording behind the robot interface.

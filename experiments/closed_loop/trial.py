@@ -65,7 +65,7 @@ class Push:
 
     @property
     def end_s(self) -> float:
-        """When it has ended, in s."""
+        """Time of its end, in s."""
         return self.at_s + self.duration_s
 
     @classmethod
@@ -97,10 +97,10 @@ class Push:
 
 
 def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
-    """Look whether the pushed links are there.
+    """Check that the pushed links exist.
 
     Raises:
-        UnknownName: one is not.
+        UnknownName: a link does not exist.
     """
     names = [link.name for link in robot.links]
     for push in pushes:
@@ -109,14 +109,14 @@ def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
 
 
 def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
-    """Look whether every push ends while the robot still stands there.
+    """Check that every push ends before the trial.
 
     Args:
-        pushes: that shall happen.
-        duration_s: how long the robot stands, in s.
+        pushes: planned pushes.
+        duration_s: duration of the trial, in s.
 
     Raises:
-        BadInput: one ends later, and nobody would notice that it never came.
+        BadInput: one ends later and would silently be omitted.
     """
     for push in pushes:
         if push.end_s > duration_s + 1e-9:
@@ -216,12 +216,12 @@ def run_trial(
     """Run one trial to its end, its fall or its failure, and keep its data.
 
     Args:
-        cfg: the arm.
-        on_progress: told the simulated time in s now and then.
-        controller: takes the place of the one that `cfg.controller` names.
+        cfg: configuration of the trial.
+        on_progress: called with the simulated time in s.
+        controller: replaces the one that `cfg.controller` names.
 
     Raises:
-        BadInput: a value of the configuration cannot be used.
+        BadInput: a value of the configuration is invalid.
         KeyboardInterrupt: after the run folder was closed.
     """
     robot = cfg.load_robot()
@@ -256,7 +256,7 @@ class Trial:
         recording: RunRecording,
         on_progress: Callable[[float], None],
     ) -> None:
-        """Take over the robot, which stands in its posture."""
+        """Start with the robot standing in its posture."""
         self._cfg = cfg
         self._sim = sim
         goal = sim.robot.posture(cfg.posture).angles
@@ -294,10 +294,10 @@ class Trial:
         self._advance(lambda: self._sim.time_s + block_s <= end_s)
 
     def take_pushes(self, pushes: Sequence[Push]) -> None:
-        """Let others come in the place of its pushes, none of which has begun.
+        """Replace its pushes, none of which has begun.
 
         Args:
-            pushes: at the same times.
+            pushes: pushes at the same times.
         """
         self._loop.disturb = pusher(pushes, self._sim.robot)
 
@@ -323,7 +323,7 @@ class Trial:
         return quiet_s is not None and self._sim.time_s - self._restless_s >= quiet_s
 
     def _fall(self) -> str:
-        """Say when it fell, and whether it was made to."""
+        """Return a text with the time of its fall, and its cause."""
         fell = f"fell at {self._sim.time_s:.2f} s"
         shut_down_s = self._log.shut_down_s
         if shut_down_s is None:

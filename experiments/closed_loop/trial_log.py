@@ -1,8 +1,7 @@
-"""What is kept of one trial: the rows and events of its run folder, and its result.
+"""Log of one trial: rows and events of its run folder, and its result.
 
-The course of the trial (`experiments.closed_loop.trial`) tells it every cycle, block
-and fast-forward; it changes nothing. `HeatMeter` sums up what the motors went through:
-efforts, heat, first time at 80 °C.
+The trial (`experiments.closed_loop.trial`) reports every cycle, block and fast-forward;
+the log changes nothing. `HeatMeter` sums up efforts, heat, and the first time at 80 °C.
 """
 
 import time
@@ -33,7 +32,7 @@ class HeatMeter:
     """Sums over a run; call `add` after every stretch of time, however long."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
-        """Begin at the robot's present time and temperatures."""
+        """Start at the robot's present time and temperatures."""
         self._sim = sim
         self._start = sim.heating.temperature.copy()
         self._last = self._start.copy()
@@ -111,10 +110,10 @@ PROGRESS_PERIOD_S = 0.2
 
 
 class PressMeter:
-    """Who presses against which obstacle; call `add` each cycle with physics."""
+    """Meter of contacts with obstacles; call `add` each cycle with physics."""
 
     def __init__(self, sim: SimulatedRobot) -> None:
-        """Begin without a touch."""
+        """Start without a contact."""
         self._sim = sim
         self._has_obstacles = bool(sim.cfg.world.obstacles)
         self._found: dict[tuple[str, str], Pressing] = {}
@@ -153,13 +152,13 @@ class TrialLog:
         recording: RunRecording,
         on_progress: Callable[[float], None],
     ) -> None:
-        """Begin at the robot's present temperatures; the wall clock of the run starts.
+        """Start at the robot's present temperatures, with the wall clock of the run.
 
         Args:
             sim: the robot.
-            controller: what it says of itself is recorded too.
-            recording: of the run; `close` closes it.
-            on_progress: told the simulated time in s now and then.
+            controller: controller, whose signals are recorded too.
+            recording: recording of the run; `close` closes it.
+            on_progress: called with the simulated time in s.
         """
         self._begin = time.perf_counter()
         self._sim = sim
@@ -178,11 +177,11 @@ class TrialLog:
         """When the protection made the whole robot limp, in s; None: it did not."""
 
     def cycle(self, observation: Observation, loop: Loop[SimulatedRobot]) -> None:
-        """Note a control period with physics.
+        """Add a control period with physics.
 
         Args:
-            observation: that it began with.
-            loop: with what the controller decided in it.
+            observation: observation at its beginning.
+            loop: loop with the controller's decision.
         """
         signals: Sequence[float] | None = None
         if self._teller is not None:
@@ -195,7 +194,7 @@ class TrialLog:
             self._largest_shift = max(self._largest_shift, largest)
 
     def block(self, mean_square: FloatArray, duration_s: float) -> None:
-        """Note the mean of some cycles.
+        """Add the mean of some cycles.
 
         Args:
             mean_square: (n_motors,) squared motor torque in N²m².
@@ -206,17 +205,17 @@ class TrialLog:
         self._legs.add(self._sim.time_s, mean_square)
 
     def still(self, torque: FloatArray) -> bool:
-        """Note that time passed for heat alone; True where something may change now.
+        """Add time without physics; return True if a condition changed.
 
-        A temperature crossed a line, or the protection changed its mind.
+        A temperature crossed a threshold, or the protection changed its state.
 
         Args:
-            torque: (n_motors,) what heated the motors, in N·m.
+            torque: (n_motors,) torque that heated the motors, in N·m.
         """
         return self._note(self._sim.read(), torque)
 
     def jump(self, begin_s: float) -> None:
-        """Note a fast-forward from a time in s until now."""
+        """Add a fast-forward from a time in s until now."""
         self._legs.hold(self._sim.time_s)
         self._recording.event("fast-forward", self._sim.time_s, begin_s=begin_s)
 

@@ -1,4 +1,4 @@
-"""What a trial found: one robot under one controller, as plain data.
+"""Result of a trial: one robot under one controller, as plain data.
 
 The record of tables, pages, JSON and sweeps: `as_json` writes it, `json_as` reads it.
 """
@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field
 
 SMALLEST_LEAST_W = 0.01
-"""Least power below which nothing is told as a multiple of it, in W: a robot in Stand
-needs next to none."""
+"""Minimum power below which no ratio to it is reported, in W: a robot in Stand needs
+almost none."""
 
 LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
 """The joints of a leg that ES2659053 draws; prefixed by L or R."""
 SHUT_DOWN_DEGC = 80.0
 """Temperature of a joint at which the robot is shut down."""
 _FINITE = ConfigDict(allow_inf_nan=False)
-"""Of what is read: a whole number of 400 digits is none either."""
+"""Read numbers have to be finite; an integer of 400 digits is not."""
 
 
 def _inf_of_null(value: object) -> object:
@@ -91,7 +91,7 @@ class TrialResult:
     """The least that contact forces allow in the posture at the end, gear friction left
     out (`experiments.closed_loop.leg_forces`); None where it does not stand."""
     least_with_gears_w: float | None = None
-    """The same when stuck gears bear what they can: nobody gets below."""
+    """Lower bound with gear friction bearing as much as possible."""
     largest_shift_deg: float = 0.0
     """Largest shift of a set-point by the controller."""
     battery_charge: float | None = None
@@ -101,7 +101,7 @@ class TrialResult:
     battery_minutes: float | None = None
     """How long that lasts with the heat of the motors' last torques."""
     pressing: dict[str, Pressing] = field(default_factory=dict)
-    """Who met what, as `l_wrist on table`."""
+    """Contacts by link and obstacle, as `l_wrist on table`."""
     settled_s: float | None = None
     """From when on the legs' power stayed near its last value; None for never."""
 

@@ -15,13 +15,13 @@ from nao_testbed.sim import servo
 from nao_testbed.sim.engine.world import WorldCfg, default_engine
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
-"""How long each stands: two control periods, and until it is calm enough to solve."""
+"""Simulated time of each: two control periods, and until it is calm enough to solve."""
 DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is used where none is named."
 """What a command says on stderr where MuJoCo is the default."""
 
 
 def say_if_it_compiles() -> None:
-    """Say on stderr that a run will wait for the compiler, if no run ever did."""
+    """Print on stderr that the first run waits for the compiler."""
     kernel: Any = servo.servo_torques  # ours; every run needs it
     kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
     if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
@@ -32,7 +32,7 @@ def say_if_it_compiles() -> None:
 
 
 def say_before_a_run() -> None:
-    """Say on stderr what a run will wait for, and whether MuJoCo stands in."""
+    """Print on stderr the causes of a delay, and whether MuJoCo replaces PyBullet."""
     say_if_it_compiles()
     if default_engine() != "pybullet":
         print(DEFAULT_IS_MUJOCO, file=sys.stderr)

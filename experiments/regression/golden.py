@@ -1,17 +1,17 @@
-"""Golden runs: what a trial once was, kept beside the test, to be found again.
+"""Golden runs: tables of trials, stored beside the test for comparison.
 
 `golden_run.check(trial)` compares a small table with the one in
-`golden/<test file>/<test>.csv`; `<test>.json` beside it says of which setting, columns,
-tolerances and versions. Both are written by `--nao-testbed-regenerate` only.
+`golden/<test file>/<test>.csv`; `<test>.json` beside it has the setting, columns,
+tolerances and versions. Only `--nao-testbed-regenerate` writes them.
 
 The table has a few columns of a recording on an even time grid. Fast-forward may begin
-a second earlier or later after a small change, so rows are not compared one by one: at
-each time of the grid stands the newest value there was.
+a second earlier or later after a small change, so rows are not compared one by one:
+each time of the grid has the latest value.
 
-Runs repeat bit for bit on one machine; another rounds otherwise. In the project's own
+Runs repeat bit for bit on one machine; another one rounds differently. In the project's
 golden runs that shifts angles by up to 1.6e-5 rad and torques by up to 0.0024 N·m; a
 reported angle jumps by a count of its encoder (0.0015 rad). The tolerances by unit are
-several times that, and far below what a change of a controller does.
+several times that, and far below the effect of a change of a controller.
 """
 
 import json
@@ -161,7 +161,7 @@ class GoldenRun:
     """The golden runs of one test; `check` once for each of its trials."""
 
     def __init__(self, folder: Path, stem: str, *, regenerate: bool) -> None:
-        """Say where the tables of the test lie, and whether to write them anew."""
+        """Set the folder of the test's tables, and whether to rewrite them."""
         self._folder = folder
         self._stem = stem
         self._regenerate = regenerate
@@ -181,11 +181,11 @@ class GoldenRun:
         """Compare a trial with its golden run.
 
         Args:
-            trial: to be compared; it must have stood to its end.
+            trial: trial to compare; it must have stood until its end.
             columns: channels (of which the legs' columns are taken) or single columns.
             tolerances: column or channel to a tolerance in place of its unit's.
             every_s: time between two rows in s.
-            name: tells several golden runs of one test apart.
+            name: distinguishes several golden runs of one test.
 
         Raises:
             AssertionError: there is no golden run, or the trial differs from it.
@@ -225,7 +225,7 @@ class GoldenRun:
 
 
 def _other_setting(said: Any, trial: StandingTrial, columns: list[str]) -> str | None:
-    """Say what of the description is another, None where it is the same."""
+    """Return the difference of the descriptions as text; None if they are equal."""
     setting = trial.setting.as_json()
     for key in sorted(setting.keys() | said["setting"].keys()):
         was, now = said["setting"].get(key), setting.get(key)
@@ -243,13 +243,13 @@ def other_numbers(
     units: Mapping[str, str],
     tolerances: Mapping[str, float],
 ) -> str | None:
-    """Say which value is furthest off in its tolerance, and how many columns are.
+    """Return a text with the largest deviation and the number of deviating columns.
 
     Args:
-        golden: what was kept.
-        now: what is, of the same columns.
+        golden: stored table.
+        now: present table with the same columns.
         units: column to unit.
-        tolerances: column to how far it may be off.
+        tolerances: column to tolerance.
     """
     if golden.shape != now.shape or not np.allclose(
         golden.index, now.index, rtol=0.0, atol=0.01

@@ -22,7 +22,7 @@ _OPTION = "--nao-testbed-regenerate"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that writes golden runs anew."""
+    """Add the option that rewrites golden runs."""
     parser.getgroup("nao-testbed").addoption(
         _OPTION,
         action="store_true",
@@ -91,11 +91,11 @@ class RunStanding:
     def of_mark(
         self, fixture: str, controller: "ControllerChoice | None" = None
     ) -> "StandingTrial":
-        """Run the mark's trial; what is wrong with the mark is told in a sentence.
+        """Run the trial of the mark; an invalid mark is reported in a sentence.
 
         Args:
-            fixture: that asks for it.
-            controller: None: the mark's.
+            fixture: requesting fixture.
+            controller: controller; None: that of the mark.
         """
         from nao_testbed.models import TestbedError  # noqa: PLC0415
 
@@ -187,7 +187,7 @@ def golden_run(request: pytest.FixtureRequest) -> "GoldenRun":
 
 
 def _of_marks(node: Any) -> dict[str, Any]:
-    """Return the values of all marks; the one nearest to the test goes first."""
+    """Return the values of all marks; the closest one to the test has priority."""
     values: dict[str, Any] = {}
     for mark in reversed(list(node.iter_markers(_MARK))):
         if mark.args:

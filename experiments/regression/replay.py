@@ -52,12 +52,12 @@ _SHORTEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayCfg:
-    """What is asked of a replay."""
+    """Options of a replay."""
 
     folder: Path
     """Of the recorded run."""
     controllers: tuple[str, ...] = ()
-    """As `make_controller` takes them; none: the one that the run names."""
+    """Controllers, as in `make_controller`; none: the recorded one."""
     robot: Path | None = None
     """Folder of the robot; None: the one that the run names."""
 
@@ -72,10 +72,10 @@ class OpenRecording:
 
 
 def open_recording(cfg: ReplayCfg) -> OpenRecording:
-    """Check what is asked and read the recording.
+    """Validate the options and read the recording.
 
     Raises:
-        BadInput: the run cannot be replayed, or no such controller be made.
+        BadInput: the run cannot be replayed, or a controller cannot be created.
     """
     run = read_run(cfg.folder)
     controllers = cfg.controllers or _recorded_controller(run)
@@ -107,15 +107,15 @@ def replay_controllers(
     """Run every controller on the recording.
 
     Args:
-        recording: that is open.
-        on_progress: told a controller and how far it is, now and then.
-        out: for a folder each, which `write_answers` fills; None: none.
+        recording: open recording.
+        on_progress: called with a controller and its progress.
+        out: parent of a folder for each, which `write_answers` fills; None: none.
 
     Returns:
-        The comparison, and the answers that it was made of, the reference's first.
+        The comparison, and its answers, those of the reference first.
 
     Raises:
-        TestbedError: the first one failed, and no other answers were recorded.
+        TestbedError: the first controller failed, and no answers were recorded.
     """
     seen = recording.observations
     answers = [
@@ -211,11 +211,11 @@ def write_answers(
 
     The folder of a controller opens by `read_run`; its rows bear the times of the
     observations, its only channels are `limits` and, if it shifted a set-point,
-    `shift`. `stiffness.png` is always there, `shift.png` if anybody shifted one.
+    `shift`. `stiffness.png` is always written, `shift.png` if any set-point shifted.
 
     Raises:
         BadInput: a file cannot be written.
-        RecordingError: likewise, such as on a full disk.
+        RecordingError: a file cannot be completed, as on a full disk.
     """
     from nao_testbed.experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
@@ -252,15 +252,15 @@ def write_answers(
 
 
 def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) -> int:
-    """Replay, print the tables, write what was asked for; return the exit status.
+    """Replay, print the tables, write the files; return the exit status.
 
     Args:
-        cfg: what is asked for.
-        out: folder for answers and figure; where it exists, `out-2` and so on.
-        json_file: also write JSON there; - is stdout, the tables then go to stderr.
+        cfg: options.
+        out: folder for answers and figures; if it exists, `out-2` and so on.
+        json_file: also write JSON there; - is stdout, and tables go to stderr.
 
     Raises:
-        BadInput: the run cannot be replayed, or a file not be written.
+        BadInput: the run cannot be replayed, or a file cannot be written.
     """
     recording = open_recording(cfg)
     check_json_file(json_file)

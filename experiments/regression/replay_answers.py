@@ -1,7 +1,7 @@
-"""What controllers answer to the observations of a recording, and how they differ.
+"""Answers of controllers to the observations of a recording, and their differences.
 
-Plain data, and the JSON of it: `Answers` holds every observation's answer of one
-controller, `compare` sets them beside those of the reference, `ReplayResult` has all.
+Plain data and their JSON: `Answers` has the answers of one controller, `compare`
+compares them with those of the reference, `ReplayResult` has all.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class RecordedRun:
     is_exact: bool
     """Recorded with every digit."""
     knows_shift: bool
-    """It tells how its controller shifted set-points; before format 3 no run does."""
+    """True if it has shifts of the set-points; runs before format 3 have none."""
     jumps: tuple[tuple[float, float], ...]
     """Times in s between which heat passed alone and no controller was asked."""
     damaged_events: int = 0
@@ -72,7 +72,7 @@ class JointShift:
 
 @dataclass(frozen=True, kw_only=True)
 class ShiftAnswers:
-    """How far one controller shifted set-points; no shift is one of 0."""
+    """Shifts of the set-points by one controller; no shift is 0."""
 
     joints: dict[str, JointShift]
     largest_deg: float
@@ -88,14 +88,14 @@ class ShiftAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerAnswers:
-    """What one controller answered."""
+    """Summary of one controller's answers."""
 
     controller: str
     joints: dict[str, JointAnswer]
     rms_difference: float
     """Of the stiffness to the reference's, over all joints and observations."""
     largest_difference: float
-    """Of the stiffness likewise."""
+    """Largest difference of the stiffness."""
     shift: ShiftAnswers | None
     """None where the reference's shifts were not recorded, so nothing is compared."""
     is_identical: bool
@@ -124,7 +124,7 @@ class ReplayResult:
 
     @property
     def has_shift(self) -> bool:
-        """Whether anybody shifted a set-point."""
+        """True if any controller shifted a set-point."""
         shifts = (one.shift for one in self.answers.values())
         return any(shift is not None and shift.largest_deg > 0.0 for shift in shifts)
 
@@ -134,14 +134,14 @@ class ReplayResult:
 
 
 ReplayProgress = Callable[[str, float], None]
-"""Told a controller and the share of the recording that it has seen, now and then."""
+"""Called with a controller and the processed share of the recording."""
 
 _REPORT_EVERY = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:
-    """What one controller answered, observation by observation."""
+    """Answers of one controller to each observation."""
 
     controller: str
     stiffness: FloatArray
@@ -163,16 +163,16 @@ def answers_to(
     on_progress: ReplayProgress,
     folder: Path | None = None,
 ) -> Answers:
-    """Let one controller answer a whole recording, in the loop of the experiments.
+    """Run one controller on a whole recording, in the loop of the experiments.
 
-    It is asked for the recorded request with its own shift on top, not with that of the
-    recorded controller; the sensors say what they said then.
+    Its set-points are the recorded ones plus its own shift, not that of the recorded
+    controller; the sensor values are the recorded ones.
 
     Args:
-        observations: of the recording.
-        controller: as `make_controller` takes it.
-        on_progress: told how far it is.
-        folder: where its traceback goes, should it raise; None: nowhere.
+        observations: observations of the recording.
+        controller: as in `make_controller`.
+        on_progress: called with the progress.
+        folder: folder for the traceback of an error; None: none.
     """
     period_s = observations.period_s
     replay = ReplayRobot(observations, period_s / _ticks_in(period_s))

@@ -1,8 +1,8 @@
-"""What controllers answered on one recording: tables, and a figure.
+"""Tables and a figure of controllers' answers to one recording.
 
 The tables have at most 100 columns on a terminal.
 
-The figure has the answers over time of the joints in which most happened.
+The figure shows the answers over time of the joints with the largest changes.
 """
 
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def _controllers(result: ReplayResult) -> Table:
 def _joints(
     reference: ControllerAnswers, other: ControllerAnswers | None = None
 ) -> Table:
-    """Return the stiffness by joint: those that differ most, or are stiffest."""
+    """Return the stiffness of the joints that differ most, or are stiffest."""
     shown = [reference] if other is None else [reference, other]
     heads = [head for one in shown for head in (f"{one.controller}, mean", "largest")]
     heads += [] if other is None else ["rms difference"]
@@ -111,7 +111,7 @@ def _joints(
 def _shifts(
     name: str, reference_name: str, other: ShiftAnswers, reference: ShiftAnswers
 ) -> Table:
-    """Return the shifts by joint in degrees, of those that differ most."""
+    """Return the shifts in degrees of the joints that differ most."""
     heads = [
         head for of in (reference_name, name) for head in (f"{of}, mean", "largest")
     ]

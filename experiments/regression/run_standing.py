@@ -97,18 +97,18 @@ def _named(controller: Controller, *, is_fresh: bool) -> ChosenController:
 def run_standing_trial(
     controller: ControllerChoice | ChosenController, setting: StandingCfg, out: Path
 ) -> StandingTrial:
-    """Let a controller hold a robot in a setting.
+    """Simulate a standing robot under a controller in a setting.
 
-    A controller that breaks its contract ends the trial, which says so: no exception
-    leaves this function for what the controller does.
+    A controller that violates its contract ends the trial, which reports it; errors of
+    the controller are never raised here.
 
     Args:
         controller: a name, a factory or an instance.
-        setting: of the robot and its ground.
-        out: folder in which the run folder is made.
+        setting: setting of the robot and its ground.
+        out: parent of the run folder.
 
     Raises:
-        BadInput: the controller cannot be made, or the setting not be used.
+        BadInput: the controller cannot be created, or the setting is invalid.
     """
     chosen = (
         controller
@@ -147,10 +147,10 @@ def run_standing_trial(
 
 
 class TrialCache:
-    """Runs trials into a folder and keeps those that would come out the same.
+    """Cache of trials with identical results, in a folder.
 
-    A name or a factory makes a fresh controller, whose trial is kept; an instance may
-    have changed since, so it runs each time.
+    A name or a factory creates a new controller, whose trial is cached; an instance may
+    have changed, so its trial runs each time.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The setting of a standing trial: what is wrong with the robot and its ground."""
+"""Setting of a standing trial: faults of the robot and its ground."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ LONGEST_S = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class StandingCfg(RobotSetting):
-    """A robot stands in one posture for a while; everything but its controller."""
+    """Trial of a robot in one posture, without its controller."""
 
     seconds: float = 20.0
     """Simulated time in s, at most an hour."""
@@ -38,8 +38,8 @@ class StandingCfg(RobotSetting):
     pushes: tuple[Push, ...] = ()
     """What disturbs it."""
     fast_forward: bool = True
-    """Leave the physics alone while the torques are steady, as the heat experiment
-    does. The controller is not asked meanwhile; False asks it all the time."""
+    """Skip the physics while the torques are steady, as in the heat experiment. The
+    controller is not called then; False calls it in every cycle."""
 
     def __post_init__(self) -> None:
         """Refuse a time without meaning; `plan` looks at the rest."""
@@ -73,9 +73,9 @@ class StandingCfg(RobotSetting):
         return dataclasses.replace(arm, duration_s=self.seconds, pushes=self.pushes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON can hold it: what was always said, and what is unusual.
+        """Return it as JSON data: the basic keys, and values other than the defaults.
 
-        The robot goes by the name of its folder.
+        The robot is named by its folder.
         """
         row, usual = plain(self), plain(StandingCfg())
         assert isinstance(row, dict)

@@ -1,12 +1,13 @@
-"""A trial that was run, and the assertions about it, which read as sentences.
+"""Result of a standing trial, with assertions that read as sentences.
 
-Each of them returns None, or raises AssertionError with a sentence: who, what was
-expected, the value, when, which joint. docs/guides/regression_kit.md defines each. A
-trial that ended early says nothing about the rest of its time, so it fails all of them.
+Each of them returns None, or raises AssertionError with a sentence: the controller, the
+expected value, the actual one, the time and the joint. docs/guides/regression_kit.md
+defines each. A trial that ended early fails all of them, since it has no data for the
+rest of its time.
 
-Bounds that a test gives are looked at first, so that none holds for naught. A limit of
-the stiffness is a number, a number a joint, or another controller: then it is what that
-one answers to the very same observations, replayed from the trial's recording.
+Bounds of a test are validated first, so that none is without effect. A limit of the
+stiffness is a number, a number per joint, or another controller: then it is that one's
+answer to the same observations, replayed from the trial's recording.
 """
 
 from collections.abc import Mapping, Sequence
@@ -123,7 +124,7 @@ class StandingTrial:
 
     @cached_property
     def ticks(self) -> TickTimes | None:
-        """What the steps took; None where there were too few."""
+        """Times of the steps; None if there were too few."""
         return tick_times(self.step_times)
 
     def keeps_its_contract(self) -> None:
@@ -167,10 +168,10 @@ class StandingTrial:
     def is_near_the_least_loss(
         self, factor: float = 1.3, *, gears_help: bool = False
     ) -> None:
-        """Its legs end with little more heat than the posture needs at the least.
+        """Assert that the final leg heat is close to the minimum of the posture.
 
-        With `gears_help` the least is that with stuck gears bearing what they can,
-        below which nobody gets.
+        With `gears_help` the minimum includes gear friction, a lower bound for any
+        controller.
         """
         __tracebackhide__ = True
         factor = bound("factor", factor)

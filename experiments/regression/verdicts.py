@@ -1,16 +1,15 @@
-"""Judge commands and heat: a verdict is a sentence of what is wrong, or None.
+"""Verdicts on commands and heat: a sentence with the fault, or None.
 
 *Chatter* is how often what a controller commands changes direction. A *reversal* is a
 turning point between two moves of more than `amplitude` each: noise that is smaller,
 and a value that creeps one way in steps, count nothing. Chatter is reversals in one
 second; a gap in time (fast-forward) ends the counting.
 
-What a step takes is told in numbers that a busy machine does not spoil. Of every step
-two times are taken: by the wall clock, and what the calling thread computed in it.
-Another program that gets the processor in the middle of a step adds to the first and
-not to the second; a step that sleeps or waits the other way round. So `typical_s` is
-the median of the wall times, which a few interrupted steps do not move, and `slow_s`
-the 95th percentile of the computing times.
+Step times are measured robustly against other load. Each step has two times: wall time,
+and processor time of the calling thread. Another program that gets the processor adds
+only to the first; a step that sleeps or waits does too. So `typical_s` is the median of
+the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
+percentile of the processor times.
 """
 
 from collections.abc import Sequence
@@ -120,7 +119,7 @@ class TickTimes:
     slow_s: float
     """95th percentile of what the thread computed."""
     worst_s: float
-    """Largest wall time: told, never judged, since the machine is in it."""
+    """Largest wall time; reported but not judged, since it depends on the machine."""
     steps: int
     """That were measured."""
 
@@ -139,19 +138,19 @@ def tick_times(steps: StepTimes) -> TickTimes | None:
 
 
 ROUNDING = 1e-9
-"""What is above a bound by less is rounding."""
+"""Excess over a bound that counts as rounding."""
 
 
 def above_limit(
     name: str, made: Decisions, allowed: FloatArray, margin: float, whose: str
 ) -> str | None:
-    """Judge the stiffness against what is allowed.
+    """Judge the stiffness against a limit.
 
     Args:
-        name: who is judged.
+        name: name of the controller.
         made: its answers.
-        allowed: (m, n_joints) largest stiffness; inf where it is not judged.
-        margin: by how much it may be above.
+        allowed: (m, n_joints) largest stiffness; inf: not judged.
+        margin: accepted excess.
         whose: begins the clause about the limit, such as `smart allows`.
     """
     excess = made.stiffness - allowed - margin
@@ -186,11 +185,11 @@ def chatters(
     """Judge how often stiffness and shifts turn in a second.
 
     Args:
-        name: who is judged.
+        name: name of the controller.
         made: its answers.
-        pushes: after which nothing is judged until the robot has recovered: what
-            answers a push may well rock with it.
-        most: reversals that are allowed in a second.
+        pushes: pushes; nothing is judged until the robot has recovered from them,
+            since the answer to a push may oscillate.
+        most: accepted reversals per second.
     """
     calm = np.full(len(made.time_s), True)
     for push in pushes:

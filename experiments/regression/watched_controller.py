@@ -1,4 +1,4 @@
-"""Watch a controller: check every answer, copy it, and time the step.
+"""Wrapper of a controller that checks and copies answers, and times steps.
 
 A controller must return `Limits` with finite float64 arrays, one number a joint, and a
 stiffness from 0 to 1; it must leave the observation as it is and raise nothing.
@@ -25,14 +25,14 @@ from nao_testbed.models.values import FloatArray
 
 
 def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
-    """Say what is wrong with the answer of a step; None where nothing is.
+    """Return the fault of a step's answer; None if it is valid.
 
     Args:
-        answer: whatever the controller returned.
-        robot: whose joints the arrays follow.
+        answer: returned object.
+        robot: robot with the joints of the arrays.
 
     Returns:
-        What it did, such as `returned None from step`, and what it must do.
+        The fault, such as `returned None from step`, and the requirement.
     """
     if not isinstance(answer, Limits):
         rule = "it must be Limits(stiffness=...) with a number a joint"
@@ -89,7 +89,7 @@ class ControllerBreach(BadInput):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Decisions:
-    """What a controller answered, step by step; m steps."""
+    """Answers of a controller in m steps."""
 
     time_s: FloatArray
     """(m,) times of the observations in s."""
@@ -102,7 +102,7 @@ class Decisions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepTimes:
-    """What its steps took; m steps."""
+    """Times of m steps."""
 
     wall_s: FloatArray
     """(m,) from call to return, in s."""
@@ -207,7 +207,7 @@ def _bytes_of(observation: Observation) -> dict[str, bytes]:
 
 
 def _raised(error: BaseException, method: str) -> str:
-    """Say what was raised, and in which line of the controller's own code."""
+    """Return a text with the error and its line in the controller's code."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
     text = str(error).rstrip(".")
     what = f"raised {type(error).__name__}{f': {text}' if text else ''} in {method}"
