@@ -2,11 +2,11 @@
 
     read_source -> section_of -> render_page
 
-or all of it at once by `experiments.write_report`.
+or all steps by `experiments.write_report`.
 
-A folder is read as it is, whole or left by a crash; a section is plain data: tables,
-figures, a replay; the template alone knows HTML. The page asks for nothing outside
-itself. Experiments draw themselves: `experiments.heat.figures`,
-`experiments.sweep.summary.section`, `experiments.scenarios.timeline`; here they are put
-together, with the 3-D replay.
+A folder is readable in any state, also after a crash. A section is plain data: tables,
+figures, a replay; only the template contains HTML. The page makes no external requests.
+Experiments draw their own parts: `experiments.heat.figures`,
+`experiments.sweep.summary.section`, `experiments.scenarios.timeline`; this package
+combines them, with the 3-D replay.
 """

@@ -72,7 +72,7 @@ def definition(name: str) -> str:
 
 
 def _used_by(name: str) -> list[str]:
-    """Return the types that one uses, and those that these use."""
+    """Return the types that a type uses, recursively."""
     found: list[str] = []
     for line in _FIELDS[name].splitlines():
         kind = line.partition(" ")[0].removesuffix("[]")
@@ -82,12 +82,12 @@ def _used_by(name: str) -> list[str]:
 
 
 OnTime = Callable[[float], None]
-"""Told the simulated time in s that is written."""
+"""Called with the simulated time in s that is written."""
 Written = Mapping[Path, Mapping[str, int]]
 """Each file, and how many rows of what it has: tables, topics, or entities."""
 
 ROWS_AT_ONCE = 2000
-"""Of a table, about a fifth of a second: how often it tells how far it is."""
+"""Rows between two progress reports, about a fifth of a second."""
 _INFO_LOG, _ERROR_LOG = 20, 40
 """Levels of `rcl_interfaces/Log`."""
 
@@ -326,7 +326,7 @@ def _stamp(time_s: float) -> dict[str, int]:
 
 
 def _ns(time_s: float) -> int:
-    """Return a time in ns, to the µs: floats have no more to say."""
+    """Return a time in ns, rounded to µs, the precision of the floats."""
     return round(time_s * 1e6) * 1000
 
 

@@ -38,7 +38,7 @@ class Transform:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnostic:
-    """How one motor, or the whole run, does at one time."""
+    """Diagnostic status of one motor, or of the run, at one time."""
 
     name: str
     level: int
@@ -54,11 +54,11 @@ class ExportedRun:
         """Read a run.
 
         Args:
-            folder: of the run.
-            robot_folder: of its robot; None takes the one that the run names.
+            folder: folder of the run.
+            robot_folder: folder of its robot; None: the one that the run names.
 
         Raises:
-            BadInput: it is no run, has no rows, or its robot is not to be had.
+            BadInput: it is not a run, has no rows, or its robot is missing.
         """
         self.run: Run = read_run(folder)
         self.robot: Robot = recorded_robot(self.run.meta, robot_folder)
@@ -86,9 +86,9 @@ class ExportedRun:
 
     @cached_property
     def transforms(self) -> tuple[Transform, ...]:
-        """Of the base in the world, if the run knows it, and of each link.
+        """Transforms of the base in the world, if recorded, and of each link.
 
-        The links' are of the angles that the encoders read, as a robot tells them.
+        Those of the links use the encoder angles, as a real robot reports them.
         """
         n, robot = len(self.frame), self.robot
         found: list[Transform] = []
@@ -112,7 +112,7 @@ class ExportedRun:
         return tuple(found)
 
     def diagnostics(self) -> Iterator[tuple[float, list[Diagnostic]]]:
-        """Yield time in s and what is said then, of the run and of each motor."""
+        """Yield times in s with the diagnostics of the run and of each motor."""
         warn, error, _ = PROTECTIONS["nao"].onset_degc
         degc = self.motors("temperature")
         stiffness = self.joints("stiffness")

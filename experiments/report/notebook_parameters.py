@@ -1,8 +1,8 @@
-"""What the first cell of each notebook may be set to; checked before anything runs.
+"""Parameters of the notebooks' first cells, validated before anything runs.
 
     HeatStory(minutes=15.0, preset="document", controllers=("fixed", "smart"), seed=0)
 
-A value that a notebook cannot use is told by name, with what is accepted.
+An invalid value is reported by name, with the accepted values.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ class IdentificationStory(Checked):
     """Of `03_identifying_the_heating_model`."""
 
     joints: tuple[str, ...]
-    """With motors of one kind; the first one also stands alone."""
+    """Joints with motors of one kind; the first one is also fitted alone."""
     controller: str
     """Of the robot that is learnt from; the hotter its joints, the more they say."""
     minutes: Annotated[float, Field(ge=3.0, le=60.0)]
@@ -117,10 +117,10 @@ class ComparisonStory(Checked):
 
 
 def check_controllers(names: Sequence[str]) -> None:
-    """Refuse what are no controllers, each named once.
+    """Check names of controllers, each given once.
 
     Raises:
-        BadInput: it names the value, and what is accepted.
+        BadInput: a name is invalid; the message has the accepted ones.
     """
     from nao_testbed.controllers.registry import make_controller  # noqa: PLC0415  # heavy
 

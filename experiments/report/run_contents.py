@@ -1,12 +1,12 @@
-"""What a page takes from any run: events, settings, sound, a result from the rows.
+"""Contents of a page from any run: events, settings, sound, a result from the rows.
 
-- events: pushes, protection, falls one by one; how often the rest happened;
-- settings: how a run was made: command, versions, seed, every setting;
-- sound: what was heard, for a player, and what was played when;
-- the result of a robot from its rows, where no result was written. Temperatures are
+- events: pushes, protection and falls one by one; counts of the others;
+- settings: command, versions, seed, every setting;
+- sound: the recorded sound, and the times of its parts;
+- the result of a robot from its rows, if no result was written. Temperatures are
   those of the rows. Efforts and heat are sums over the rows with the torque of the last
-  moment of each, where the run itself takes means over its ticks: they agree within
-  some per cent on a robot that stands. Forecasts are left out.
+  moment of each, while the run uses means over its ticks: they agree within some per
+  cent for a standing robot. Forecasts are omitted.
 """
 
 import base64
@@ -67,17 +67,17 @@ SHOWN = frozenset(
         "refused",
     }
 )
-"""Kinds of events that are shown one by one; of others the number is told."""
+"""Kinds of events that are listed one by one; others are counted."""
 
 
 def event_tables(
     arms: Sequence[RecordedTrial], happened: Sequence[tuple[float, str]] = ()
 ) -> tuple[DataTable, ...]:
-    """Return the table of events, and that of counts; those without rows left out.
+    """Return the table of events, and that of counts, if they have rows.
 
     Args:
         arms: the robots of the run.
-        happened: time in s and words of what else happened, as `RunPage` has it.
+        happened: times in s and texts of further events, as in `RunPage`.
     """
     found: list[tuple[float, str, str]] = []
     counts: list[Row] = []
@@ -232,7 +232,7 @@ def _flat(value: Mapping[str, object], prefix: str = "") -> Sequence[tuple[str, 
 
 
 def _is_list_of_numbers(value: Mapping[str, object]) -> bool:
-    """Whether a mapping is by joint and the like, not a group of settings."""
+    """Return True if a mapping has numbers by joint or the like, not settings."""
     return all(
         isinstance(item, int | float)
         and not isinstance(item, bool)
@@ -289,9 +289,9 @@ def heard_of(arm: RecordedTrial) -> tuple[Heard, ...]:
 
 
 def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
-    """Return what is heard from each moment to the next; the latest where several are.
+    """Return the text heard from each time to the next; the latest one of several.
 
-    What is shorter than a step is shown for one.
+    Texts shorter than a step are shown for one step.
     """
     texts = [""] * len(grid_s)
     for one in heard:
@@ -411,7 +411,7 @@ def heat_from_rows(arms: Mapping[str, TrialResult], first: RecordedTrial) -> Hea
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is recorded of those settings that `heat.json` names."""
+    """Return the recorded values of the settings of `heat.json`."""
     found: dict[str, Any] = {}
     for one, _, told in marked(Told):
         inside: Any = config

@@ -1,12 +1,12 @@
-"""What the page shows of one kind of run, beside what it shows of all.
+"""Extra page contents for one kind of run.
 
-Who records runs of a kind of their own tells the page how to read them, by the entry
-point group `nao_testbed.report_pages`: the name is the run's `experiment` in
-`meta.json`, the value a function
+A package with its own kind of runs registers their reader in the entry-point group
+`nao_testbed.report_pages`: the name is the run's `experiment` in `meta.json`, the value
+a function
 
     def page_of(run: Run, problems: list[str]) -> RunPage
 
-A kind that nobody knows has rows, events and settings like every run.
+An unregistered kind has rows, events and settings like every run.
 """
 
 from collections.abc import Callable
@@ -27,13 +27,13 @@ ENTRY_POINT_GROUP = "nao_testbed.report_pages"
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """What a kind of run has of its own."""
+    """Extra contents of a kind of run."""
 
     title: str
     lead: str = ""
     """A sentence before the run's own one: what it is for."""
     outcome: str = ""
-    """What came of it, in some words; empty: nothing is said."""
+    """Short text with the result; empty: none."""
     results: tuple[DataTable, ...] = ()
     figures: tuple[PageFigure, ...] = ()
     happened: tuple[tuple[float, str], ...] = ()
@@ -46,10 +46,10 @@ PageReader = Callable[[Run, list[str]], RunPage]
 
 @cache
 def page_reader(experiment: str) -> PageReader | None:
-    """Return who reads the runs of an experiment; None where nobody is registered.
+    """Return the registered reader of an experiment's runs; None without one.
 
     Raises:
-        BadInput: the package that registers it cannot be loaded.
+        BadInput: the registering package cannot be loaded.
     """
     for point in entry_points(group=ENTRY_POINT_GROUP, name=experiment):
         reader: PageReader = load_entry_point("report page", point)

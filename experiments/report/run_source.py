@@ -1,8 +1,7 @@
-"""Reads a run folder for a page: a heat experiment, one robot, or another run.
+"""Reader of a run folder for a page: a heat experiment, one robot, or another run.
 
-A run that was killed, or lost files later, is read as far as it goes: rows part by
-part, without those that are damaged. What is missing is told in `warnings`, in words
-for the reader of the page.
+A killed or damaged run is read as far as possible: rows part by part, without damaged
+ones. `warnings` describes the missing data for the reader of the page.
 """
 
 import json
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def read_rows(run: Run) -> "tuple[pd.DataFrame, list[str]]":
-    """Return the rows, and what a reader must know about them.
+    """Return the rows, and warnings about them.
 
-    A damaged part is left out; so is nothing else.
+    Only damaged parts are omitted.
     """
     problems = _state_in_words(run.state)
     try:
@@ -73,7 +72,7 @@ def _part_numbers(run: Run) -> list[str]:
 
 
 def _undamaged(run: Run, problems: list[str]) -> "pd.DataFrame":
-    """Read part by part, without those that cannot be read."""
+    """Read the parts one by one, omitting damaged ones."""
     import pandas as pd  # noqa: PLC0415  # slow, and rarely needed
 
     frames = []
@@ -105,7 +104,7 @@ class _Simulation(BaseModel):
 
 
 class _Config(BaseModel):
-    """What a page takes of a run's configuration, where it has that."""
+    """Part of a run's configuration that a page uses, if present."""
 
     controller: str = ""
     posture: str = ""
@@ -136,7 +135,7 @@ class RunSource:
     heat: HeatResult | None = None
     """What `heat.json` says, where there is one."""
     page: RunPage | None = None
-    """What this kind of run has of its own; see `run_kind`."""
+    """Extra contents of this kind of run; see `run_kind`."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -146,10 +145,10 @@ class RunSource:
 
 
 def runs_in(folder: Path) -> tuple[Path, ...]:
-    """Return the folders of runs and sweeps that a folder means.
+    """Return the folders of runs and sweeps in a folder.
 
-    Itself where it is a run; where it stands above runs, or other runs stand beside
-    the robots of a heat experiment, each of them, by name. What each is it says itself.
+    A run folder is itself; a folder above runs, or with other runs beside the robots of
+    a heat experiment, gives each of them, by name.
     """
     if (folder / META_FILE).exists() or is_sweep_folder(folder):
         return (folder,)
@@ -191,10 +190,10 @@ def _inside(folder: Path) -> tuple[dict[Path, RunMeta | None], list[Path]]:
 
 
 def read_source(folder: Path) -> RunSource:
-    """Read the folder of one run; `runs_in` tells which those are.
+    """Read the folder of one run; `runs_in` finds them.
 
     Raises:
-        BadInput: it is no run folder, is empty, or tells nothing about its run.
+        BadInput: it is not a run folder, is empty, or has no metadata.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
@@ -213,7 +212,7 @@ def read_source(folder: Path) -> RunSource:
 
 
 def check_one_run(folder: Path, arms: list[RecordedTrial]) -> None:
-    """Look whether the robots stood in one experiment.
+    """Check that the robots belong to one experiment.
 
     Raises:
         BadInput: it is a folder above runs.

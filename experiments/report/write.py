@@ -100,7 +100,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
 
 
 def _robots(source: RunSource, problems: list[str]) -> dict[str, Robot]:
-    """Load the robot of each arm; one that is not there is told, and left out."""
+    """Load the robot of each trial; report and omit missing ones."""
     robots: dict[str, Robot] = {}
     for arm in source.arms:
         try:
@@ -227,7 +227,7 @@ FILE = "report.html"
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCfg:
-    """What is asked of a report."""
+    """Options of a report."""
 
     runs: tuple[Path, ...]
     """Folders of runs and of sweeps, or above them, in the order of the page."""
@@ -266,16 +266,16 @@ def write_page(
     cfg: ReportCfg,
     on_progress: Callable[[int, int, str], None] = lambda _done, _of, _next: None,
 ) -> WrittenPage:
-    """Write the page; one that is there already is replaced.
+    """Write the page; an existing one is replaced.
 
     Args:
-        cfg: what is asked for.
-        on_progress: told how many runs and sweeps are done, of how many, and what is
-            done next; of a video, pictures.
+        cfg: options.
+        on_progress: called with the finished runs and sweeps, their total, and the
+            next one; for a video, with its pictures.
 
     Raises:
-        BadInput: a folder is no run and no sweep, two runs have one name, or the file
-            cannot be written.
+        BadInput: a folder is neither a run nor a sweep, two runs have one name, or the
+            file cannot be written.
     """
     sources = _read(cfg)
     out = cfg.out or cfg.runs[0] / FILE
@@ -333,7 +333,7 @@ def _shown(section: Section) -> dict[str, Any]:
 
 
 def _count(sources: Sequence[RunSource | SweepFolder]) -> str:
-    """Say how many runs and sweeps there are."""
+    """Return a text with the number of runs and sweeps."""
     n_sweeps = sum(isinstance(source, SweepFolder) for source in sources)
     counts = {"run": len(sources) - n_sweeps, "sweep": n_sweeps}
     return " and ".join(

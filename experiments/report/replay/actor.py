@@ -1,6 +1,6 @@
 """One robot in a viser scene: its links, temperatures, lamps, forces and words.
 
-What cannot be seen is not sent: a figure tells the scene what has changed enough.
+Only visible changes are sent to the scene.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 ANGLE_STEP = np.deg2rad(0.1)
-"""A link is turned anew when it has turned this far: less cannot be seen."""
+"""Smallest rotation of a link that is sent, in rad; smaller ones are invisible."""
 WAY_STEP_M = 5e-4
 COLOUR_STEP = 3
 """In 255ths of a colour's part."""
 LAMP_RADIUS_M = 0.009
 FORCE_RGB = (46, 160, 67)
 METRES_A_NEWTON = 0.005
-"""Length of an arrow: 13 cm below each foot of a NAO that stands."""
+"""Length of an arrow in m/N: 13 cm below each foot of a standing NAO."""
 WOOD = (194, 166, 128)
 """Colour of an obstacle."""
 LEAST_W = 0.05
@@ -64,12 +64,12 @@ class Figure:
         """Place it.
 
         Args:
-            server: of the scene.
-            number: of the robot in it, from 0.
-            body: what it looks like.
-            name: that stands above it.
-            y: where it stands, in m.
-            height: of the robot in m.
+            server: server of the scene.
+            number: number of the robot in the scene, from 0.
+            body: shapes of the robot.
+            name: name shown above it.
+            y: lateral position, in m.
+            height: height of the robot in m.
         """
         robot = body.robot
         scene = self._scene = server.scene
@@ -115,11 +115,11 @@ class Figure:
         self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
 
     def add_lamp(self, name: str, link: str, position: FloatArray) -> None:
-        """Let a lamp be seen, dark at first.
+        """Add a lamp, initially dark.
 
         Args:
-            name: of the LED group.
-            link: that carries it.
+            name: name of the LED group.
+            link: link that carries it.
             position: (3,) in the link frame, in m.
         """
         self._lamps[name] = self._scene.add_icosphere(
@@ -137,7 +137,7 @@ class Figure:
             self._lamps[name].color = colour
 
     def on_joint(self, tell: Callable[[int], None]) -> None:
-        """Let whoever clicks the drum of a joint be told of its number."""
+        """Register a callback for clicks on the drum of a joint."""
         for j, drum in self._drums.items():
             drum.on_click(partial(_tell_of, tell, j))
 
@@ -208,7 +208,7 @@ class Figure:
             arrow.points = points
 
     def say(self, text: str) -> None:
-        """Write what is said above the robot; empty in silence."""
+        """Show the spoken text above the robot; empty: none."""
         if self._said is None:
             if not text:
                 return
@@ -219,11 +219,11 @@ class Figure:
             self._said.text, self._said.visible = text, bool(text)
 
     def stand_among(self, obstacles: Sequence[Obstacle], slope_deg: float) -> None:
-        """Show what stands in its way.
+        """Show the obstacles.
 
         Args:
-            obstacles: in the frame of the robot's start.
-            slope_deg: of the ground there.
+            obstacles: boxes in the frame of the robot's start.
+            slope_deg: slope of the ground.
         """
         if not obstacles:
             return
@@ -247,14 +247,14 @@ class Figure:
         degc: FloatArray,
         text: str,
     ) -> None:
-        """Be like this.
+        """Set pose, colours and text.
 
         Args:
             rotation: (3, 3) base to world.
-            p: (3,) of the base in m.
+            p: (3,) position of the base in m.
             q: (n_joints,) true angles in rad.
             degc: (n_joints,) temperature of the joints' motors in °C.
-            text: above it.
+            text: text above it.
         """
         cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
         has_turned = cosine < np.cos(ANGLE_STEP)

@@ -136,8 +136,8 @@ def clothe(robot: Robot, q: FloatArray) -> Rig:
     """Return the shapes of a robot.
 
     Args:
-        robot: any robot; each joint gets a drum as long as what is around it.
-        q: (n_joints,) in rad, the posture in which the drums are measured.
+        robot: any robot; each joint gets a drum as long as the surrounding shapes.
+        q: (n_joints,) in rad, the posture for the size of the drums.
     """
     tree = read_tree(robot.urdf)
     poses = place_links(tree, robot.base_link, robot.joint_names, q[None, :])
@@ -172,10 +172,10 @@ def lamp_places(body: Rig) -> tuple[tuple[LedGroup, FloatArray], ...]:
 
 
 def lamp_colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
-    """Return (n, 3) in 255ths: grey gives way as the brightest channel comes up.
+    """Return (n, 3) in 255ths: grey fades as the brightest channel rises.
 
     Args:
-        group: of the LEDs.
+        group: LED group.
         seen: (n, n_channels) mean brightness of the group, in [0, 1].
     """
     light = np.zeros((len(seen), 3))

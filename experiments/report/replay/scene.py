@@ -85,7 +85,7 @@ def build_scene(
 
 
 def _show(figure: Figure, motion: RobotTrack, i: int) -> None:
-    """Let a figure be as its robot was at a moment of the grid."""
+    """Set a figure to the state of its robot at a time of the grid."""
     text = hottest_text(motion.name, motion.body.robot, motion.degc[i])
     moment = (motion.rotation[i], motion.position[i], motion.q[i], motion.degc[i])
     figure.put(*moment, text)
@@ -145,7 +145,7 @@ def lay_stage(
 
 
 def check_viser() -> None:
-    """Look whether replays can be made here.
+    """Check that replays can be made.
 
     Raises:
         BadInput: viser is not installed.
@@ -187,12 +187,12 @@ def build_replay(
     """Return the replay of robots side by side.
 
     Args:
-        arms: with rows.
-        robots: by name of the arm.
-        caption: what is seen.
+        arms: trials with rows.
+        robots: robots by name of the trial.
+        caption: caption of the replay.
 
     Raises:
-        BadInput: rows lack what a replay needs.
+        BadInput: rows lack data for a replay.
     """
     from nao_testbed.experiments.heat.figures.robot_view import (  # noqa: PLC0415  # the engine
         COLDEST_DEGC,
@@ -261,7 +261,7 @@ def _notes(
 
 
 def base_notes(arms: Sequence[RecordedTrial]) -> list[str]:
-    """Say whose base is where it was, and whose is where it probably was."""
+    """Return notes on recorded and estimated base poses."""
     known = [arm.name for arm in arms if base_pose_of(arm.frame)]
     guessed = [arm.name for arm in arms if arm.name not in known]
     notes = []

@@ -1,16 +1,16 @@
-"""How a recorded robot moved: joints, base, temperatures, LEDs on a time grid.
+"""Motion of a recorded robot: joints, base, temperatures, LEDs on a time grid.
 
-Encoders read true angles less their calibration errors; where the run's settings name
-these errors they are put back, so that the picture shows the true posture. The base is
-where the simulator had it. Rows of older recordings lack that and give an estimate
-(`upward`, `base_rotations`, `base_positions`):
+Encoders read true angles minus their calibration errors; errors in the run's settings
+are added again, so that the picture shows the true posture. The pose of the base is the
+simulator's. Rows of older recordings lack it, and it is estimated (`upward`,
+`base_rotations`, `base_positions`):
 
-- The vertical turns in the robot's frame as the gyroscope says, and is drawn to what
-  the accelerometer feels while that is about gravity: at rest it feels +g upward.
-  Heading is not observable; it is left as it was at the start.
-- The base turns so that the estimated vertical is vertical, without a turn about it.
-  Its height is that at which the lowest point of the body touches the ground: nothing
-  of the body is below it. Points that touch do not slide.
+- The vertical turns in the robot's frame with the gyroscope, and is corrected by the
+  accelerometer while that measures about gravity: at rest +g upward. Heading is not
+  observable and keeps its initial value.
+- The base is rotated so that the estimated vertical is vertical, without rotation about
+  it. Its height is that at which the lowest point of the body touches the ground.
+  Touching points do not slide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,9 +48,9 @@ TIME_CONSTANT_S = 0.4
 """With which the accelerometer corrects the gyroscope: noise averages out, and drift
 of the gyroscope stays below a tenth of a degree."""
 TRUSTED = 0.15
-"""Largest relative deviation from g at which the accelerometer tells the vertical."""
+"""Largest relative deviation from g at which the accelerometer is used."""
 LONGEST_STEP_S = 0.1
-"""Rows farther apart are of a fast-forward: the robot stands, its past is no help."""
+"""Longest time between rows with physics, in s; longer ones are fast-forward."""
 
 
 def upward(
@@ -230,7 +230,7 @@ class RobotTrack:
     """(n, n_joints) temperature of the joint's motor in °C."""
     lamps: tuple[Lamp, ...]
     said: tuple[str, ...]
-    """(n,) what is said or played, empty in silence."""
+    """(n,) spoken or played text, empty in silence."""
     height: float
     """Of its highest point above its lowest one, in m: the most of the run."""
     obstacles: tuple[Obstacle, ...]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 NAMED = 5
-"""Joints of a robot whose curves are coloured and named: those that get hottest."""
+"""Number of coloured and named curves of a robot: its hottest joints."""
 LIMIT_DEGC = 80.0
 """Named where it is near: a motor of NAO is stopped there."""
 NEAR_K = 15.0
@@ -48,10 +48,10 @@ class Chart:
         """Draw the whole run.
 
         Args:
-            motions: of the robots, a panel each.
-            grid_s: (n,) times in s of their moments.
+            motions: motions of the robots, a panel each.
+            grid_s: (n,) times in s.
             width: in pixels.
-            height: likewise.
+            height: in pixels.
         """
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
 
@@ -116,7 +116,7 @@ class Chart:
             )
 
     def picture(self, i: int) -> Image.Image:
-        """Return the panels at a moment: what is to come is faint."""
+        """Return the panels at a time, with the future faded."""
         picture = self._faded.copy()
         column = round(float(self._columns[i]))
         past = (0, 0, column, picture.height)

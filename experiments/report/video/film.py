@@ -65,7 +65,7 @@ GAP = 3
 """Between two robots."""
 MOST_ROBOTS = 4
 LONGEST_S = 60.0
-"""Of a film whose speed nobody chose, unless it has a sound."""
+"""Longest film with a derived speed, unless it has sound."""
 LONGEST_SOUND_S = 300.0
 """A longer run is not shown at real time for its sound's sake."""
 SPEEDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 240.0)
@@ -79,11 +79,11 @@ CALM = {"crf": "20", "preset": "veryfast"}
 
 @dataclass(frozen=True, kw_only=True)
 class FilmCfg(Checked):
-    """What is asked of a film."""
+    """Options of a film."""
 
     speed: VideoSpeed | None = None
-    """Playback speed over real time; None: 1 if the run has sound, else the smallest of
-    `SPEEDS` at which the video lasts at most a minute, a GIF 12 s."""
+    """Playback speed over real time; None: 1 if the run has sound, otherwise the
+    smallest of `SPEEDS` at which the video lasts at most a minute, a GIF 12 s."""
     is_gif: bool = False
     """Write an animated GIF in place of an MP4."""
 
@@ -108,16 +108,16 @@ class Film:
         cfg: FilmCfg,
         titles: tuple[str, str] = ("", ""),
     ) -> None:
-        """Read how the robots moved.
+        """Read the motions of the robots.
 
         Args:
-            arms: the recorded robots, with rows.
-            robots: by name of the arm.
-            cfg: what is asked for.
-            titles: what stands above, in bold and below that.
+            arms: recorded trials, with rows.
+            robots: robots by name of the trial.
+            cfg: options.
+            titles: bold title, and the line below.
 
         Raises:
-            BadInput: there are too many, or rows lack what is shown.
+            BadInput: there are too many robots, or rows lack data.
         """
         if not 1 <= len(arms) <= MOST_ROBOTS:
             raise BadInput(
@@ -151,7 +151,7 @@ class Film:
 
     @property
     def frames(self) -> int:
-        """How many pictures it has."""
+        """Number of pictures."""
         return len(self._grid_s) + round(LAST_S * self.cfg.fps)
 
     def write(

@@ -1,7 +1,7 @@
-"""A recorded robot before a camera that stands still: one picture a moment.
+"""Recorded robot before a fixed camera: one picture for each time.
 
-It is drawn in software. That is what a video costs, so a robot that has not moved
-enough to see is not drawn again: only its colours change.
+It is rendered in software, the main cost of a video. So a robot without visible motion
+is not rendered again; only its colours change.
 """
 
 from collections.abc import Sequence
@@ -61,12 +61,12 @@ class Stage:
     def __init__(
         self, motion: RobotTrack, drawn: DrawnRobot, camera: Camera, slope_deg: float
     ) -> None:
-        """Lay the ground and what stands on it.
+        """Prepare ground and obstacles.
 
         Args:
-            motion: of the robot.
+            motion: motion of the robot.
             drawn: the dressed robot; `close` closes it.
-            camera: that looks at it, with `OVERSAMPLING` pixels for one shown.
+            camera: camera with `OVERSAMPLING` pixels for one shown.
             slope_deg: the ground rises by this angle towards +x.
         """
         self._motion, self._drawn, self._camera = motion, drawn, camera
@@ -106,7 +106,7 @@ class Stage:
         return self._picture
 
     def _pose(self, i: int) -> bool:
-        """Draw the robot anew if it has moved; return whether it has."""
+        """Render the robot if it has moved; return True if it has."""
         motion = self._motion
         now = motion.q[i], motion.position[i], motion.rotation[i]
         if self._shown is not None and not _differs(self._shown, now):
@@ -124,7 +124,7 @@ class Stage:
         return True
 
     def _shaded(self, rendering: Rendering) -> Image.Image:
-        """Return the ground with the shadow of what stands on it."""
+        """Return the ground with the shadow of the robot."""
         seen = rendering.positions()[rendering.link >= 0]
         if not len(seen):  # nothing of it is in the picture
             return _small(self._floor, self.width, self.height)
@@ -162,7 +162,7 @@ class Stage:
         return found
 
     def _add_obstacles(self, slope_deg: float) -> None:
-        """Draw what stands around: all in which worlds with it and without differ."""
+        """Draw the obstacles: the difference of renderings with and without them."""
         motion = self._motion
         pose = _pose_of(motion, 0)
         bare = dressed(motion.body.robot, pose, WorldCfg(slope_deg=slope_deg))
@@ -178,7 +178,7 @@ class Stage:
 
 
 class _Grey:
-    """What a camera saw of a robot, to be painted."""
+    """Grey rendering of a robot, to be painted."""
 
     def __init__(self, rendering: Rendering, joints: Sequence[str]) -> None:
         grey = rendering.rgb[..., 0].astype(np.float32) / 255.0
@@ -206,9 +206,9 @@ def stages_of(
     """Return stages that show robots at one scale, each in all of its run.
 
     Args:
-        motions: of the robots.
-        width: of a picture, in pixels.
-        height: likewise.
+        motions: motions of the robots.
+        width: width of a picture, in pixels.
+        height: height of a picture, in pixels.
         slope_deg: the ground rises by this angle towards +x.
     """
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
@@ -248,7 +248,7 @@ def _differs(
     a: tuple[FloatArray, FloatArray, FloatArray],
     b: tuple[FloatArray, FloatArray, FloatArray],
 ) -> bool:
-    """Whether two poses can be told apart."""
+    """Return True if two poses differ visibly."""
     cosine = (np.trace(a[2].T @ b[2]) - 1.0) / 2.0
     return bool(
         np.abs(a[0] - b[0]).max() > TURNED

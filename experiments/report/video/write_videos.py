@@ -14,7 +14,7 @@ from nao_testbed.sim.recording.run_meta import recorded_robot
 
 
 def check_video() -> None:
-    """Look whether videos can be made here.
+    """Check that videos can be made.
 
     Raises:
         BadInput: PyAV is not installed.
@@ -50,14 +50,14 @@ def write_videos(
     cfg: FilmCfg,
     on_progress: Callable[[int, int, str], None] = lambda _done, _of, _next: None,
 ) -> None:
-    """Write a video of each run; one that is there already is replaced.
+    """Write a video of each run; existing ones are replaced.
 
     Args:
         files: from `video_files`.
         sources: the runs.
-        sections: what the page says of each.
-        cfg: what is asked for.
-        on_progress: told how many pictures are done, of how many, and of which run.
+        sections: page sections of the runs, for the titles.
+        cfg: options.
+        on_progress: called with the finished pictures, their total, and the run.
 
     Raises:
         BadInput: a run has no rows, too many robots, or lacks what is shown.
