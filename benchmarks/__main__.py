@@ -1,4 +1,4 @@
-"""What everything costs, beside references: `python -m benchmarks`, of a checkout.
+"""Benchmarks with references: `python -m benchmarks` in a checkout.
 
 The loop, controllers, fast-forward, a scenario, a live robot, reservations, gated
 commands and device slots, both engines.

@@ -1,4 +1,4 @@
-"""What it costs a live robot that somebody looks at it, and that nobody does.
+"""Cost of the live page for a robot, with and without a viewer.
 
 Two robots of one setting step in turn, a second each: one as its recording alone would
 have it, the other telling a page of itself. Both do the same, bit for bit.

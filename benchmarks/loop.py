@@ -52,7 +52,7 @@ BLOCK_S = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class LoopMeasure:
-    """What `measure_loop` found."""
+    """Result of `measure_loop`."""
 
     figures: tuple[Figure, ...]
     observations: tuple[Observation, ...]
@@ -68,7 +68,7 @@ class MeasuredLoop:
     def __init__(
         self, robot: Robot, folder: Path, *, settle_s: float, engine: EngineName
     ) -> None:
-        """Let the robot take its posture.
+        """Put the robot into its posture.
 
         Args:
             robot: the robot.
@@ -245,7 +245,7 @@ def _step_bare(engine: Engine, torques: Sequence[Sequence[float]]) -> float:
 
 
 def _step_sim(sim: SimulatedRobot, cycles: int) -> float:
-    """Let a robot stand for some control periods; return the median in µs a tick."""
+    """Simulate some control periods; return the median time per tick in µs."""
     ticks = ticks_of("control period", CONTROL_PERIOD, sim.dt)
     times_s = []
     for _ in range(cycles):

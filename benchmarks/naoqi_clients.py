@@ -1,4 +1,4 @@
-"""How `naoqi serve` keeps up with clients: `python -m benchmarks.naoqi_clients`.
+"""Load test of `naoqi serve`: `python -m benchmarks.naoqi_clients`.
 
 Each client is a process of its own. 50 times a second it reads the angles of all
 joints (`ALMemory.getListData`) and commands one (`ALMotion.setAngles`). A cycle is late
@@ -32,7 +32,7 @@ SETTLE_S = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class ClientCycles:
-    """What one client counted."""
+    """Counts of one client."""
 
     client: int
     due: int

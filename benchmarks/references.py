@@ -44,7 +44,7 @@ class BareMutex:
             return True
 
     def is_valid(self, name: str, token: bytes | None) -> bool:
-        """Tell whether a command with this token may act on the name."""
+        """Return True if a command with this token may act on the name."""
         with self._lock:
             return token is not None and self._tokens.get(name) == token
 

@@ -1,4 +1,4 @@
-"""How many reservations and gated commands a second; what a request depends on.
+"""Rates of reservations and gated commands, and scaling of a request.
 
 All subjects run in turn, block by block, in one process; a second is one of processor
 time, so that a busy machine takes less from it.
@@ -37,7 +37,7 @@ Do = Callable[[], object]
 
 @dataclass(frozen=True, kw_only=True)
 class RequestCostCfg:
-    """How large things grow; the first number of each is the one to compare with."""
+    """Sizes of the scaling test; the first number of each is the reference."""
 
     resources: tuple[int, ...] = (25, 250, 2500)
     waiters: tuple[int, ...] = (1, 100, 10_000)
@@ -199,7 +199,7 @@ def _of_leaves(count: int) -> Do:
 
 
 def take_all(ledger: Ledger) -> Token:
-    """Let one owner have every exclusive leaf."""
+    """Give one owner every exclusive leaf."""
     ledger.add_owner(Owner(name="bench"), 0)
     everything = Request(owner="bench", resources=(ledger.tree.root.name,))
     return granted(ledger.request(everything, 0))
@@ -249,7 +249,7 @@ class Sink:
 
 @dataclass(frozen=True, kw_only=True)
 class ReservationBenchCfg:
-    """How much to measure."""
+    """Amount of measurement."""
 
     blocks: int = 11
     block_s: float = 0.04

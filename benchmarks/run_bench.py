@@ -54,7 +54,7 @@ LONGEST_S = 600.0
 
 
 class Part(StrEnum):
-    """What can be measured alone."""
+    """Parts that can be measured separately."""
 
     HEAT = "heat"
     """The loop, the controllers, whole arms and fast-forward."""
@@ -73,7 +73,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BenchCfg:
-    """How long to measure what."""
+    """Parts and durations."""
 
     seconds: float = 5.0
     """Simulated time of each measured loop, in s."""
@@ -109,7 +109,7 @@ class BenchCfg:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where it was measured."""
+    """Machine of the measurement."""
 
     cores: int
     load_average: float | None
@@ -132,7 +132,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchResult:
-    """What was found."""
+    """Results."""
 
     seconds: float | None
     """Simulated time of each measured loop, in s; None where none was measured."""

@@ -1,4 +1,4 @@
-"""How many slots a second a transmitter plays, among how many groups that wait.
+"""Slot rate of a transmitter, by the number of waiting groups.
 
 Three streams run, each on its own bus: a motion of every motor, a light and a sound,
 with an item in each slot. A slot is `step`, the ledger's tick, the gate's flush and
@@ -46,7 +46,7 @@ MOST = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class TransmitterBenchCfg:
-    """How much to measure."""
+    """Amount of measurement."""
 
     waiting: tuple[int, ...] = (100, 10_000)
     """Groups that wait; the first number is the one to compare with."""
@@ -178,7 +178,7 @@ class _World:
         self.items = _items(robot, devices)
 
     def send(self, unit: Unit, group: str, length: int = ENDLESS) -> None:
-        """Let a member of a group be received."""
+        """Send a member of a group."""
         stream = _Repeated(unit, self.token, self.items[unit], length)
         tag = SyncTag(group=group, points=POINTS[unit])
         receipt = self.transmitter.receive(stream, tag, self.ledger.tick + 1)

@@ -22,7 +22,7 @@ from nao_testbed import HeatCfg, read_run, run_heat
 
 
 def record(base: Path) -> Path:
-    """Let a robot with a bad ankle stand for two minutes; return its run folder."""
+    """Record a robot with a misaligned ankle for two minutes; return its run folder."""
     cfg = HeatCfg(
         minutes=2.0, controllers=("fixed",), misalignment_deg={"LAnklePitch": 2.0}
     )

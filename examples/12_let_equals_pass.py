@@ -1,4 +1,4 @@
-"""What it costs that nobody is overtaken, and what a window for passing changes.
+"""Waiting times without overtaking, and with a window for it.
 
 Behaviours come at random. Most want one of six resources, some want four at once. For
 `overtake_s`, 5 s by default, equals pass a group at the head of a queue; then it keeps
@@ -23,7 +23,7 @@ TICK_S, LENGTH = 0.01, 20 * 60 * 100  # 20 minutes
 
 @dataclass
 class Load:
-    """What came of it."""
+    """Result of a load."""
 
     used_s: float = 0.0
     single_s: float = 0.0

@@ -34,7 +34,7 @@ class Lean(PerceptiveSchema[NoParameters]):
 
 @dataclass(frozen=True, kw_only=True)
 class LevelHeadParameters:
-    """What can be changed while it runs."""
+    """Parameters, adjustable at run time."""
 
     gain: float = 1.0
 

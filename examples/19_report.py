@@ -15,7 +15,7 @@ from nao_testbed.experiments import ReportCfg
 
 
 def record(controller: str, folder: Path) -> Path:
-    """Let a robot stand on a slope for six seconds; return its run folder."""
+    """Record a robot on a slope for six seconds; return its run folder."""
     cfg = HeatCfg(
         minutes=0.1,
         controllers=(controller,),

@@ -1,4 +1,4 @@
-"""How far a standing robot is from the least heat that its posture allows, live.
+"""Live ratio of a standing robot's heat to the minimum of its posture.
 
 Each leg joint of this robot is off by up to a degree. Ten times a second `minheat`
 looks how much of the heat of the legs is made for nothing. For six seconds it only

@@ -210,7 +210,7 @@ def robot_command(
     ] = False,
     json_file: JsonOption = None,
 ) -> None:
-    """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
+    """Describe a robot: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from nao_testbed.experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy

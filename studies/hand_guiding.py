@@ -86,7 +86,7 @@ LET_GO_S = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class GuidingCfg(Checked):
-    """Who is pulled, and how."""
+    """Robot and pull of a trial."""
 
     controllers: tuple[str, ...]
     setting: RobotSetting
@@ -121,7 +121,7 @@ class GuidingCfg(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Pull:
-    """Who is pulled where."""
+    """Pull of one hand."""
 
     controller: str
     link: str
@@ -132,7 +132,7 @@ class Pull:
 
 @dataclass(frozen=True, kw_only=True)
 class PullResult:
-    """What came of one pull."""
+    """Result of one pull."""
 
     pull: Pull
     end: Literal["moved", "held", "fell", "failed"]
@@ -187,7 +187,7 @@ def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
 
 
 def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
-    """Let a robot settle, pull it, let it go."""
+    """Settle a robot, pull it, and release it."""
     robot = load_robot(cfg.setting.robot).with_effort_limits(cfg.setting.effort_limits)
     setting = cfg.of_robot(pull.robot, robot)
     posture = setting.posture_of(robot)
@@ -252,7 +252,7 @@ class _Hand:
         sim.push_com(self._link, self.force_n * self._along)
 
     def end(self) -> Literal["moved", "held", "fell"] | None:
-        """Say how it ended; None: it goes on."""
+        """Return the end of the pull as text; None: it continues."""
         if self._sim.has_fallen():
             return "fell"
         if self.moved_m() >= self._cfg.distance_m:

@@ -22,7 +22,7 @@ from nao_testbed.experiments.shared_robot.robot_with_ledger import (
 
 @dataclass(frozen=True, kw_only=True)
 class FallStoryCfg:
-    """How the robot is pushed, and for how long it is watched."""
+    """Push of the robot, and time of observation."""
 
     force_newton: tuple[float, float, float] = (-60.0, 0.0, 0.0)
     """On the torso, in the world (x forward, y left, z up): a push from the front."""
@@ -71,7 +71,7 @@ class NeedsAState:
 
 @dataclass(frozen=True, kw_only=True)
 class FallStory:
-    """What came of it."""
+    """Result of the story."""
 
     events: tuple[Event, ...]
     """The whole trace."""
@@ -90,7 +90,7 @@ class FallStory:
 
 
 def run_fall_story(robot: Robot, cfg: FallStoryCfg | None = None) -> FallStory:
-    """Let it happen on the simulated robot."""
+    """Run the story on the simulated robot."""
     cfg = cfg or FallStoryCfg()
     events: list[Event] = []
     body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))

@@ -27,7 +27,7 @@ from nao_testbed.models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class HeadStoryCfg:
-    """What happens, and for how long at most."""
+    """Temperatures and times of the story."""
 
     joint: str = "HeadYaw"
     """A leaf that is a joint and its motor at once."""
@@ -70,7 +70,7 @@ class LooksAround:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its newest request has no outcome yet."""
+        """Return True if its newest request has no outcome yet."""
         return self.tickets[-1].outcome is None
 
     def __call__(self, tick: int, observation: Observation) -> None:
@@ -112,7 +112,7 @@ class Watched:
 
 @dataclass(frozen=True, kw_only=True)
 class HeadStory:
-    """What came of it."""
+    """Result of the story."""
 
     events: tuple[Event, ...]
     """The whole trace."""
@@ -137,7 +137,7 @@ class HeadStory:
 
 
 def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
-    """Let it happen on the simulated robot.
+    """Run the story on the simulated robot.
 
     Raises:
         UnknownName: the robot has no such joint.

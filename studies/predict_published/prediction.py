@@ -1,4 +1,4 @@
-"""What is predicted of the published column *with*: bands, and how it is told.
+"""Prediction of the published column *with*: bands, and their presentation.
 
 `sampling` finds the robots. Independent repeats, each with a surrogate of its own, are
 pooled by their effective numbers.
@@ -52,7 +52,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionCfg:
-    """How many robots are drawn."""
+    """Numbers of drawn robots."""
 
     robots: int = 160
     """Of each round, simulated under `fixed`."""
@@ -140,7 +140,7 @@ class Band:
 
     @property
     def holds_published(self) -> bool:
-        """Whether the published number lies in the band of 90 %."""
+        """True if the published number lies in the 90 % band."""
         low, high = self.within(0.9)
         return low <= self.published <= high
 

@@ -103,7 +103,7 @@ LEAST_SHARE = 0.3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Proposal:
-    """Who of the pool is drawn by one surrogate: with the chance min(1, C p̃(y | x))."""
+    """Draw of robots by one surrogate, with the chance min(1, C p̃(y | x))."""
 
     surrogate: Surrogate
     covariance: FloatArray
@@ -126,7 +126,7 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StartModel:
-    """What the four targets without the method tell of the ten starts."""
+    """Model of the ten starts, given the four targets without the method."""
 
     rows: FloatArray
     """(4, 10) H."""

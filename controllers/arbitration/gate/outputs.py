@@ -77,7 +77,7 @@ class Outputs:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a slot with the outputs in force."""
+        """Start a slot with the outputs in force."""
         self.shift: FloatArray = self._shift
         """(n_joints,) added to the set-points that go out, in rad; never changed in
         place, and another one once a shift changes in this slot."""

@@ -52,7 +52,7 @@ class Calls(AbstractContextManager[None]):
         """Number of nested calls."""
 
     def at(self, tick: int) -> "Calls":
-        """Begin a call after running the earlier timers.
+        """Start a call after running the earlier timers.
 
         Raises:
             BadInput: the tick is not a whole number, time would go back, or policies or

@@ -289,7 +289,7 @@ class Frames(ActuationSchema[FramesParameters]):
             self._shown = frame
 
     def stop(self) -> None:
-        """Begin with the first frame next time."""
+        """Restart with the first frame next time."""
         self._played_s = 0.0
 
 

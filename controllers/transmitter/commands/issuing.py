@@ -206,7 +206,7 @@ class Issuing:
         return self._command_slots + slots
 
     def _join(self, order: PlacedOrder, before: PlacedOrder, tick: int) -> None:
-        """Begin an order when its predecessor's motion is about to end.
+        """Start an order when its predecessor's motion is about to end.
 
         That is when the remaining items take as long as the expected conversion of its
         own data, as with an initial motion.

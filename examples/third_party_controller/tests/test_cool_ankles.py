@@ -1,4 +1,4 @@
-"""What `cool_ankles` promises, on a robot with an ankle 2 degrees off, on a slope."""
+"""Promises of `cool_ankles`, for a robot with an ankle 2 degrees off, on a slope."""
 
 import pytest
 from cool_ankles import ANKLES, CoolAnkles, make_controller

@@ -29,13 +29,13 @@ class CoolAnkles:
     name = "cool_ankles"
 
     def __init__(self, least: float = LEAST) -> None:
-        """Say what stiffness a hot ankle is left, from 0 to 1."""
+        """Set the stiffness of a hot ankle, from 0 to 1."""
         if not 0.0 <= least <= 1.0:
             raise BadInput(f"least stiffness is {least}; give a number from 0 to 1.")
         self._least = least
 
     def reset(self, robot: Robot) -> None:
-        """Look up the ankles of the robot and forget the past."""
+        """Find the ankles of the robot and clear the state."""
         self._ankles = [robot.joint_index(name) for name in ANKLES]
         self._motors = robot.motor_of_joint[self._ankles]
         self._stiffness = np.ones(len(robot.joints))

@@ -1,4 +1,4 @@
-"""Where parts of the body are, by Pinocchio; and the joint angles of other places.
+"""Kinematics of the body with Pinocchio, and joint angles for requested poses.
 
 Frames [naoqi-api]: 0 the torso; 1 the world; 2 the robot, the mean of the feet on the
 ground, z up. The pose of the torso in the world is the simulator's truth, as no walk
