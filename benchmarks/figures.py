@@ -1,8 +1,8 @@
 """A measured number with its spread, how it comes from blocks, and references.
 
-Machines are shared and noisy. What is compared runs in turn, block by block, in one
-process; each block gives one number, the figure is their median. A ratio is taken
-block by block too, so that a slow spell hits both of its sides.
+Machines are shared and noisy. Compared subjects run in turn, block by block, in one
+process. Each block gives one number; the figure is their median. Ratios are computed
+per block, so that a slow phase of the machine affects both sides.
 """
 
 from collections.abc import Sequence

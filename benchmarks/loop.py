@@ -1,15 +1,15 @@
 """The loop against the bare engine, our servo against PyBullet's, controllers' steps.
 
-The bare engine steps the very same world: after every block of the loop its state is
-taken back, the torques of the block, kept by the last-second ring, are applied again,
-and only the calls of the engine's step are timed (with some 0.2 µs for the clock).
-The block must end in the same angles, bit for bit; else the comparison is refused.
+The bare engine steps the same world: after every block of the loop, its state is
+restored and the recorded torques of the block (last-second ring) are applied again.
+Only the calls of the engine's step are timed, with some 0.2 µs for the clock. The
+comparison is refused if the block does not end in the same angles, bit for bit.
 
-The stiffness step stands against the least that it needs: Pinocchio and one nnls. Both
-see the same observations of the standing robot, one after another without the physics
-in between, in alternating blocks. The reference computes the gravity term and both
-feet's Jacobians at the measured angles and solves one contact problem that was built
-beforehand; it chooses no contacts, no posture, no plane, and keeps no report.
+The stiffness step is compared with its minimum: Pinocchio and one nnls. Both get the
+same observations of the standing robot, in alternating blocks, without physics between
+them. The reference computes the gravity term and both feet's Jacobians at the measured
+angles, and solves one contact problem built beforehand. It selects no contacts, posture
+or plane, and keeps no report.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +60,7 @@ class LoopMeasure:
 
 
 class MeasuredLoop:
-    """A robot that stands under `smart` on one engine, measured block by block.
+    """Standing robot under `smart` on one engine, measured block by block.
 
     It owns the engine; `close` releases it.
     """
@@ -336,9 +336,9 @@ def measure_controllers(
 
     Args:
         robot: the robot.
-        observations: of the standing robot, 20 ms apart.
-        blocks: how often all observations are gone through.
-        controllers: their names.
+        observations: observations of the standing robot, 20 ms apart.
+        blocks: number of passes over all observations.
+        controllers: names of the controllers.
     """
     alone = PinocchioAlone(robot, observations[-1].q)
     steps: dict[str, Step] = {ALONE: alone.step}

@@ -1,9 +1,9 @@
 """Load test of `naoqi serve`: `python -m benchmarks.naoqi_clients`.
 
-Each client is a process of its own. 50 times a second it reads the angles of all
-joints (`ALMemory.getListData`) and commands one (`ALMotion.setAngles`). A cycle is late
-if its two calls end after the next should begin. `taskset -c 0` keeps the server and
-its clients on one core.
+Each client is a separate process. 50 times a second it reads the angles of all joints
+(`ALMemory.getListData`) and commands one joint (`ALMotion.setAngles`). A cycle is late
+if its two calls end after the planned start of the next. `taskset -c 0` keeps the
+server and its clients on one core.
 """
 
 import argparse
@@ -81,12 +81,12 @@ def size_of(pid: int) -> dict[str, float]:
 
 
 def measure(clients: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Start an endpoint, let the clients work on it, end it.
+    """Start an endpoint, run the clients against it and stop it.
 
     Args:
-        clients: how many work at once.
-        seconds: of work.
-        folder: for the run and what the server says at its end.
+        clients: number of concurrent clients.
+        seconds: duration of the load.
+        folder: for the run and the final JSON of the server.
     """
     ended = folder / "ended.json"
     command = [

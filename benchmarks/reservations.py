@@ -31,7 +31,7 @@ LONG_S = 1e6
 """A time limit in s that nothing here reaches."""
 HELD = "leaf 0"
 MOST = 2.0
-"""What a ratio may be: half of it would be noise on a busy machine."""
+"""Largest accepted ratio: noise on a busy machine can reach half of it."""
 Do = Callable[[], object]
 
 
@@ -151,7 +151,7 @@ def _behind_waiters(count: int) -> Do:
 
 
 def _hand_over(count: int) -> Do:
-    """Return: the holder joins the queue's end, then gives the leaf to the first."""
+    """Return a run in which the holder releases the leaf and queues up again."""
     ledger = _ledger(_flat(1))
     names = [f"owner {k}" for k in range(count + 1)]
     tickets: list[Ticket] = []
@@ -206,7 +206,7 @@ def take_all(ledger: Ledger) -> Token:
 
 
 class Sink:
-    """A robot that stands still and throws away what it is told."""
+    """Robot at rest that counts and discards its commands."""
 
     def __init__(self, robot: Robot) -> None:
         self.writes = 0
@@ -236,15 +236,15 @@ class Sink:
         )
 
     def write(self, command: Command) -> None:
-        """Count and forget."""
+        """Count the command and discard it."""
         del command
         self.writes += 1
 
     def step(self, ticks: int) -> None:
-        """Do nothing."""
+        """Return without a change: the robot is at rest."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Return: the robot holds no resources."""
 
 
 @dataclass(frozen=True, kw_only=True)

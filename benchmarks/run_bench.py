@@ -154,11 +154,11 @@ class BenchResult:
 
 
 def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
-    """Measure everything; run folders are thrown away.
+    """Measure all parts of the benchmark; run folders are temporary.
 
     Args:
-        cfg: how long.
-        on_stage: told what is measured next.
+        cfg: duration and parts of the measurement.
+        on_stage: called with the name of each part before it is measured.
     """
     machine = Machine.here()
     robot = load_robot(cfg.robot_folder)

@@ -2,8 +2,8 @@
 
 Three streams run, each on its own bus: a motion of every motor, a light and a sound,
 with an item in each slot. A slot is `step`, the ledger's tick, the gate's flush and
-`settle`. Beside it the same items go straight to the gate, and are put into a
-dictionary and counted by a loop that asks nobody.
+`settle`. Two references process the same items: the gate without a transmitter, and a
+loop that stores them in a dictionary and counts them without any check.
 
 The skew of a group is counted in the trace: slots between the first items of its
 members, and between all items of one instant.
@@ -41,7 +41,7 @@ ENDLESS = 10**9
 POINTS = {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
 """As CN1396856 distributes them [CN1396856, description of fig. 18]."""
 MOST = 1.5
-"""What a slot among many groups may cost, as a multiple of one among few."""
+"""Largest cost of a slot with many waiting groups, as a multiple of that with few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +49,9 @@ class TransmitterBenchCfg:
     """Amount of measurement."""
 
     waiting: tuple[int, ...] = (100, 10_000)
-    """Groups that wait; the first number is the one to compare with."""
+    """Numbers of waiting groups; their minimum is the reference."""
     groups: int = 50
-    """Whose skew is counted."""
+    """Number of groups whose skew is counted."""
     blocks: int = 11
     block_s: float = 0.04
     """Processor time of a block of each subject, in s."""
@@ -245,7 +245,7 @@ def _bare(robot: Robot) -> Run:
 def _skews(robot: Robot, groups: int) -> list[int]:
     """Return the largest spread of any instant of each group, in slots.
 
-    Their members come in every order, some slots apart, and are of unequal length.
+    The members arrive in every order, 0 to 3 slots between them, in unequal lengths.
     """
     world, slots_of = _World(robot), defaultdict[tuple[str, int], list[int]](list)
 

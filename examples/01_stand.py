@@ -1,8 +1,8 @@
-"""Let a robot stand for five seconds, and check what it feels by hand.
+"""Simulate a standing robot for five seconds, and check its sensors by hand.
 
-One sees the torques of the left leg, and two numbers that anyone can compute beside
-what was measured: the force sensors carry the weight m g, and the ankle's torque is
-what the ground's forces under the foot ask for.
+The lesson prints the torques of the left leg and two checks of measured values: the
+force sensors carry the weight m g, and the ankle's torque balances the ground forces
+under the foot.
 """
 
 import numpy as np

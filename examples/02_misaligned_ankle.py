@@ -1,12 +1,12 @@
-"""Set one ankle 2 degrees off, and see what it costs the whole robot.
+"""Misalign one ankle by 2 degrees, and compare the torques of the whole robot.
 
-Both feet are flat on the ground: legs, pelvis and ground are one closed chain, and no
-joint of it can be wrong alone. The left ankle pushes towards an angle that the ground
-does not let it reach, and the right leg has to push back, its knee most of all. No
-controller sees the error: the encoder is the one that is wrong.
+Both feet are flat on the ground: legs, pelvis and ground form a closed chain, so an
+error of one joint loads the others. The left ankle pushes towards an angle that the
+ground prevents, and the right leg pushes back, mostly with its knee. No controller sees
+the error, because the encoder itself is misaligned.
 
-Heat goes with the square of a torque, so the last column is what matters: where the
-motor's temperature would end if the robot stood on for ever.
+Heat grows with the square of the torque. The last column shows the consequence: the
+final motor temperature of a robot that stands indefinitely.
 """
 
 from collections.abc import Mapping

@@ -2,13 +2,13 @@
 
     frame = read_run("runs/heat/fixed").frame
 
-opens any run folder, one of `make run` or one whose process was killed. The index is
-the simulated time in s; columns are called `channel.member`, such as `q.LKneePitch`.
+opens any run folder, also that of a killed process. The index is the simulated time in
+s; columns are named `channel.member`, such as `q.LKneePitch`.
 
-Rows are not evenly spaced: one every 20 ms, but one a second where the physics was left
-out (fast-forward). A mean over rows is therefore no mean over time; weigh each row with
-the time since the one before. Give a run folder as argument to see that one; without,
-a short run is made.
+Rows are not evenly spaced: one every 20 ms, but one a second in fast-forward, without
+physics. A mean over rows is therefore not a mean over time; weight each row with the
+time since the previous row. The argument is a run folder; without it, the lesson
+records a short run.
 """
 
 import sys

@@ -1,14 +1,14 @@
-"""Let another robot stand: no code knows the NAO, a robot is a folder of data.
+"""Simulate another robot: a robot is a folder of data, no code depends on the NAO.
 
     python examples/06_other_robot.py path/to/robot_folder
 
-Without an argument this takes the small walker that the tests use: a trunk and two
-legs of three joints, 2 kg. The same loop, the same stiffness controller and the same
-heating run on it. Beside each motor's torque stands the one that the controller expects
-from equilibrium; the difference sticks in the gear, as friction.
+The default is the small walker of the tests: a trunk and two legs of three joints,
+2 kg. The same loop, stiffness controller and heating model run on it. The table shows
+each motor's torque and the torque that the controller expects from equilibrium; the
+difference is gear friction.
 
-`tests/data/two_leg/` is a good start for a folder of one's own; where a table is wrong,
-the error says file and line.
+`tests/data/two_leg/` is a good start for your own folder; errors in its tables are
+reported with file and line.
 """
 
 import sys

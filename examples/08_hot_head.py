@@ -1,12 +1,12 @@
-"""A behaviour turns the head; the joint gets hot, and the body takes it.
+"""Overheat a joint: its behaviour loses the token, waits, and gets a new one.
 
-The behaviour holds HeadYaw with Lock: it would refuse every other behaviour. Somebody
-holds the head fast, so that its motor gives full torque and reaches 76 °C. Then the
-virtual owner `hotEngine` has the joint: the behaviour's token is revoked, its next
-command is refused with the reason, and the gate holds the joint where it is with a
-fifth of its torque. The behaviour asks anew and waits. Below 70 °C it gets a new token.
+The behaviour holds HeadYaw with Lock: it refuses every other behaviour. A hand blocks
+the head, so that its motor gives full torque and reaches 76 °C. Then the virtual owner
+`hotEngine` takes the joint: the behaviour's token is revoked, its next command is
+refused with the reason, and the gate holds the joint in place with a fifth of its
+torque. The behaviour requests the joint again and waits for a new token below 70 °C.
 
-One sees the trace of the reservations, with no line of the behaviour about heat.
+The lesson prints the trace of the reservations. The behaviour has no code about heat.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""A robot is pushed over: who needs it to stand loses that at once.
+"""Push a robot over: owners of the state Stand lose it immediately.
 
-`keep standing` holds the state Stand and the legs with Lock. It refuses every demand,
-but a fall is no demand, it is a fact: the posture monitor sees the vertical turn away,
-no state is active any more, and the token is revoked whole. `get up` asked for the
-state Back and the legs before the push; it is granted when the robot lies on its back.
+`keep standing` holds the state Stand and the legs with Lock and refuses every demand.
+A fall is not a demand: the posture monitor sees the torso tilt, no state is active any
+more, and the whole token is revoked. `get up` requests the state Back and the legs
+before the push; the request is granted when the robot lies on its back.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """One greeting on three bodies of a robot, one of them with a broken arm.
 
-A greeting needs speech and the right arm; two steps to the front are nice to have. It
-asks for just that, and knows of no body. A robot without legs starts with them owned by
-`RobotModel`, so the greeting runs without the steps. With a broken arm it does not run
-at all, and is told who has the arm.
+A greeting requires speech and the right arm; two steps forward are optional. Its
+request is the same on every body. On a robot without legs, `RobotModel` owns the legs,
+so the greeting runs without the steps. With a broken arm it does not run; the outcome
+names the owner of the arm.
 """
 
 from nao_testbed import Ledger, Owner, Request, Robot, load_robot

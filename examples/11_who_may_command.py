@@ -1,8 +1,8 @@
-"""Three behaviours share a robot; the list shows who holds and who waits.
+"""Share a robot among behaviours, and list holders and waiting owners.
 
-`greet` takes speech and the right arm together or not at all, and its two steps only if
-the legs happen to be free. `dance` gives way on demand. What `guard` takes, the head,
-is open to its parts, one of which uses it at a time.
+`greet` takes speech and the right arm together or not at all, and the legs only if they
+are free. `dance` stops on demand. `guard` holds the head for its child `look`; one
+child uses a resource at a time.
 """
 
 from nao_testbed import Ledger, Owner, Request, load_robot

@@ -1,12 +1,13 @@
-"""Waiting times without overtaking, and with a window for it.
+"""Waiting times without overtaking, and with a time window for it.
 
-Behaviours come at random. Most want one of six resources, some want four at once. For
-`overtake_s`, 5 s by default, equals pass a group at the head of a queue; then it keeps
-the free ones of its set from everybody behind, or it would starve.
+Behaviours arrive at random. Most request one of six resources, some request four at
+once. For `overtake_s`, 5 s by default, requests of equal priority overtake a group at
+the head of a queue. After that the free resources of the group are reserved for it,
+since it would starve otherwise.
 
-One sees the price: at this load a window of 15 s makes single requests wait six times
-shorter. The groups gain too at first, as what is free is used; the longest window
-makes them wait again.
+At this load, a window of 15 s makes the wait of single requests six times shorter.
+Short windows also help the groups, as free resources are used; the longest window makes
+them wait longer again.
 """
 
 import random

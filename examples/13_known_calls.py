@@ -1,11 +1,11 @@
-"""Two programs that know only the calls of ES2535273 meet on one robot.
+"""Two programs that know only the calls of ES2535273 share one robot.
 
-`Dance` and `Greet` were written by people who do not know each other, with the calls of
-the robot's resource manager: take by a name, be called when somebody else asks, give
-back. Neither has seen a token or a ledger. Each runs in a thread of its own, and a
-thread that waits simply sleeps in its call.
+`Dance` and `Greet` use the calls of the robot's resource manager: take a resource by
+name, receive a callback when another program requests it, release it. Neither knows
+tokens, the ledger or the other program. Each runs in its own thread; a waiting thread
+sleeps in its call.
 
-One sees that Greet waits until Dance has come to its next stable posture.
+The output shows that Greet waits until Dance reaches its next stable posture.
 """
 
 import threading
@@ -17,24 +17,24 @@ from nao_testbed.experiments.server.shared_ledger import SharedLedger
 
 
 def say(words: str) -> None:
-    """Print a line in one piece: two threads speak."""
+    """Print a line in one write, as two threads print."""
     print(words + "\n", end="")
 
 
 class Dance:
-    """A program, and the object that has its callbacks."""
+    """Program and its callback object."""
 
     def __init__(self) -> None:
         self.is_asked = threading.Event()
 
     def onResource(self, resource: str, owner: str) -> None:  # noqa: N802  known so
-        """Answer somebody who asks for what it has."""
+        """Record the request of another owner; `run` releases the resource later."""
         if not self.is_asked.is_set():
             say(f"{owner}: somebody asks for {resource}; first to a stable posture")
         self.is_asked.set()  # it returns nothing: it keeps, and will release
 
     def run(self, calls: ES2535273Calls, has_begun: threading.Event) -> None:
-        """Dance until it is asked to make room."""
+        """Dance until another owner requests a motor."""
         calls.waitForResource("All motors", "Dance", "onResource", 5)
         say("Dance: has all motors")
         has_begun.set()

@@ -1,10 +1,10 @@
-"""A wave is a timeline of frames; it pauses for somebody, and continues where it was.
+"""Wave as a timeline of frames that pauses for another owner and then continues.
 
-The timelines of ES2535273 show 15 frames a second and take the motors for granted. Here
-the schema `frames` reserves the right arm, and `PauseOnDemand` answers for it: `point`
-has the arm for a second at once, and then the wave has its arm back, by a new token.
+The timelines of ES2535273 show 15 frames a second and do not reserve motors. Here the
+schema `frames` reserves the right arm with the policy `PauseOnDemand`. `point` gets the
+arm immediately for a second; then the wave continues with a new token.
 
-The table shows the present frame, and the shoulder that the gate holds meanwhile.
+The table shows the present frame, and the shoulder angle, also during the pause.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""A robot saves energy: its joints keep less torque, and nobody loses anything.
+"""Save energy: cap the stiffness of the joints without revoking a token.
 
 A degraded mode is a virtual owner that occupies many joints in part. The behaviour that
-holds the left arm keeps its token, and commands full stiffness all the time; the gate
-gives it a fifth while the mode is in force. Two modes may be in force at once: the
-smaller cap counts, and each ends by itself.
+holds the left arm keeps its token and always commands full stiffness; the gate limits
+it to a fifth while the mode is active. Two modes can be active at once: the smaller cap
+applies, and each mode ends independently.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ JOINTS = ("HeadYaw", "LShoulderPitch", "LKneePitch")
 
 
 def show(robot: RobotWithLedger, when: str) -> None:
-    """Run a second and print what stiffness reached the joints."""
+    """Run for a second and print the stiffness of the joints."""
     robot.run(1.0)
     seen = robot.sim.read()
     body = robot.sim.robot

@@ -1,12 +1,12 @@
-"""Record a robot once, then let other controllers see exactly what it felt.
+"""Record a robot once, then replay its sensors to other controllers.
 
-The loop of this lesson is written once. What it runs on is configuration: a simulator,
-or the recording of a run, whose sensors speak once more with neither robot nor engine.
-The recorded controller answers as it did, bit for bit; another one answers otherwise,
-and what differs is due to it alone, since the input is the same.
+The loop of this lesson is written once; the configuration selects a simulator or the
+recording of a run, which replays the sensors without robot or engine. The recorded
+controller gives the same output, bit for bit. Another controller gives a different
+output; the difference is due to the controller alone, since the input is the same.
 
-A replay is open: what is written changes nothing of what the sensors say later. It
-tells what a controller would have answered, not how the robot would have fared.
+A replay is open-loop: commands do not change later sensor values. It shows the output
+of a controller, not its effect on the robot.
 """
 
 from contextlib import closing
@@ -39,7 +39,7 @@ def answers(source: RobotSource, controller: str) -> np.ndarray:
 
 
 def record(source: SimulatorSource, folder: Path) -> None:
-    """Run `smart` on the simulated robot, and record every digit of what it sees."""
+    """Run `smart` on the simulated robot, and record its sensors without rounding."""
     with closing(source.open()) as robot:
         assert isinstance(robot, SimulatedRobot)
         recording = RunRecording.open(

@@ -1,8 +1,8 @@
-"""Robots with random calibration errors, each under two controllers: what that saves.
+"""Compare two controllers on robots with random calibration errors.
 
-A sweep file says what is varied; every trial is a file of its own, and all of them are
-one table. Give a folder to keep them, and run the script again: nothing is run twice.
-`nao-testbed sweep ankles.yaml` does the same on all cores.
+A sweep file defines the varied parameters. Each trial is a file; one table holds all
+trials. With a folder as argument the trials are kept, and a second run of the script
+repeats none of them. `nao-testbed sweep ankles.yaml` does the same on all cores.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""Two short runs become one page that opens anywhere, without a network.
+"""Write a page about two short runs that opens in any browser, without a network.
 
-Tables, figures, settings and 3-D replays stand in one HTML file, to be sent to somebody
-who has nothing installed. All of it is read from the run folders, now or a year later:
-`nao-testbed report FOLDER FOLDER --out two_robots.html` does the same. Give this lesson
-a folder, and the page stays there.
+One HTML file holds tables, figures, settings and 3-D replays; readers need no further
+software. All contents come from the run folders, now or a year later: `nao-testbed
+report FOLDER FOLDER --out two_robots.html` does the same. With a folder as argument,
+the lesson keeps the page there.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""A lease holds a part of the robot for a block: waits, follows a pause, says a loss.
+"""Hold a part of the robot with a lease: a `with` block that waits, pauses and resumes.
 
-`look` has the head and pauses for whoever asks. `nod` waits for it, has it for half a
-second and gives it back: `look` goes on by a new token. Then the head is too hot, and
-the lease says so. The same block works in threads (`SharedLedger`) and on another
-machine (`Client`).
+`look` holds the head and pauses on demand. `nod` waits for the head, holds it for half
+a second and releases it; `look` resumes with a new token. Then the head overheats, and
+the lease reports the reason of its loss. The same block works in threads
+(`SharedLedger`) and on another machine (`Client`).
 """
 
 from nao_testbed import load_robot

@@ -104,14 +104,14 @@ MOVED = {
     "predict-published": "nao-testbed study predict-published",
     "bench": "python -m benchmarks",
 }
-"""Commands of before to what they are called in a checkout today."""
+"""Former command to the command line that replaces it in a checkout."""
 
 
 class _Listed(WholeHelp):
     """Lists commands as they were registered, where typer has groups of them last."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Return all names, in our order; those that `--help` leaves out last."""
+        """Return the names in the order of `COMMANDS`, hidden names at the end."""
         del ctx
         listed = [name for commands in COMMANDS.values() for name in commands]
         return [*listed, *(self.commands.keys() - set(listed))]
@@ -120,7 +120,7 @@ class _Listed(WholeHelp):
         """Return the command of a name.
 
         Raises:
-            BadInput: it is called otherwise today.
+            BadInput: the command has moved; the message names its replacement.
         """
         if cmd_name in MOVED:
             raise BadInput(
@@ -185,7 +185,7 @@ def run(commands: Callable[[], Any]) -> None:
 
 
 def _end(error: TestbedError) -> NoReturn:
-    """Print the error that ended the command; exit with 2 for bad input, else 1."""
+    """Print the error and exit: status 2 for bad input, 1 for any other error."""
     is_input = isinstance(error, BadInput)
     end_despite_threads(2 if is_input else 1)
     print(f"error: {error}", file=sys.stderr)

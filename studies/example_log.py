@@ -1,11 +1,11 @@
-"""The CSV that ships in `notebooks/data`: made, not measured; this is how.
+"""Generator of the synthetic CSV in `notebooks/data`.
 
     python -m studies.example_log --out FILE
 
-A knee that is loaded, rests, and is loaded again for an hour, by the two-node model of
-winding and housing, which the one-node model cannot follow exactly. The sensor has
-noise and counts in degrees; the logger pauses once, loses readings, swaps two rows and
-writes one twice, as loggers do.
+The CSV shows a knee that is loaded, rests, and is loaded again for an hour, computed
+with the two-node model of winding and housing, which the one-node model cannot fit
+exactly. The sensor has noise and whole degrees. The logger pauses once, loses readings,
+swaps two rows and writes one twice, as real loggers do.
 """
 
 import numpy as np

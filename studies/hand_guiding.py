@@ -1,20 +1,20 @@
 """Hand guiding: the force at a wrist, or another link, that moves it by 5 cm.
 
-A robot that gives way is one that people may touch: less stiffness is *ergonomics*
-[ES2659053T3, ¶2]. Somebody takes a robot, which holds its posture, by a link and pulls,
+People may touch a compliant robot: less stiffness is *ergonomics* [ES2659053T3, ¶2].
+A hand pulls on a link of a robot that holds its posture,
 
     F = r t,  slowly,    until    |x(t) - x(0)| >= d,
 
-x being the link's centre of mass in the world, where the hand pulls; then lets go.
-Told are F, how far the torso went along, how far from its place the link ends, and
-whether a controller took the hand for a push (its flag CATCHING).
+and then releases it; the hand pulls at x, the link's centre of mass in the world. The
+results are F, the displacement of the torso, the final distance of the link from its
+place, and whether a controller mistook the hand for a push (flag CATCHING).
 
-Against a rigid torso the force that a chain of joints bears is that of its weakest one,
+With a rigid torso, the weakest joint of a chain limits its force,
 
     F = min_i (k_i τ_i + φ_i - g_i sgn) / |J_i|,
 
-with stiffness k, torque limit τ, gear friction φ, weight g and lever J. Before that the
-servos give by (q* - q) τ_max / k_p, a centimetre or two at the wrist of a NAO.
+with stiffness k, torque limit τ, gear friction φ, weight g and lever J. Below that
+force the servos yield by (q* - q) τ_max / k_p, 1 to 2 cm at the wrist of a NAO.
 
     python -m studies.hand_guiding --controllers fixed,smart
 """
@@ -81,7 +81,7 @@ CONTROLLERS = ("fixed", "smart", "minheat")
 WRISTS = ("l_wrist", "r_wrist")
 SETTLE_S = 5.0
 LET_GO_S = 3.0
-"""Time after which it is looked where the link ends."""
+"""Time in s between the release and the measurement of the link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +91,18 @@ class GuidingCfg(Checked):
     controllers: tuple[str, ...]
     setting: RobotSetting
     links: tuple[str, ...] = ()
-    """None: those of `usual_links`."""
+    """Pulled links; empty: those of `usual_links`."""
     distance_m: PullDistance = 0.05
     rate: PullRate = 2.0
     """How fast the force grows, in N/s."""
     most_n: PullForce = 30.0
-    """Where nobody pulls on."""
+    """Largest force of a pull, in N."""
     robots: PulledRobots = 1
     spread_deg: PullSpread = 1.0
-    """Robots after the first have every joint off by up to this, uniformly, on top."""
+    """Largest extra misalignment of each joint (uniform), from the second robot on."""
 
     def of_robot(self, number: int, robot: Robot) -> RobotSetting:
-        """Return the setting of a robot, the first being the one that is set."""
+        """Return the setting of a robot; robot 0 has the configured setting."""
         if number == 0:
             return self.setting
         draws = np.random.default_rng((self.setting.seed, number))
@@ -127,7 +127,7 @@ class Pull:
     link: str
     direction: str
     robot: int
-    """0: as it was set; others have joints off."""
+    """Number of the robot; 0 has no additional misalignment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,25 +136,25 @@ class PullResult:
 
     pull: Pull
     end: Literal["moved", "held", "fell", "failed"]
-    """How the pull ended: it may fall after that, too."""
+    """End of the pull; `fell` below also covers falls after it."""
     force_n: float | None = None
-    """At which it ended; None: it fell before anybody pulled, or failed."""
+    """Final force of the pull, in N; None: a fall before the pull, or a failure."""
     torso_m: float | None = None
-    """How far the base had gone by then."""
+    """Displacement of the base at the end of the pull, in m."""
     left_m: float | None = None
-    """Distance of the link from its place, `LET_GO_S` after it was let go."""
+    """Distance of the link from its place `LET_GO_S` after its release, in m."""
     fell: bool = False
     is_caught: bool = False
-    """Whether the controller took the hand for a push."""
+    """True if the controller mistook the hand for a push."""
     why: str | None = None
-    """It failed."""
+    """Reason of a failure."""
 
 
 def usual_links(robot: Robot) -> tuple[str, ...]:
-    """Return the links that are pulled where nobody names any.
+    """Return the default links of a pull.
 
-    They are the wrists of a NAO; of another robot the last links of what is no leg, or
-    its base.
+    They are the wrists of a NAO. On other robots they are the last links of all chains
+    except the legs, or the base.
     """
     if {link.name for link in robot.links}.issuperset(WRISTS):
         return WRISTS
@@ -229,7 +229,7 @@ def _caught(controller: object) -> int:
 
 
 class _Hand:
-    """It takes a link, and pulls ever harder."""
+    """Hand that takes a link and pulls with a growing force."""
 
     def __init__(self, sim: SimulatedRobot, pull: Pull, cfg: GuidingCfg) -> None:
         self._sim = sim
@@ -240,7 +240,7 @@ class _Hand:
         self.force_n = 0.0
 
     def take(self) -> None:
-        """Take it where it is."""
+        """Take the link at its present position."""
         self._place = self._position()
         self._base = self._sim.truth().base_position
         if self._place[1] < self._base[1]:
@@ -272,7 +272,7 @@ class _Hand:
 
 
 def pulls(cfg: GuidingCfg, jobs: int) -> Iterator[PullResult]:
-    """Yield what came of every pull, as they end; their order is that of the names."""
+    """Run all pulls in parallel; yield their results in the order of the names."""
     every = product(range(cfg.robots), cfg.controllers, cfg.links, DIRECTIONS)
     work = Parallel(n_jobs=jobs, return_as="generator")
     yield from work(
@@ -285,7 +285,7 @@ def pulls(cfg: GuidingCfg, jobs: int) -> Iterator[PullResult]:
 
 
 def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
-    """A row a direction, a column a controller: the force, over links and robots."""
+    """Return the table of forces: a row per direction, a column per controller."""
 
     def row(label: str, text: Callable[[list[PullResult]], str], **wanted: str) -> Row:
         cells = []
@@ -326,7 +326,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
 
 
 def _force(of: Sequence[PullResult]) -> str:
-    """Return median and range; a link that was held takes more than it was pulled."""
+    """Return median and range; a held link needs more than the largest force."""
     most = max((one.force_n for one in of if one.force_n is not None), default=0.0)
     forces = (
         math.inf if one.end == "held" else one.force_n
@@ -341,7 +341,7 @@ def _cm(values: Iterable[float | None]) -> str:
 
 
 def _spread(values: Iterable[float | None], said: Callable[[float], str]) -> str:
-    """Return the median, and from where to where; those that are None left out."""
+    """Return median, minimum and maximum of the values that are not None, as text."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return NOTHING
@@ -352,7 +352,7 @@ def _spread(values: Iterable[float | None], said: Callable[[float], str]) -> str
 
 
 def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
-    """Pull, print the table; return the exit status.
+    """Run all pulls and print the table; return the exit status.
 
     Raises:
         BadInput: a value cannot be used, or a file not be written.

@@ -118,13 +118,13 @@ def settled_mean_square(
     """Return the mean squared motor torques (n_motors,) after settling, in N²m².
 
     Args:
-        robot: that stands.
+        robot: standing robot.
         cfg: its simulation.
-        posture: that it takes and holds.
-        controller: of the stiffness; None is `fixed`.
+        posture: posture to take and hold.
+        controller: stiffness controller; None is `fixed`.
 
     Returns:
-        None where the robot fell.
+        The mean squares; None if the robot fell.
     """
     sim = SimulatedRobot(robot, cfg, posture)
     try:
@@ -241,11 +241,11 @@ def find_preset(
     """Search all patterns, then polish the best; the same seed finds the same.
 
     Args:
-        search: the cost.
-        seed: of the differential evolution.
-        generations: of 40 trials each, about half a second a trial.
-        on_trials: told how many have been tried of `most_candidates`, and the least
-            cost.
+        search: cost function.
+        seed: seed of the differential evolution.
+        generations: number of generations of 40 trials, about half a second a trial.
+        on_trials: called with the number of trials (at most `most_candidates`) and the
+            minimum cost.
     """
     tried, least = MEMBERS, np.inf
 

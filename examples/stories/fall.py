@@ -1,10 +1,10 @@
-"""A fall is a fact: who needs the robot to stand loses that at once (RM-53).
+"""Story of a fall: owners of the state Stand lose it immediately (RM-53).
 
     stands -> pushed over -> not standing: revoked -> lies on its back -> may get up
 
-One behaviour holds the state Stand and the legs with Lock: it refuses every demand, and
-still loses both when the robot falls. Another one waits for the state Back and the legs
-to get up; it is granted when the robot lies.
+One behaviour holds the state Stand and the legs with Lock: it refuses every demand, but
+loses both when the robot falls. Another behaviour waits for the state Back and the legs
+to get up; its request is granted when the robot lies.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class FallStoryCfg:
     force_newton: tuple[float, float, float] = (-60.0, 0.0, 0.0)
     """On the torso, in the world (x forward, y left, z up): a push from the front."""
     push_s: float = 0.2
-    """How long it is pushed, in s."""
+    """Duration of the push, in s."""
     stands_s: float = 0.5
     """Time before the push, in s; a state is seen after 0.3 s."""
     watched_s: float = 4.0
@@ -41,12 +41,12 @@ class NeedsAState:
     """A behaviour that waits for a state and the legs, then holds the knees still."""
 
     def __init__(self, body: RobotWithLedger, name: str, state: str) -> None:
-        """Ask, with a patience of a minute.
+        """Request the state and the legs, with a time limit of a minute.
 
         Args:
-            body: whose legs.
+            body: robot with its ledger.
             name: of the owner.
-            state: in which the robot has to be.
+            state: required state of the robot.
         """
         self.name = name
         self._body = body
@@ -82,11 +82,11 @@ class FallStory:
     stands: NeedsAState
     """The behaviour that needs the robot to stand."""
     gets_up: NeedsAState
-    """The one that waits for it to lie."""
+    """The behaviour that waits until the robot lies."""
     has_fallen: bool
-    """As the simulator itself sees it."""
+    """True if the simulator reports a fall."""
     state: str | None
-    """The active one in the end."""
+    """The active state at the end."""
 
 
 def run_fall_story(robot: Robot, cfg: FallStoryCfg | None = None) -> FallStory:

@@ -1,11 +1,11 @@
-"""The head gets hot: a behaviour loses a joint to the body, and gets it back.
+"""Story of a hot head: a behaviour loses a joint to a virtual owner, and regains it.
 
-    looks around -> somebody holds the head fast -> hot -> revoked, refused, capped
+    looks around -> a hand blocks the head -> hot -> revoked, refused, capped
                  -> waits while it cools -> a new token -> looks around
 
-The behaviour holds HeadYaw with Lock, so no other behaviour gets it away; a hot motor
-is no behaviour (RM-43). The motor is heated as on a robot: it gives its full torque
-against a hand. That time, and the time of cooling, pass for heat alone.
+The behaviour holds HeadYaw with Lock, so no other behaviour can take the joint; a hot
+motor is not a behaviour (RM-43). The motor heats up as on a robot: it gives full torque
+against a hand. Heating and cooling are simulated without physics.
 """
 
 from dataclasses import dataclass, field
@@ -47,11 +47,11 @@ class LooksAround:
     """A behaviour that turns one joint from side to side whenever it has a token."""
 
     def __init__(self, body: RobotWithLedger, cfg: HeadStoryCfg) -> None:
-        """Ask for the joint.
+        """Request the joint.
 
         Args:
-            body: whose joint.
-            cfg: which one, how far and how fast.
+            body: robot with its ledger.
+            cfg: joint, amplitude and period.
         """
         self.name = "look around"
         self._body = body
@@ -60,11 +60,11 @@ class LooksAround:
         """Its commands that the gate refused."""
         body.ledger.add_owner(Owner(name=self.name, policy=Lock()), body.tick)
         self.tickets: list[Ticket] = [self._ask(body.tick)]
-        """All that it asked for, the newest last."""
+        """All requests, the newest last."""
 
     @property
     def token(self) -> Token | None:
-        """Of its newest request, once it is granted."""
+        """Token of the newest request; None until it is granted."""
         outcome = self.tickets[-1].outcome
         return outcome.token if outcome else None
 
@@ -74,7 +74,7 @@ class LooksAround:
         return self.tickets[-1].outcome is None
 
     def __call__(self, tick: int, observation: Observation) -> None:
-        """Move on, or ask anew when the gate refuses it."""
+        """Command the next angle; request the joint again if the gate refuses it."""
         if self.token is None:
             return
         phase = 2.0 * pi * observation.time_s / self._cfg.period_s
@@ -95,7 +95,7 @@ class LooksAround:
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """The joint in some slots in a row."""
+    """State of the joint in consecutive slots."""
 
     angle_rad: FloatArray
     """(n_slots,) as the encoder reads it."""
@@ -106,7 +106,7 @@ class Watched:
 
     @property
     def turned_rad(self) -> float:
-        """How far the joint turned."""
+        """Range of the joint angle, in rad."""
         return float(np.ptp(self.angle_rad))
 
 

@@ -57,7 +57,7 @@ def simulated_time(
         lengths_s: robot to its whole time in s.
 
     Yields:
-        What to tell the number of a robot and its time.
+        Callback that takes the number of a robot and its time.
     """
     if not sys.stderr.isatty():
         yield lambda _number, _time_s: None

@@ -145,7 +145,7 @@ def _run(
     """Work in the new process."""
     try:
         obey(order)
-    except KeyboardInterrupt:  # told while it loaded its code
+    except KeyboardInterrupt:  # a signal while it loaded its code
         return
     threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
 

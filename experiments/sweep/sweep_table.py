@@ -245,7 +245,7 @@ class SweepFolder:
     sweep: Sweep
     asked: Mapping[str, int] | None
     """Trials of the whole sweep by controller; with `keep`, of the robots that are kept
-    so far; None where the folder does not tell, or each robot draws its own."""
+    so far; None if the folder lacks them, or each robot draws its controller."""
     is_running: bool
     """Whether a process holds the folder now."""
     problems: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""Predict what is published with the method from all robots that fit without it.
+"""Prediction of the results published with the method, from robots that fit without it.
 
-prediction          what is asked, and what comes out
+prediction          configuration, bands, and their presentation
 sampling            all robots that fit, each with its weight
 surrogate           a Gaussian process that proposes them
-kept_robots         robots that were simulated, kept in a file
+kept_robots         file of the simulated robots
 prediction_figures  the table, the figure, the command
 """

@@ -1,14 +1,13 @@
-"""Robots that a prediction has simulated, in a file: none is simulated twice.
+"""File of the robots that a prediction has simulated: none is simulated twice.
 
-A line of JSON each, written as soon as the robot has stood. A prediction that was
-stopped goes on where it was, as the same seed draws the same robots; a prediction on
-another engine finds those that it shares.
+Each robot is a line of JSON, written as soon as its simulation ends. A stopped
+prediction resumes, as the same seed draws the same robots. A prediction on another
+engine finds the robots that both share.
 
     {"format": 1, "setting": "9f2c..."}
     {"engine": "mujoco 4.0.0", "controller": "fixed", "x_deg": [...], "constant": [...]}
 
-`setting` stands for everything else that decides what a robot does: the robot's data
-and the simulation.
+`setting` is a digest of all other inputs: the robot's data and the simulation.
 """
 
 import hashlib
@@ -32,20 +31,20 @@ _Key = tuple[str, str, tuple[float, ...]]
 
 
 class KeptRobots:
-    """Looks up what robots did, and notes it; without a file for this run alone.
+    """Store of simulated robots, in a file or for this run alone.
 
-    `close` it at the end.
+    `close` closes the file.
     """
 
     def __init__(self, path: Path | None, robot: Robot) -> None:
-        """Read a file, or begin one.
+        """Read the file or create it.
 
         Args:
             path: of the file; None keeps nothing after the run.
-            robot: that all robots are but for their misalignments.
+            robot: common data of all robots, without their misalignments.
 
         Raises:
-            BadInput: it cannot be read or written, or holds something else.
+            BadInput: the file cannot be read or written, or has other contents.
         """
         self._known: dict[_Key, FloatArray | None] = {}
         self._version: dict[EngineName, str] = {}
@@ -97,7 +96,7 @@ class KeptRobots:
         engine: EngineName,
         simulate: Callable[[], FloatArray | None],
     ) -> FloatArray | None:
-        """Return what a robot does; simulate it only if that is not known.
+        """Return the constants of a robot; simulate it only if they are not stored.
 
         Args:
             x: (n,) misalignments in degrees.
@@ -132,7 +131,7 @@ class KeptRobots:
 
 
 def _text(path: Path) -> str:
-    """Return what a file holds; nothing where there is none."""
+    """Return the text of a file; empty if the file does not exist."""
     if not path.exists():
         return ""
     try:

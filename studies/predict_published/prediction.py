@@ -1,6 +1,6 @@
 """Prediction of the published column *with*: bands, and their presentation.
 
-`sampling` finds the robots. Independent repeats, each with a surrogate of its own, are
+`sampling` finds the robots. Independent repeats, each with its own surrogate, are
 pooled by their effective numbers.
 """
 
@@ -38,7 +38,7 @@ WITH = np.array(
 GIVEN = "given this model"
 """Bands and shares are those of drawn misalignments and starts alone."""
 HELD_FIXED = ("gear friction", "ambient temperature", "heat flow", "heat capacity")
-"""Not drawn: nobody has published how far they are off on a NAO."""
+"""Not drawn: no source gives their spread on a NAO."""
 
 FEWEST_TRAINING = 40
 """Standing robots for the surrogate."""
@@ -66,8 +66,8 @@ class PredictionCfg:
     engine: EngineName = "pybullet"
     """Of the physics."""
     screen: EngineName | None = None
-    """Engine that simulates the proposed robots first: of those that nearly fit there
-    `engine` simulates what it needs. None: `engine` simulates all."""
+    """Engine that simulates the proposed robots first; `engine` simulates only robots
+    that nearly fit there. None: `engine` simulates all."""
 
     @property
     def robots_each(self) -> int:
@@ -108,7 +108,7 @@ class PredictionCfg:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Band:
-    """A weighted sample of one outcome, and what is published of it."""
+    """Weighted sample of one outcome, and its published value."""
 
     values: FloatArray
     """(n,) drawn outcomes, in K or °C."""

@@ -81,10 +81,10 @@ from studies.preset_search import (
 )
 
 OnRobot = Callable[[int, int, str], None]
-"""Told how many runs are done, of how many, and which kind."""
+"""Called with the finished runs, their total, and their kind."""
 Simulated = Callable[[FloatArray, str, EngineName, int, int], FloatArray]
-"""Returns c(x) (n, 4) of misalignments (n, 5), under a controller, on an engine; told
-how many robots were done before, of how many. NaN where one fell."""
+"""Function of misalignments (n, 5), controller, engine, finished robots and their
+total; returns c(x) (n, 4), NaN where a robot fell."""
 
 MISALIGNMENT_SPREAD_DEG = 1.0
 """Standard deviation of each opposed misalignment, as in the cost of the search."""
@@ -200,13 +200,13 @@ def predict(
     """Draw, simulate and weigh the robots; the same seed finds the same.
 
     Args:
-        cfg: how many.
-        on_robot: told after each.
-        keep: file of the robots that were simulated, see `KeptRobots`.
+        cfg: numbers of robots, rounds and repeats; engines; seed.
+        on_robot: called after each simulated robot.
+        keep: file of the simulated robots, see `KeptRobots`.
 
     Raises:
-        BadInput: too few robots stand, an engine is not installed, or the file is none
-            of such robots.
+        BadInput: too few robots stand, an engine is not installed, or the file has
+            other contents.
         NotWritten: the operating system refuses.
     """
     robot = document_robot()
@@ -308,14 +308,14 @@ def _thinned(
 
     Args:
         log_weight: (n,) NaN where a robot fell.
-        rng: that decides.
+        rng: generator of the decisions.
 
     Returns:
-        Who is kept, (n,), and the logarithm of the chance that each had, by which the
-        weights are to be divided.
+        Mask of the kept robots, (n,), and the logarithm of each robot's chance, (n,);
+        the weights are to be divided by the chance.
 
     Raises:
-        BadInput: all fell.
+        BadInput: all robots fell.
     """
     if np.isnan(log_weight).all():
         raise BadInput(f"all {len(log_weight)} robots fell; give more --robots.")
@@ -333,14 +333,14 @@ def propose(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[Proposal, FloatArray]:
-    """Return the proposal that the robots simulated so far give, and draws of it.
+    """Fit a proposal to the simulated robots, and draw new robots from it.
 
     Args:
-        starts: what is known of them.
-        x: (n, 5) misalignments in degrees that were simulated.
-        constant: (n, 4) their targets at starts of 0 °C, NaN where one fell.
-        count: of the draws.
-        rng: that draws.
+        starts: model of the start temperatures.
+        x: (n, 5) simulated misalignments in degrees.
+        constant: (n, 4) their targets at starts of 0 °C, NaN where a robot fell.
+        count: number of draws.
+        rng: generator of the draws.
 
     Returns:
         The proposal, and (count, 5) misalignments in degrees.

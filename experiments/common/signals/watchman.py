@@ -95,7 +95,7 @@ class _Watchman:
             self._process.wait()
 
     def _tell(self, what: bytes) -> None:
-        with suppress(OSError):  # somebody killed it
+        with suppress(OSError):  # it was killed
             os.write(self._write, what)
 
 
@@ -112,7 +112,7 @@ def watched(wait_s: float) -> Iterator[None]:
     global _watchman  # noqa: PLW0603  # one a process
     if _watchman is None or not _watchman.is_ours:
         _watchman = None
-        with suppress(OSError):  # no room for a process: nobody watches
+        with suppress(OSError):  # no process available: no watchman
             _watchman = _Watchman(wait_s)
     watchman = _watchman
     if watchman is not None:

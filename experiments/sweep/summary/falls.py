@@ -34,7 +34,7 @@ DRAWS, SEED = 2000, 0
 """Of the bootstrap."""
 CONFIDENCE = 0.95
 FEWEST_ROBOTS = 6
-"""Fewer tell no interval of a difference, as no sign test of them comes below 0.05."""
+"""Minimum for an interval of a difference: with fewer, no sign test is below 0.05."""
 MOST_SIZES, CLASSES = 12, 5
 """More sizes than that are put into so many classes of equal width."""
 BEGIN = f"{PUSH}.at_s"

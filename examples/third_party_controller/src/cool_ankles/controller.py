@@ -20,7 +20,7 @@ HOT_DEGC = 50.0
 LEAST = 0.3
 """At 0.2 a NAO with an ankle 2 degrees off falls over a push of 5 N."""
 CHANGE_PER_S = 0.5
-"""A limit that jumps would let the robot jerk, 1/s."""
+"""Largest rate of change of the limit, in 1/s: a step would make the robot jerk."""
 
 
 class CoolAnkles:
