@@ -6,8 +6,7 @@ the head of a queue. After that the free resources of the group are reserved for
 since it would starve otherwise.
 
 At this load, a window of 15 s makes the wait of single requests six times shorter.
-Short windows also help the groups, as free resources are used; the longest window makes
-them wait longer again.
+Short windows also help the groups; the longest makes them wait longer again.
 """
 
 import random
