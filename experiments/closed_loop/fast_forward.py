@@ -7,15 +7,15 @@ the heating model alone is advanced with their mean, until something may change:
 
 - a temperature reaches a threshold of the protection (or 80 °C, to be reported),
 - the jump is over: then the physics runs for one block, and the fast-forward goes on
-  only if that block still lies within the bound of the last ones (a limit that drifts
-  with its sensors shows up here). Then the next jump may be twice as long; after
-  anything else the first length holds again.
+  only if that block is still within the bound of the last ones (this detects a limit
+  that drifts with its sensors). Then the next jump may be twice as long; after any
+  other event the first length applies again.
 
 The bound is on heat, not on torque: a motor whose mean square changes by less than
 `bound` N²m² a block would end, if all of it were wrong, off by bound · 14 K after
 15 minutes (NAO's pitch joints). It bounds three blocks, not a drift over many: measured
-against `--full`, 15 minutes of preset `document`, the joint that is furthest off ends
-0.0004 K from it with `fixed` and 0.23 K with `smart`, in 9 and 32 s of physics. On two
+against `--full`, after 15 minutes of preset `document`, joints differ by at most
+0.0004 K with `fixed` and 0.23 K with `smart`, in 9 and 32 s of physics. On two
 robots with errors of up to 2° at every leg joint, on slopes of up to 2°, it is 0.001 K
 with `fixed` and 0.12 K with `smart`, and the joule loss of the legs is 0.4 % off at
 most.
@@ -48,7 +48,7 @@ from nao_testbed.models.values import (
 class FastForwardCfg:
     """Conditions and lengths of jumps without physics.
 
-    Files have the same ranges (`experiments.common.form_parts`).
+    Readers of files enforce the same ranges (`experiments.common.form_parts`).
     """
 
     block_s: PositiveSeconds = 1.0

@@ -4,8 +4,8 @@ The joule loss of a motor is c T², c = R / K² with the winding's resistance as
 identified, whatever heating model runs: powers of different runs can be compared.
 
 Both legs, the pelvis and the ground are one closed chain. Contact forces f that carry
-the weight obey B f = h; what else the ground does to one foot, it does equal and
-opposite to the other, and costs torques without carrying anything. Whatever two flat
+the weight obey B f = h; all other forces on one foot are equal and opposite to those on
+the other, and cost torques without carrying anything. Whatever two flat
 feet do, such forces reach the motors in **six** patterns: S C N, N the null space of B
 (letters as in `controllers.cooling.standing_problem`).
 """

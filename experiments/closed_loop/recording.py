@@ -185,15 +185,15 @@ class RunRecording:
 
         Args:
             folder: from `create_run_folder` of `sim`; None records nothing.
-            robot: whose joints and motors name the columns.
-            seed: of the run.
+            robot: robot whose joints and motors name the columns.
+            seed: seed of the run.
             config: the run's dataclass, kept in `meta.json`.
-            command: the command line, kept likewise.
-            experiment: what kind of run it is.
-            exact: keep every digit of what the controller sees; see
+            command: the command line, kept in `meta.json`.
+            experiment: kind of run.
+            exact: keep every digit of the controller's observation; see
                 `sim.recording.channels.observation_channels`.
             with_leds: record the LEDs too.
-            signals: names of what the controller says of itself
+            signals: names of the controller's signals
                 (`controllers.interface.controller.SignalSource`).
         """
         if folder is None:

@@ -109,7 +109,7 @@ def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
 
 
 def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
-    """Check that every push ends before the trial.
+    """Check that every push ends before the trial ends.
 
     Args:
         pushes: planned pushes.

@@ -21,7 +21,7 @@ DEFAULT_IS_MUJOCO = "PyBullet is not installed; MuJoCo is used where none is nam
 
 
 def say_if_it_compiles() -> None:
-    """Print on stderr that the first run waits for the compiler."""
+    """Print on stderr that the run compiles first, unless a compiled kernel exists."""
     kernel: Any = servo.servo_torques  # ours; every run needs it
     kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
     if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):

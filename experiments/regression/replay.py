@@ -115,7 +115,7 @@ def replay_controllers(
         The comparison, and its answers, those of the reference first.
 
     Raises:
-        TestbedError: the first controller failed, and no answers were recorded.
+        TestbedError: the first controller failed, and the run has no recorded answers.
     """
     seen = recording.observations
     answers = [

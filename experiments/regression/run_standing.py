@@ -147,7 +147,7 @@ def run_standing_trial(
 
 
 class TrialCache:
-    """Cache of trials with identical results, in a folder.
+    """Cache of reproducible trials, in a folder.
 
     A name or a factory creates a new controller, whose trial is cached; an instance may
     have changed, so its trial runs each time.

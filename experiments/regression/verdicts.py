@@ -7,8 +7,8 @@ second; a gap in time (fast-forward) ends the counting.
 
 Step times are measured robustly against other load. Each step has two times: wall time,
 and processor time of the calling thread. Another program that gets the processor adds
-only to the first; a step that sleeps or waits does too. So `typical_s` is the median of
-the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
+only to the wall time; so does a step that sleeps or waits. So `typical_s` is the median
+of the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
 percentile of the processor times.
 """
 

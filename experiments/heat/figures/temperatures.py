@@ -174,7 +174,7 @@ def _draw_curves(
 def _curve(
     arm: TrialResult, frame: "pd.DataFrame | None", joint: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Return minutes and °C, from the heating model or from the sensor."""
+    """Return minutes and °C, from the heating model if recorded, or from the sensor."""
     row = arm.joints[joint]
     if frame is not None:
         for column in (f"true_temperature.{joint}", f"temperature.{joint}"):

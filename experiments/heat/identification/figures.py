@@ -1,4 +1,4 @@
-"""Figures of the identification: measured and fitted curves, and intervals."""
+"""Figures of the identification: fitted curves, and intervals with the truth."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

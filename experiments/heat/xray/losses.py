@@ -105,7 +105,7 @@ class LegLosses:
 
     @property
     def useless_w(self) -> float:
-        """Remaining loss; negative if gear friction saves more than it costs."""
+        """Remaining loss; negative if stuck gears save more than the useless part."""
         return self.loss_w - self.needed_w
 
 

@@ -18,11 +18,10 @@ S, g, C as in `controllers.heat_minimization.standing_problem`. Each line is a r
 residuals over its standard deviation, so the sum of squares is -2 log likelihood; a
 hypothesis "joint j is off" is nothing but a wider prior of e_j, "the floor slopes" one
 of s, "it carries something" one of ΔW and Δc. A slope s is the angle by which both
-ankles would have to be off to look like it. Of the three rows of
-the soles and the two of the accelerometer, all pitch joints of a leg share one
-direction nearly, and so do its roll joints: which of them it is, is told by where the
-feet stand. The last row is an assumption that a user has to make true
-(`Assumptions.feet`).
+ankles would have to be off to look like it. In the three rows of the soles and the two
+of the accelerometer, all pitch joints of a leg share nearly one direction, and so do
+its roll joints: only the placement of the feet distinguishes them. The last row
+is an assumption that a user has to make true (`Assumptions.feet`).
 
 Gear friction is known to a factor only, and the residuals of the motors grow with it:
 `fit` takes the factor. Soles are flat and rigid, the floor is flat; links do not bend.
@@ -60,7 +59,7 @@ DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions(Checked):
-    """Assumptions without a sensor: standard deviations of known quantities."""
+    """Standard deviations of quantities that are assumed, not measured."""
 
     feet: Feet = "placed"
     """`placed`: the soles stand beside each other as the posture has them, to within
@@ -448,7 +447,7 @@ class StandingModel:
         return second.T @ way, second.T @ first
 
     def _measured_up(self) -> FloatArray:
-        """Return the vertical from the accelerometer or the soles, base frame."""
+        """Return the vertical in base frame; without accelerometer, from the soles."""
         self._dynamics.update(self.q)
         a = self.standing.accelerometer
         if a is not None:

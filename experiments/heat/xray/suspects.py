@@ -419,9 +419,9 @@ def _as_floor(search: _Search, off: Off, m: int) -> Off:
     """Return the hypothesis with a slope for both ankles that are off alike.
 
     Args:
-        search: of all.
-        off: a hypothesis.
-        m: place of the friction.
+        search: search over all hypotheses.
+        off: causes of a hypothesis.
+        m: index of the friction factor.
     """
     for k, pair in search.ankles.items():
         if not {*pair} <= {*off}:
@@ -438,14 +438,14 @@ def _as_floor(search: _Search, off: Off, m: int) -> Off:
 def _explanation(
     search: _Search, off: Off, h: int, chance: FloatArray, members: list[int]
 ) -> Explanation:
-    """Return a hypothesis as it is told.
+    """Return the reported explanation of a group of hypotheses.
 
     Args:
-        search: of all.
-        off: as what it counts.
-        h: of the likeliest that counts as it.
-        chance: (n_hypotheses, n_frictions) of sum 1.
-        members: of all that count as it.
+        search: search over all hypotheses.
+        off: reported causes of the group.
+        h: index of the likeliest hypothesis of the group.
+        chance: (n_hypotheses, n_frictions) probabilities of sum 1.
+        members: indices of all hypotheses of the group.
     """
     one = search.weighed(search.hypotheses[h])
     share = np.exp(one.score - one.score.max())
