@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, figure, ratio
 from benchmarks.loop import (
-    MOST_OVER_BARE,
+    MAX_OVER_BARE,
     MeasuredLoop,
     blocks_in,
     cycles_in,
@@ -62,7 +62,7 @@ def measure_engines(
                 over_bare,
                 loop_us,
                 bare_us,
-                MOST_OVER_BARE,
+                MAX_OVER_BARE,
             ),
             figure(f"{engine}_loop_us", f"{name}, whole loop, a tick", "µs", loop_us),
             figure(f"{engine}_bare_us", f"{name}, bare engine, a tick", "µs", bare_us),

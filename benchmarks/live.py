@@ -57,10 +57,10 @@ def measure_live(
             plain.slot()
             live.slot()
         for _ in range(max(round(seconds), 1)):
-            alone.append(_alone(plain))
-            watched.append(_told(live, sink, MOMENT_SLOTS))
-            alone.append(_alone(plain))
-            idle.append(_told(live, sink, round(100 * IDLE_S)))
+            alone.append(_time_alone(plain))
+            watched.append(_time_with_viewer(live, sink, MOMENT_SLOTS))
+            alone.append(_time_alone(plain))
+            idle.append(_time_with_viewer(live, sink, round(100 * IDLE_S)))
     return [
         figure(
             "live_slot_ms",
@@ -73,7 +73,7 @@ def measure_live(
     ]
 
 
-def _alone(robot: RestingRobot) -> float:
+def _time_alone(robot: RestingRobot) -> float:
     """Return the processor time of a block of slots in s."""
     begin = process_time()
     for _ in range(BLOCK_SLOTS):
@@ -81,7 +81,7 @@ def _alone(robot: RestingRobot) -> float:
     return process_time() - begin
 
 
-def _told(live: LiveRobot, sink: Connection, every: int) -> float:
+def _time_with_viewer(live: LiveRobot, sink: Connection, every: int) -> float:
     """Return the processor time of a block of slots with a moment every so many."""
     begin = process_time()
     for slot in range(BLOCK_SLOTS):

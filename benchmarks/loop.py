@@ -44,7 +44,7 @@ from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg, Snapshot
 from nao_testbed.sim.servo import SERVOS, ServoCfg
 
 POSTURE = "PoseInit"
-MOST_OVER_BARE = 1.25
+MAX_OVER_BARE = 1.25
 """What the whole loop should cost at most, over the bare engine."""
 BLOCK_S = 0.25
 """Simulated time of a block in s: short, so that both sides share its luck."""
@@ -136,7 +136,7 @@ def measure_loop(
                 "whole loop / bare engine",
                 whole,
                 bare,
-                MOST_OVER_BARE,
+                MAX_OVER_BARE,
             ),
             figure("loop_us", "whole loop, a tick", "µs", whole),
             figure("bare_us", "bare engine, a tick", "µs", bare),

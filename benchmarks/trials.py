@@ -87,8 +87,8 @@ def measure_fast_forward(
         ratio(
             "full_over_fast_forward",
             f"{minutes} stepped / fast-forwarded",
-            [_stood(full).wall_s],
-            [_stood(fast).wall_s],
+            [_check_completed(full).wall_s],
+            [_check_completed(fast).wall_s],
         ),
         figure("full_s", f"{minutes}, every step", "s", [full.wall_s]),
         figure("fast_forward_s", f"{minutes}, fast-forward", "s", [fast.wall_s]),
@@ -120,10 +120,10 @@ def _trial_cfg(
 
 
 def _real_time_factor(result: TrialResult) -> float:
-    return _stood(result).sim_s / result.wall_s
+    return _check_completed(result).sim_s / result.wall_s
 
 
-def _stood(result: TrialResult) -> TrialResult:
+def _check_completed(result: TrialResult) -> TrialResult:
     """Return the result of an arm that came to its end.
 
     Raises:
@@ -140,7 +140,7 @@ BLOCK_SLOTS = 25
 LONG_BLOCKS = 40
 """Blocks that make one of the real-time factor: ten seconds, parts of the recorder's
 files among them."""
-LEAST_REAL_TIME_FACTOR = 8.0
+MIN_REAL_TIME_FACTOR = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
             "ten behaviours, times real time",
             "1",
             factors,
-            LEAST_REAL_TIME_FACTOR,
+            MIN_REAL_TIME_FACTOR,
             is_at_least=True,
         ),
         ratio(

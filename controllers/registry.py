@@ -32,7 +32,7 @@ from nao_testbed.controllers.stiffness import (
     read_offset,
 )
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.values import number_of, short
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
@@ -175,7 +175,7 @@ def make_controller(spec: str) -> Controller:
         made = factory(argument)
     except TestbedError:
         raise
-    except FOREIGN as error:  # whatever a foreign factory raises
+    except FOREIGN_ERRORS as error:  # whatever a foreign factory raises
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
     if not all(callable(getattr(made, word, None)) for word in ("reset", "step")):
         raise BadInput(

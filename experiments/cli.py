@@ -48,7 +48,7 @@ from nao_testbed.experiments.scenarios.commands import scenario_app
 from nao_testbed.experiments.server.commands import resources_app
 from nao_testbed.experiments.sweep.commands import sweep_command, sweep_show_command
 from nao_testbed.models import BadInput, TestbedError
-from nao_testbed.models.files import as_ours
+from nao_testbed.models.files import as_testbed_error
 
 
 def replay_command(
@@ -177,7 +177,7 @@ def run(commands: Callable[[], Any]) -> None:
     except TestbedError as error:
         _end(error)
     except OSError as error:
-        _end(as_ours(error))
+        _end(as_testbed_error(error))
     except Exception:
         if not was_interrupted():
             raise
@@ -216,14 +216,14 @@ def robot_command(
     from nao_testbed.experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
     from nao_testbed.models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
     from nao_testbed.models.load import copy_robot  # noqa: PLC0415  # beside it
-    from nao_testbed.models.load.write_urdf import write_anew  # noqa: PLC0415  # beside it
+    from nao_testbed.models.load.write_urdf import rewrite_urdf  # noqa: PLC0415  # beside it
     from nao_testbed.sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
     if write_urdf:
         if robot is None:
             raise BadInput("--write-urdf writes into a folder; give it by --robot.")
-        print(f"Written from its tables: {write_anew(folder)}", file=sys.stderr)
+        print(f"Written from its tables: {rewrite_urdf(folder)}", file=sys.stderr)
     if copy is not None:
         copy_robot(folder, copy)
         print(f"A robot of your own: --robot {copy}", file=sys.stderr)

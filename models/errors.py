@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Largest number of known names in a message about an unknown one."""
 
-LONGEST_SAID = 200
+MAX_QUOTED = 200
 """Largest number of characters of an unknown name in a message."""
 
 
-FOREIGN = (Exception, SystemExit, GeneratorExit)
+FOREIGN_ERRORS = (Exception, SystemExit, GeneratorExit)
 """Exceptions that foreign code may raise; a KeyboardInterrupt may be the user's."""
 
 
-LONGEST_ERROR = 1000
+MAX_ERROR_LENGTH = 1000
 """Largest number of characters that `error_text` returns."""
 
 
@@ -28,10 +28,10 @@ def error_text(error: BaseException) -> str:
     Lone surrogates are escaped, so that the text can be written into a file.
     """
     try:
-        said = repr(error)[:LONGEST_ERROR]
+        text = repr(error)[:MAX_ERROR_LENGTH]
     except BaseException:  # noqa: BLE001  foreign code too
-        said = type(error).__name__
-    return said.encode(errors="backslashreplace").decode()
+        text = type(error).__name__
+    return text.encode(errors="backslashreplace").decode()
 
 
 class TestbedError(Exception):
@@ -47,19 +47,19 @@ class BadInput(TestbedError):
 class ExtraMissing(BadInput):
     """A feature needs a package of an optional extra that is not installed."""
 
-    def __init__(self, what: str, package: str, extra: str, or_else: str = "") -> None:
+    def __init__(self, feature: str, package: str, extra: str, hint: str = "") -> None:
         """Name the feature, the missing package and the extra that installs it.
 
         Args:
-            what: feature, as the subject of the sentence.
+            feature: subject of the sentence.
             package: missing package.
             extra: of `pyproject.toml`.
-            or_else: alternative to the installation, as in "or give --no-replay".
+            hint: alternative to the installation, as in "or give --no-replay".
         """
         super().__init__(
-            f"{what} needs {package}, which is not installed; run "
+            f"{feature} needs {package}, which is not installed; run "
             f"`pip install '.[{extra}]'` in the checkout"
-            + (f", {or_else}." if or_else else ".")
+            + (f", {hint}." if hint else ".")
         )
 
 
@@ -71,18 +71,18 @@ class UnknownName(BadInput):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        said = repr(name)
+        quoted = repr(name)
         close: list[str] = []
-        if len(said) > LONGEST_SAID:
-            said = f"{said[: LONGEST_SAID - 3]}..."
+        if len(quoted) > MAX_QUOTED:
+            quoted = f"{quoted[: MAX_QUOTED - 3]}..."
         else:
             close = get_close_matches(name, self.known, n=1, cutoff=0.6)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        listed = ", ".join(self.known[:MOST_LISTED])
-        more = len(self.known) - MOST_LISTED
+        listed = ", ".join(self.known[:MAX_LISTED])
+        more = len(self.known) - MAX_LISTED
         rest = f" and {more} more" if more > 0 else ""
         super().__init__(
-            f"{kind} {said} is not in {where}.{hint} Known: {listed or 'none'}{rest}."
+            f"{kind} {quoted} is not in {where}.{hint} Known: {listed or 'none'}{rest}."
         )
 
 

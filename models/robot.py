@@ -481,14 +481,14 @@ class Robot:
         self._need("Posture", name, self.postures)
         return self.postures[name]
 
-    def posture_name(self, asked: str | None, usual: str) -> str:
-        """Return `asked`; if it is None, `usual` if it exists, otherwise the first.
+    def posture_name(self, requested: str | None, default: str) -> str:
+        """Return `requested`, or if None `default` if it exists, otherwise the first.
 
-        This method does not check `asked`; `posture` does.
+        This method does not check `requested`; `posture` does.
         """
-        if asked is not None:
-            return asked
-        return usual if usual in self.postures else next(iter(self.postures))
+        if requested is not None:
+            return requested
+        return default if default in self.postures else next(iter(self.postures))
 
     def with_body(self, name: str) -> "Robot":
         """Return the same robot with a body that lacks some parts.

@@ -163,7 +163,7 @@ def end_fork(pid: int, *, at_once: bool) -> None:
     os.waitpid(pid, 0)
 
 
-def give_way(niceness: int) -> None:
+def renice(niceness: int) -> None:
     """Increase this process's niceness."""
     if hasattr(os, "nice"):
         os.nice(niceness)
@@ -188,45 +188,45 @@ def wait_for_parent(parent: int) -> None:
 # -- signals ---------------------------------------------------------------------------
 
 
-def _there(*names: str) -> tuple[signal.Signals, ...]:
+def _existing(*names: str) -> tuple[signal.Signals, ...]:
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
-ENDING = _there("SIGTERM", "SIGHUP", "SIGBREAK")
+END_SIGNALS = _existing("SIGTERM", "SIGHUP", "SIGBREAK")
 """Signals of `timeout` and job managers, of a closed terminal, and of Ctrl-Break."""
-KILL = _there("SIGKILL", "SIGTERM")[0]
+KILL = _existing("SIGKILL", "SIGTERM")[0]
 """Signal for `os.kill` to end a process; on Windows every number does."""
-ORDER = _there("SIGUSR1", "SIGTERM")[0]
-"""Signal that `send_order` raises in another process."""
+STOP = _existing("SIGUSR1", "SIGTERM")[0]
+"""Signal that `send_stop` raises in another process."""
 OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 """Flag for `Popen`, beside `start_new_session`: Ctrl-C does not reach the process."""
 
 
-def send_order(pid: int) -> None:
-    """Raise `ORDER` in a process; without signals `await_order` raises it there."""
+def send_stop(pid: int) -> None:
+    """Raise `STOP` in a process; without signals `enable_stop` raises it there."""
     if hasattr(signal, "SIGUSR1"):
         os.kill(pid, signal.SIGUSR1)
 
 
-def await_order(is_given: Callable[[], bool]) -> None:
-    """Enable `ORDER` in the main thread of this process.
+def enable_stop(is_given: Callable[[], bool]) -> None:
+    """Enable `STOP` in the main thread of this process.
 
     Args:
         is_given: polled by a thread on systems without signals between processes; True
-            raises `ORDER`.
+            raises `STOP`.
     """
 
     def wait() -> None:
         while not is_given():
             time.sleep(_ORDER_PERIOD_S)
-        interrupt(ORDER)
+        interrupt(STOP)
 
     if not hasattr(signal, "SIGUSR1"):
         threading.Thread(target=wait, daemon=True).start()
     if sys.platform != "win32" and hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [ORDER])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [STOP])
     else:
-        for number in {signal.SIGINT, *ENDING} - {ORDER}:  # blocking is impossible
+        for number in {signal.SIGINT, *END_SIGNALS} - {STOP}:  # blocking is impossible
             signal.signal(number, signal.SIG_IGN)
 
 
@@ -253,7 +253,7 @@ def blocked_signals(numbers: Sequence[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def deaf_children() -> Iterator[None]:
+def children_ignore_ctrl_c() -> Iterator[None]:
     """Disable Ctrl-C in child processes on Windows, which cannot block signals."""
     if sys.platform == "win32":
         ctypes.windll.kernel32.SetConsoleCtrlHandler(None, True)
@@ -284,7 +284,7 @@ def claim_address(listener: socket.socket) -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
-def end_silent(connection: socket.socket, seconds: float) -> None:
+def limit_send_time(connection: socket.socket, seconds: float) -> None:
     """End a connection whose peer accepts no data for some seconds; on Linux."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         milliseconds = round(seconds * 1000.0)

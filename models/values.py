@@ -64,27 +64,27 @@ def is_fraction(value: object) -> bool:
 
 
 def check_seconds(
-    given: object, what: str, accepted: str = "give a number from 0", least: float = 0.0
+    value: object, name: str, accepted: str = "give a number from 0", least: float = 0.0
 ) -> float:
     """Return a time in s, finite and at least `least`.
 
     Raises:
         BadInput: it is not such a number; the message contains `accepted`.
     """
-    seconds = as_number(given)
+    seconds = as_number(value)
     if seconds is None or not least <= seconds < float("inf"):
-        raise BadInput(f"{what} is {short(given)} s; {accepted}.")
+        raise BadInput(f"{name} is {short(value)} s; {accepted}.")
     return seconds
 
 
 def short(value: object) -> str:
     """Return the text of an invalid value for a message, at most 60 characters."""
     try:
-        said = repr(value)
+        text = repr(value)
     except Exception:  # noqa: BLE001  of its repr, or a number too long
-        said = f"an object of type {type(value).__name__}"
-    said = " ".join(line.strip() for line in said.splitlines())
-    return said if len(said) <= 60 else f"{said[:57]}..."
+        text = f"an object of type {type(value).__name__}"
+    text = " ".join(line.strip() for line in text.splitlines())
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def number_of(text: str) -> float:
@@ -126,9 +126,9 @@ Gravity = Annotated[float, Field(ge=0.0, le=50.0, allow_inf_nan=False)]
 """In m/s²; Jupiter has 25."""
 SolverResidual = Annotated[float, Field(ge=0.0, le=1e-3, allow_inf_nan=False)]
 """Squared residual at which the contact solver stops."""
-MOST_FRICTION = 1e9
+MAX_FRICTION = 1e9
 """Largest factor on gear friction; with it the gears are stuck."""
-FrictionScale = Annotated[float, Field(ge=0.0, le=MOST_FRICTION, allow_inf_nan=False)]
+FrictionScale = Annotated[float, Field(ge=0.0, le=MAX_FRICTION, allow_inf_nan=False)]
 """Factor on the gear friction of every joint."""
 GearPlay = Annotated[float, Field(ge=0.0, le=5.0, allow_inf_nan=False)]
 """Play of every joint, from stop to stop in degrees; robots need repair at 5."""

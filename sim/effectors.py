@@ -25,7 +25,7 @@ from nao_testbed.controllers.interface.robot_interface import (
     SoundChunk,
 )
 from nao_testbed.models import BadInput, LedGroup, Robot, UnknownName
-from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.files import convert_write_errors
 from nao_testbed.models.values import FloatArray
 
 RGB = ("red", "green", "blue")
@@ -287,7 +287,7 @@ def save_sound(speaker: SimulatedSpeaker, folder: Path, end_s: float) -> None:
         end_s: end of the run, in s.
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     if speaker.utterances:
         write_wav(folder / SOUND_FILE, speaker.recording(end_s, RATE_HZ), RATE_HZ)
@@ -302,9 +302,9 @@ def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> No
         sample_rate_hz: samples per second.
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
-    with told_if_not_written(path), wave.open(str(path), "wb") as file:
+    with convert_write_errors(path), wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(sample_rate_hz)

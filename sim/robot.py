@@ -25,7 +25,7 @@ from nao_testbed.controllers.interface.robot_interface import (
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.body import Body
-from nao_testbed.sim.body.stiffness import StiffnessInForce, current_limits_of
+from nao_testbed.sim.body.stiffness import EffectiveStiffness, current_limits_of
 from nao_testbed.sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
 from nao_testbed.sim.engine.interface import (
     Contact,
@@ -187,7 +187,7 @@ class SimulatedRobot:
         self.speaker = SimulatedSpeaker()
         self._body = Body(robot, cfg.world, cfg.servo, self._misalignment, posture)
         self._servo = self._body.servo
-        self._stiffness = StiffnessInForce(
+        self._stiffness = EffectiveStiffness(
             robot,
             self.protection,
             self._servo.limit,

@@ -80,7 +80,7 @@ DIRECTIONS: Mapping[str, tuple[float, float, float]] = {
 CONTROLLERS = ("fixed", "smart", "minheat")
 WRISTS = ("l_wrist", "r_wrist")
 SETTLE_S = 5.0
-LET_GO_S = 3.0
+RELEASE_S = 3.0
 """Time in s between the release and the measurement of the link."""
 
 
@@ -142,7 +142,7 @@ class PullResult:
     torso_m: float | None = None
     """Displacement of the base at the end of the pull, in m."""
     left_m: float | None = None
-    """Distance of the link from its place `LET_GO_S` after its release, in m."""
+    """Distance of the link from its place `RELEASE_S` after its release, in m."""
     fell: bool = False
     is_caught: bool = False
     """True if the controller mistook the hand for a push."""
@@ -208,7 +208,7 @@ def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
             loop.disturb = None
             force_n, torso_m = hand.force_n, hand.torso_m()
             is_caught = _caught(controller) > caught
-            run_for(loop, LET_GO_S)
+            run_for(loop, RELEASE_S)
         except (SimulationDiverged, SensorError) as error:
             return PullResult(pull=pull, end="failed", why=str(error))
         fell = sim.has_fallen()
@@ -304,7 +304,7 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
         row("all directions", _force),
         row("the torso goes along, cm", lambda of: _cm(one.torso_m for one in of)),
         row(
-            f"off its place {LET_GO_S:g} s after, cm",
+            f"off its place {RELEASE_S:g} s after, cm",
             lambda of: _cm(one.left_m for one in of),
         ),
         row("fell", lambda of: str(sum(one.fell for one in of))),

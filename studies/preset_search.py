@@ -76,7 +76,7 @@ LARGEST_X_DEG = 1.5
 """Bound of the search; the assumption would allow 4 degrees."""
 MEMBERS = 8 * len(LEG_JOINTS)
 """Trials of a generation."""
-MOST_POLISHING = 120
+MAX_POLISHING = 120
 """Trials after the last one."""
 JOINTS = tuple(side + joint for side in "LR" for joint in LEG_JOINTS)
 TOLERANCE = np.array([2.0, 1.25, 0.75, 0.75])
@@ -223,9 +223,9 @@ class PresetSearch:
         return 1e4 if trial is None else trial.cost
 
 
-def most_candidates(generations: int) -> int:
+def max_candidates(generations: int) -> int:
     """Return how many trials `find` makes at the most."""
-    return MEMBERS * (generations + 1) + MOST_POLISHING
+    return MEMBERS * (generations + 1) + MAX_POLISHING
 
 
 def _pool() -> Pool:
@@ -244,12 +244,12 @@ def find_preset(
         search: cost function.
         seed: seed of the differential evolution.
         generations: number of generations of 40 trials, about half a second a trial.
-        on_trials: called with the number of trials (at most `most_candidates`) and the
+        on_trials: called with the number of trials (at most `max_candidates`) and the
             minimum cost.
     """
     tried, least = MEMBERS, np.inf
 
-    def note_generation(intermediate_result: OptimizeResult) -> None:
+    def record_generation(intermediate_result: OptimizeResult) -> None:
         nonlocal tried, least
         tried, least = tried + MEMBERS, float(intermediate_result.fun)
         on_trials(tried, least)
@@ -272,16 +272,14 @@ def find_preset(
             polish=False,
             updating="deferred",
             workers=pool.map,
-            callback=note_generation,
+            callback=record_generation,
         )
-    tried = (
-        most_candidates(generations) - MOST_POLISHING
-    )  # it may have converged earlier
+    tried = max_candidates(generations) - MAX_POLISHING  # it may have converged earlier
     polished = minimize(
         polishing,
         result.x,
         method="Nelder-Mead",
-        options={"maxfev": MOST_POLISHING, "initial_simplex": _simplex(result.x, 0.05)},
+        options={"maxfev": MAX_POLISHING, "initial_simplex": _simplex(result.x, 0.05)},
     )
     best = search.trial(polished.x if polished.fun < result.fun else result.x)
     if best is None:
@@ -317,7 +315,7 @@ def run_preset_search(
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = PresetSearch(robot=robot)
-    most = most_candidates(generations)
+    most = max_candidates(generations)
     with counted("searching", most) as tell:
         best = find_preset(
             search,

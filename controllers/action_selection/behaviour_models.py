@@ -25,8 +25,8 @@ from nao_testbed.controllers.action_selection.automaton import (
 )
 from nao_testbed.models import BadInput, UnknownName
 
-_OF_A_MODEL = ("priority", "start", "nodes")
-_OF_A_ROW = ("event", "quantity", "low", "high", "to")
+_MODEL_KEYS = ("priority", "start", "nodes")
+_ROW_KEYS = ("event", "quantity", "low", "high", "to")
 
 
 def read_models(data: Mapping[str, Any]) -> tuple[BehaviourModel, ...]:
@@ -49,7 +49,7 @@ def actions_of(models: Sequence[BehaviourModel]) -> tuple[str, ...]:
 
 def _model(name: str, data: Any) -> BehaviourModel:
     where = f"model {name!r}"
-    _check_keys(where, data, _OF_A_MODEL)
+    _check_keys(where, data, _MODEL_KEYS)
     nodes = data.get("nodes")
     if not isinstance(nodes, Mapping) or not nodes:
         raise BadInput(f"{where} has no nodes; give name to rows.")
@@ -69,7 +69,7 @@ def _model(name: str, data: Any) -> BehaviourModel:
 
 
 def _row(where: str, data: Any) -> NodeRow:
-    _check_keys(where, data, _OF_A_ROW)
+    _check_keys(where, data, _ROW_KEYS)
     to = data.get("to")
     if not isinstance(to, Mapping):
         raise BadInput(f"{where} leads nowhere; give `to`: node to [percent, action].")

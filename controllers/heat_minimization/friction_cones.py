@@ -29,9 +29,9 @@ START_RAYS = 4
 """Rays of each cone in the first round."""
 GAP = 4e-4
 """Bound on the remaining reduction as a share of the cost; in fact a tenth."""
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 """Maximum number of rounds; 2 to 8 are usual with an active cone."""
-MOST_SWEEPS = 30
+MAX_SWEEPS = 30
 """Maximum iterations of `nnls` per unknown; it needs about one."""
 
 
@@ -121,7 +121,7 @@ def solve_on_rays(
         slope, steepest = _steepest_rays(gradient, friction)
         saved = 2.0 * slope.max(initial=0.0) * strength.sum()
         enough = gap * (residual @ residual + rest)
-        if saved <= enough or rounds == MOST_ROUNDS:
+        if saved <= enough or rounds == MAX_ROUNDS:
             break
         (new,) = np.nonzero(slope > 0.0)
         kept = strength > 0.0
@@ -165,7 +165,7 @@ def _steepest_rays(
 def _solve_nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return λ >= 0 of minimum ‖A λ - b‖."""
     try:
-        strength, _ = nnls(A, b, maxiter=MOST_SWEEPS * A.shape[1])
+        strength, _ = nnls(A, b, maxiter=MAX_SWEEPS * A.shape[1])
     except RuntimeError:  # cycling: a slower method for the same problem
         strength = lsq_linear(A, b, bounds=(0.0, np.inf)).x
     return np.asarray(strength, dtype=np.float64)

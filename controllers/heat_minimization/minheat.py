@@ -327,7 +327,7 @@ class MinHeat:
     def _reason_not_to_shift(self) -> str | None:
         """Return the reason to freeze the shift; None: it may continue."""
         still, guard = self._stillness, self.limits.guard
-        if guard is not None and guard.is_catching:
+        if guard is not None and guard.is_raised:
             return "catching"
         if still.calm_s < self.cfg.calm_s:
             return "moving"

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from nao_testbed.models import BadInput
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 
 
 def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:
@@ -20,7 +20,7 @@ def load_entry_point(kind: str, entry: EntryPoint, rest: str = "") -> Any:
     """
     try:
         return entry.load()
-    except FOREIGN as error:  # whatever a foreign module raises
+    except FOREIGN_ERRORS as error:  # whatever a foreign module raises
         raise BadInput(
             f"{kind} {entry.name!r} ({entry.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}. Mend or remove the package that brings "

@@ -26,7 +26,7 @@ from nao_testbed.controllers.arbitration.events import ReadOnly
 from nao_testbed.controllers.arbitration.requests import checked_rates
 from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
 from nao_testbed.models import BadInput, UnknownName
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.values import check_seconds, short
 
 
@@ -306,7 +306,7 @@ def _check_parameters(who: str, kind: type) -> None:
         kind()
     except BadInput:
         raise
-    except FOREIGN as error:  # whatever a foreign class raises
+    except FOREIGN_ERRORS as error:  # whatever a foreign class raises
         raise BadInput(
             f"parameters of {who} cannot be made without values: {error}. Give each "
             "field a default."

@@ -29,7 +29,7 @@ from nao_testbed.controllers.arbitration.requests import (
 from nao_testbed.controllers.arbitration.resource_tree import check_name, check_names
 from nao_testbed.controllers.schemas.declaration import SchemaInfo
 from nao_testbed.models import BadInput, TestbedError, UnknownName
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.files.csv_tables import message_of
 from nao_testbed.models.values import short
 
@@ -173,7 +173,7 @@ def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
         return replace(present, **read)
     except TestbedError:
         raise
-    except FOREIGN as error:  # whatever the schema of another package raises
+    except FOREIGN_ERRORS as error:  # whatever the schema of another package raises
         raise BadInput(f"parameters of schema {info.name!r}: {error}.") from error
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nao_testbed.models import BadInput, UnknownName
-from nao_testbed.models.files import as_ours
+from nao_testbed.models.files import as_testbed_error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class BuiltinFiles:
             if path.is_file():
                 return path
         except OSError as error:  # such as a name that is too long
-            raise as_ours(error) from error
+            raise as_testbed_error(error) from error
         if text not in self.names():
             if path.is_dir():
                 raise BadInput(f"{text} is a folder; name a {self.kind} file in it.")

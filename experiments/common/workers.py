@@ -20,12 +20,12 @@ from typing import Any, Generic, TypeVar
 
 from nao_testbed.experiments.common.signals import GRACE_S, ORPHANED, PATIENCE_S, obey
 from nao_testbed.models.system import (
-    ENDING,
-    ORDER,
+    END_SIGNALS,
+    STOP,
     Connection,
     blocked_signals,
-    deaf_children,
-    send_order,
+    children_ignore_ctrl_c,
+    send_stop,
 )
 
 ResultT = TypeVar("ResultT")
@@ -63,7 +63,7 @@ class Worker(Generic[ResultT]):
         self.was_killed = False
         """True if it was killed because its code did not return."""
         try:
-            start_workers(self._process.start, (signal.SIGINT, *ENDING, ORDER))
+            start_workers(self._process.start, (signal.SIGINT, *END_SIGNALS, STOP))
         finally:
             theirs.close()
 
@@ -100,7 +100,7 @@ class Worker(Generic[ResultT]):
         if self._process.pid is not None and self._process.is_alive():
             self._order.value = number
             self._told_s = time.monotonic()
-            send_order(self._process.pid)
+            send_stop(self._process.pid)
 
     def kill(self) -> None:
         """End it at once."""
@@ -162,13 +162,14 @@ def _end_with_parent(order: "Synchronized[int]") -> None:
     if parent is not None:
         parent.join()
         order.value = ORPHANED
-        send_order(os.getpid())
+        send_stop(os.getpid())
         time.sleep(PATIENCE_S + GRACE_S)
         os._exit(1)
 
 
 def start_workers(
-    start: Callable[[], StartedT], unheard: Sequence[int] = (signal.SIGINT, *ENDING)
+    start: Callable[[], StartedT],
+    unheard: Sequence[int] = (signal.SIGINT, *END_SIGNALS),
 ) -> StartedT:
     """Start single-threaded processes without signals, by calling `start`.
 
@@ -203,7 +204,7 @@ def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> Non
     threads = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
-        with deaf_children():
+        with children_ignore_ctrl_c():
             started.set_result(start())
     except BaseException as error:  # noqa: BLE001  # for who waits
         started.set_exception(error)

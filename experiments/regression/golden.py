@@ -26,7 +26,7 @@ from pydantic import Field
 from nao_testbed.controllers.interface.checked import check_value
 from nao_testbed.experiments.regression.standing_trial import StandingTrial
 from nao_testbed.models import BadInput, UnknownName, load_robot
-from nao_testbed.models.files import why
+from nao_testbed.models.files import cause_of
 from nao_testbed.sim.recording.run_folder import Run
 
 BY_UNIT: Mapping[str, tuple[float, float]] = {
@@ -129,7 +129,9 @@ def read_table(path: Path, units: Mapping[str, str]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=np.float64).set_index("time_s")
     except (OSError, ValueError, KeyError) as error:
-        raise BadInput(f"{path} cannot be read: {why(error)}. Make it anew.") from error
+        raise BadInput(
+            f"{path} cannot be read: {cause_of(error)}. Make it anew."
+        ) from error
     if list(table.columns) != list(units):
         raise BadInput(f"{path} and {path.stem}.json name other columns. Make it anew.")
     return table

@@ -216,7 +216,7 @@ def write_replay_figure(
         label: what the answers are, and their unit.
 
     Raises:
-        NotWritten: the file cannot be written.
+        WriteError: the file cannot be written.
     """
     names = list(result.answers[result.reference].joints)
     spread = np.max([np.ptp(values, axis=0) for values in answers.values()], axis=0)

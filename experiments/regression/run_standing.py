@@ -22,7 +22,7 @@ from nao_testbed.experiments.regression.watched_controller import (
     WatchedController,
 )
 from nao_testbed.models import BadInput, TestbedError
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.sim.recording.run_folder import create_run_folder, plain_name
 
 ControllerChoice = str | Controller | Callable[[], Controller]
@@ -61,7 +61,7 @@ def choose_controller(choice: ControllerChoice) -> ChosenController:
         made = choice()
     except TestbedError:
         raise
-    except FOREIGN as error:  # whatever a foreign factory raises
+    except FOREIGN_ERRORS as error:  # whatever a foreign factory raises
         raise BadInput(
             f"{_called(choice)} makes no controller: {type(error).__name__}: {error}. "
             "It is called without arguments."

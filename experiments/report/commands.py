@@ -131,7 +131,7 @@ def export_command(
     from nao_testbed.experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
-    from nao_testbed.models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
+    from nao_testbed.models.files import check_writable, convert_write_errors  # noqa: PLC0415  # beside it
 
     if to not in WRITERS:
         raise UnknownName("Format", to, WRITERS, "this testbed")
@@ -142,7 +142,7 @@ def export_command(
     check_writable("--out", path)
     check_json_file(json_file)
     end_s = float(exported.time_s[-1])
-    with told_if_not_written(path), simulated_time({f"to {to}": end_s}) as tell:
+    with convert_write_errors(path), simulated_time({f"to {to}": end_s}) as tell:
         files = WRITERS[to](exported, path, lambda time_s: tell(0, time_s))
     told = [{"file": str(file), "rows": rows} for file, rows in files.items()]
     data = {"experiment": "export", "run": str(run), "format": to, "files": told}

@@ -41,7 +41,7 @@ from nao_testbed.experiments.heat.figures.section import push_words
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import Robot
-from nao_testbed.models.files import read_bytes, why
+from nao_testbed.models.files import cause_of, read_bytes
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import SOUND_FILE
 from nao_testbed.sim.engine.obstacles import Obstacle
@@ -326,7 +326,7 @@ def sound_of(arm: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
             file.getnframes()
     except (OSError, EOFError, wave.Error) as error:
         problems.append(
-            f"{SOUND_FILE} cannot be read: {why(error) or 'it is cut off'}."
+            f"{SOUND_FILE} cannot be read: {cause_of(error) or 'it is cut off'}."
         )
         return None
     heard = heard_of(arm)

@@ -21,7 +21,7 @@ from nao_testbed.experiments.report.run_kind import RunPage, page_reader
 from nao_testbed.experiments.sweep.sweep_table import is_sweep_folder
 from nao_testbed.experiments.sweep.trial_store import RecordedPush
 from nao_testbed.models import BadInput
-from nao_testbed.models.files import read_text, why
+from nao_testbed.models.files import cause_of, read_text
 from nao_testbed.models.files.csv_tables import json_as
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.recorder import EVENTS_FILE
@@ -316,7 +316,7 @@ def read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
         warnings.append(f"{path.name} is missing.")
         return None
     except (OSError, ValueError, RecursionError) as error:
-        warnings.append(f"{path.name} cannot be read: {why(error)}.")
+        warnings.append(f"{path.name} cannot be read: {cause_of(error)}.")
         return None
     if not isinstance(data, dict):
         warnings.append(f"{path.name} holds no result.")

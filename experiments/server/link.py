@@ -43,7 +43,7 @@ from nao_testbed.experiments.server.messages import (
     printable,
 )
 from nao_testbed.models import BadInput, TestbedError
-from nao_testbed.models.files import read_text, why
+from nao_testbed.models.files import cause_of, read_text
 from nao_testbed.models.resources import ResourceKind
 
 
@@ -60,7 +60,9 @@ def read_secret(path: Path) -> str:
             )
         lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"secret file {path} cannot be read: {why(error)}.") from error
+        raise BadInput(
+            f"secret file {path} cannot be read: {cause_of(error)}."
+        ) from error
     if not lines or not lines[0].strip():
         raise BadInput(
             f"secret file {path} is empty; put the secret on its first line."

@@ -54,7 +54,7 @@ from nao_testbed.models import (
 from nao_testbed.models.files import read_bytes
 from nao_testbed.models.load.resource_tree import read_resources
 from nao_testbed.models.resources import ResourceNode
-from nao_testbed.models.system import claim_address, end_silent, lock, sync_folder
+from nao_testbed.models.system import claim_address, limit_send_time, lock, sync_folder
 
 _LARGEST = 10**17
 
@@ -311,7 +311,7 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
         # Connections inherit both: data sent to a reader that reads nothing
         # fills a small buffer, and the connection ends when it stays full.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
-        end_silent(listener, cfg.silent_reader_s)
+        limit_send_time(listener, cfg.silent_reader_s)
         listener.bind(address)
         listener.listen(socket.SOMAXCONN)
     except OSError as error:

@@ -40,7 +40,7 @@ from nao_testbed.controllers.interface.robot_interface import (
 )
 from nao_testbed.experiments.closed_loop.controller_failure import blamed_on
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.resources import DeviceKind
 from nao_testbed.models.values import FloatArray
 
@@ -107,7 +107,7 @@ class SlotFailures:
         """Run a part of the slot; return False if it failed."""
         try:
             part()
-        except FOREIGN as error:  # the slot continues after any error
+        except FOREIGN_ERRORS as error:  # the slot continues after any error
             self.count += 1
             if len(self.kept) < MOST_KEPT:
                 self.kept.append(SlotFailure(tick=tick, who=who, error=error))

@@ -36,7 +36,7 @@ from nao_testbed.experiments.sweep.trial_store import (
     sweep_meta,
 )
 from nao_testbed.models import BadInput
-from nao_testbed.models.files import read_bytes, told_if_not_written, why
+from nao_testbed.models.files import cause_of, convert_write_errors, read_bytes
 from nao_testbed.sim.recording.run_folder import is_locked
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) ->
     """Write a sweep's table in one move and return its path.
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     import pyarrow as pa  # noqa: PLC0415  # heavy
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
@@ -166,7 +166,7 @@ def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) ->
     table = table.replace_schema_metadata({**known, METADATA_KEY: text.encode()})
     path = folder / TABLE_FILE
     unfinished = path.with_name(f"{path.name}.tmp")
-    with told_if_not_written(path):
+    with convert_write_errors(path):
         pq.write_table(table, unfinished)
         unfinished.replace(path)
     return path
@@ -338,7 +338,7 @@ def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
         return None
     except OSError as error:
         problems.append(
-            f"{SWEEP_FILE} cannot be read: {why(error)}. The table is read."
+            f"{SWEEP_FILE} cannot be read: {cause_of(error)}. The table is read."
         )
     except OtherFormat:
         raise

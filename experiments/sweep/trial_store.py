@@ -27,7 +27,7 @@ from nao_testbed.experiments.sweep.sweep_trial import (
     robot_number_of,
 )
 from nao_testbed.models import BadInput, default_robot_folder, load_robot
-from nao_testbed.models.files import read_bytes, told_if_not_written, why
+from nao_testbed.models.files import cause_of, convert_write_errors, read_bytes
 from nao_testbed.models.files.csv_tables import json_as
 from nao_testbed.models.system import lock
 from nao_testbed.sim.recording.run_meta import describe_run, plain
@@ -252,8 +252,8 @@ class TrialStore:
             return
         except OSError as error:
             raise BadInput(
-                f"{path} cannot be read: {why(error)}. Remove {self.folder}, or give "
-                "another folder by --out."
+                f"{path} cannot be read: {cause_of(error)}. Remove {self.folder}, or "
+                "give another folder by --out."
             ) from error
         except BadInput as error:
             raise BadInput(
@@ -339,7 +339,7 @@ def read_record(path: Path) -> TrialRecord:
     try:
         text = read_bytes(path)
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+        raise BadInput(f"{path} cannot be read: {cause_of(error)}.") from error
     _check_format(path, text)
     record = json_as(path, text, TrialRecord)
     json_as(path, json.dumps(record.parameters), _Parameters, "parameters")
@@ -370,10 +370,10 @@ def write_whole(path: Path, data: Any) -> None:
     """Write JSON so that the file is there whole or not at all, even after a crash.
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     unfinished = path.with_name(f"{path.name}.tmp")
-    with told_if_not_written(path), unfinished.open("w", encoding="utf-8") as file:
+    with convert_write_errors(path), unfinished.open("w", encoding="utf-8") as file:
         json.dump(data, file, ensure_ascii=False, allow_nan=False, indent=1)
         file.write("\n")
         file.flush()

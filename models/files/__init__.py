@@ -14,17 +14,17 @@ from pathlib import Path
 from nao_testbed.models.errors import BadInput, TestbedError
 from nao_testbed.models.system import keep_private
 
-_NO_FILE = {
+_NOT_FILES = {
     stat.S_IFIFO: "it is a pipe, not a file",
     stat.S_IFSOCK: "it is a socket, not a file",
     stat.S_IFCHR: "it is a device, not a file",
     stat.S_IFBLK: "it is a device, not a file",
 }
-_WHILE_WRITING = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
+_WRITE_ERRNOS = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
 """Errors when a file grows, not when it is opened."""
 
 
-class NotWritten(TestbedError):
+class WriteError(TestbedError):
     """Error: a file could not be written completely, such as on a full disk."""
 
 
@@ -35,8 +35,8 @@ def check_kind(path: Path) -> None:
         OSError: it is a pipe, a socket or a device, or does not exist.
     """
     kind = stat.S_IFMT(path.stat().st_mode)
-    if kind in _NO_FILE:
-        raise OSError(errno.EINVAL, _NO_FILE[kind], str(path))
+    if kind in _NOT_FILES:
+        raise OSError(errno.EINVAL, _NOT_FILES[kind], str(path))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -85,18 +85,18 @@ def check_writable(option: str, path: Path, or_else: str = "another file") -> No
 
 
 @contextlib.contextmanager
-def told_if_not_written(path: Path) -> Iterator[None]:
-    """Raise NotWritten with the file's name if writing within the context fails.
+def convert_write_errors(path: Path) -> Iterator[None]:
+    """Raise WriteError with the file's name if writing within the context fails.
 
     Raises:
-        NotWritten: in place of its `OSError`.
+        WriteError: in place of its `OSError`.
     """
     try:
         yield
     except OSError as error:
-        raise NotWritten(
-            f"{path} cannot be written: {why(error)}. What was written before stays; "
-            "make room and run again."
+        raise WriteError(
+            f"{path} cannot be written: {cause_of(error)}. Data written before is "
+            "kept; free disk space and run again."
         ) from error
 
 
@@ -104,9 +104,9 @@ def write_text(path: Path, text: str) -> None:
     """Write a file's text; replace its contents.
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
-    with told_if_not_written(path):
+    with convert_write_errors(path):
         path.write_text(text, encoding="utf-8")
 
 
@@ -117,9 +117,9 @@ def write_secret(path: Path, text: str) -> None:
     keep their mode.
 
     Raises:
-        NotWritten: the operating system refuses, such as for another user's file.
+        WriteError: the operating system refuses, such as for another user's file.
     """
-    with told_if_not_written(path):
+    with convert_write_errors(path):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -128,18 +128,18 @@ def write_secret(path: Path, text: str) -> None:
             file.write(text)
 
 
-def why(error: Exception) -> str:
+def cause_of(error: Exception) -> str:
     """Return the cause of an error, for the end of a sentence."""
     return (isinstance(error, OSError) and error.strerror) or str(error).rstrip(".")
 
 
-def as_ours(error: OSError) -> TestbedError:
+def as_testbed_error(error: OSError) -> TestbedError:
     """Convert an error of the operating system to an error with one sentence.
 
     A name that the system rejects is bad input; a full disk is a failed write.
     """
     name = f"{error.filename}: " if error.filename is not None else ""
-    text = f"{name}{why(error)}"
-    if error.errno in _WHILE_WRITING:
-        return NotWritten(f"{text}. What was written before stays; make room.")
+    text = f"{name}{cause_of(error)}"
+    if error.errno in _WRITE_ERRNOS:
+        return WriteError(f"{text}. Data written before is kept; free disk space.")
     return BadInput(f"{text}. Give another file or folder.")

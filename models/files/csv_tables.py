@@ -69,7 +69,7 @@ def read_text_of(path: Path) -> str:
         )
         raise RobotDataError(path, line, problem) from error
     except OSError as error:
-        problem = f"cannot be read: {files.why(error)}."
+        problem = f"cannot be read: {files.cause_of(error)}."
         raise RobotDataError(path, None, problem) from error
 
 

@@ -23,17 +23,17 @@ from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 from nao_testbed.models.errors import RobotDataError
 from nao_testbed.models.files.csv_tables import read_text_of
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 """Largest size of a file: reading more would take minutes."""
-MOST_FROM_ALIASES = 10_000
+MAX_ALIAS_VALUES = 10_000
 """Largest number of values that all aliases of a file may add: 370 bytes could expand
 beyond the memory."""
-DEEPEST = 100
+MAX_DEPTH = 100
 """Largest depth of nested maps and lists."""
-TOO_DEEP = f"is nested too deeply, over {DEEPEST} levels; write it flatter"
-LARGEST = 2**63
+TOO_DEEP = f"is nested too deeply, over {MAX_DEPTH} levels; write it flatter"
+MAX_INT = 2**63
 """Bound of integers: they fit into 64 bits, as in arrays and run files."""
-LONGEST = 66
+MAX_DIGITS = 66
 """Largest number of characters of an integer without its sign: 0b and 64 bits."""
 _STANDARD = "tag:yaml.org,2002:"
 _KINDS = {
@@ -67,9 +67,9 @@ def read_tree(path: Path) -> Any:
         RobotDataError: the file is too large, is not YAML, or has a duplicate key or
             content that is not accepted.
     """
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
         size = f"{path.stat().st_size / 1e6:.1f} MB"
-        problem = f"has {size}; a YAML file has at most {MOST_BYTES / 1e6:g} MB."
+        problem = f"has {size}; a YAML file has at most {MAX_BYTES / 1e6:g} MB."
         raise RobotDataError(path, None, problem)
     return tree_of(read_text_of(path), path)
 
@@ -87,11 +87,11 @@ def tree_of(text: str, path: Path) -> Any:
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
     yaml.Scanner = _Scanner
-    yaml.max_depth = DEEPEST
+    yaml.max_depth = MAX_DEPTH
     yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be redefined
     try:
         return yaml.load(text)
-    except _Refused as error:
+    except _Rejected as error:
         raise RobotDataError(path, error.line, error.problem) from None
     except MarkedYAMLError as error:
         line = column = None
@@ -127,7 +127,7 @@ def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
     return line
 
 
-class _Refused(Exception):  # never leaves this module
+class _Rejected(Exception):  # never leaves this module
     """Error: a file has content that is not accepted."""
 
     def __init__(self, node: Any, problem: str) -> None:
@@ -174,13 +174,13 @@ class _Constructor(RoundTripConstructor):
         """Check all nodes, then construct the values.
 
         Raises:
-            _Refused: a node cannot be used.
+            _Rejected: a node cannot be used.
         """
         major, minor = self.resolver.processing_version
         if (major, minor) != (1, 2):
             problem = f"says that it is YAML {major}.{minor}; it is read as 1.2"
-            raise _Refused(node, f"{problem}. Leave the line of %YAML out.")
-        _Look(self.resolver).extent(node)
+            raise _Rejected(node, f"{problem}. Leave the line of %YAML out.")
+        _NodeCheck(self.resolver).extent(node)
         return super().construct_document(node)
 
 
@@ -189,7 +189,7 @@ _Constructor.add_constructor(_TEXT, RoundTripConstructor.construct_scalar)
 
 
 @dataclass
-class _Look:
+class _NodeCheck:
     """Check of the nodes of a file, in one pass before any value is constructed."""
 
     resolver: Any
@@ -202,12 +202,12 @@ class _Look:
         """Return the number of values of a node, aliases expanded, and its depth.
 
         Raises:
-            _Refused: a node cannot be used, or there are too many.
+            _Rejected: a node cannot be used, or there are too many.
         """
         key = id(node)
         if key in self.open:
             problem = f"&{node.anchor} stands for itself: an alias of it is inside it"
-            raise _Refused(node, f"{problem}. Write out what is meant.")
+            raise _Rejected(node, f"{problem}. Write out what is meant.")
         if key not in self.extents:
             self.open.add(key)
             inside = [self.extent(inner) for inner in self.inside(node)]
@@ -215,17 +215,17 @@ class _Look:
             values = 1 + sum(count for count, _ in inside)
             depth = 1 + max((depth for _, depth in inside), default=0)
             self.extents[key] = values, depth
-            if values - len(self.extents) > MOST_FROM_ALIASES:
-                problem = f"aliases stand for over {MOST_FROM_ALIASES} more values here"
-                raise _Refused(node, f"{problem}; repeat less.")
-            if depth > DEEPEST:
-                raise _Refused(node, f"{TOO_DEEP}.")
+            if values - len(self.extents) > MAX_ALIAS_VALUES:
+                problem = f"aliases stand for over {MAX_ALIAS_VALUES} more values here"
+                raise _Rejected(node, f"{problem}; repeat less.")
+            if depth > MAX_DEPTH:
+                raise _Rejected(node, f"{TOO_DEEP}.")
         return self.extents[key]
 
     def inside(self, node: Any) -> list[Any]:
         """Return the nodes of a map or list; check a value and return none."""
         if node.tag not in _KINDS:
-            raise _Refused(node, _odd_tag(node))
+            raise _Rejected(node, _tag_problem(node))
         if isinstance(node, ScalarNode):
             self.scalar(node)
             return []
@@ -241,37 +241,37 @@ class _Look:
         _check_characters(node)
         read_as = str(self.resolver.resolve(ScalarNode, text, (True, False)))
         if tag != _TEXT and read_as not in {tag, {_REAL: _WHOLE}.get(tag)}:
-            raise _Refused(node, f"{_shortened(text)!r} is not {_KINDS[tag]}.")
+            raise _Rejected(node, f"{_shortened(text)!r} is not {_KINDS[tag]}.")
         if tag in {_WHOLE, _REAL} and "_" in text:
             plain = _shortened(text.replace("_", ""))
             problem = f"{_shortened(text)} is a number with underscores; write {plain}"
-            raise _Refused(node, f"{problem}, or put it in quotes for a text.")
+            raise _Rejected(node, f"{problem}, or put it in quotes for a text.")
         if tag == _WHOLE and not _is_small(text):
             problem = f"{_shortened(text)} is a whole number of {len(text)} digits"
-            raise _Refused(node, f"{problem}; give one below {float(LARGEST):.2g}.")
+            raise _Rejected(node, f"{problem}; give one below {float(MAX_INT):.2g}.")
 
 
 def _check_characters(node: Any) -> None:
     """Reject half of a surrogate pair, which an escape can produce."""
     for half in (one for one in node.value if "\ud800" <= one <= "\udfff"):
         problem = f"\\u{ord(half):04X} is half a character"
-        raise _Refused(node, f"{problem}; write the whole one, or its \\U escape.")
+        raise _Rejected(node, f"{problem}; write the whole one, or its \\U escape.")
 
 
 def _check_key(key: Any) -> None:
     """Reject a key that is not a text."""
     if not isinstance(key, ScalarNode):
         kind = "map" if isinstance(key, MappingNode) else "list"
-        raise _Refused(key, f"a key is a {kind}; give a name before the colon.")
+        raise _Rejected(key, f"a key is a {kind}; give a name before the colon.")
     if key.tag in _KINDS and key.tag not in {_TEXT, _MERGE}:
         if not key.value:
-            raise _Refused(key, "a key is missing; give a name before the colon.")
+            raise _Rejected(key, "a key is missing; give a name before the colon.")
         said, kind = _shortened(key.value), _KINDS[key.tag]
         problem = f"the key {said} means {kind}, and keys are names"
-        raise _Refused(key, f'{problem}; for a name of these letters write "{said}".')
+        raise _Rejected(key, f'{problem}; for a name of these letters write "{said}".')
 
 
-def _odd_tag(node: Any) -> str:
+def _tag_problem(node: Any) -> str:
     """Return the problem of a node with a tag that is not accepted."""
     tag = node.tag.removeprefix(_STANDARD)
     if tag in _IMPLICIT:
@@ -282,10 +282,10 @@ def _odd_tag(node: Any) -> str:
 
 def _is_small(text: str) -> bool:
     digits = text.lstrip("+-").lower()
-    if len(digits) > LONGEST:
+    if len(digits) > MAX_DIGITS:
         return False
     base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2], 10)
-    return int(digits, base) < LARGEST
+    return int(digits, base) < MAX_INT
 
 
 def _shortened(text: str) -> str:

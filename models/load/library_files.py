@@ -390,7 +390,7 @@ def load_library(robot: Robot) -> Library:
     for file, form in files:
         problems = [
             *library_problems(form, robot, known),
-            *_doubled(form, file.path.name, homes),
+            *_duplicate_problems(form, file.path.name, homes),
         ]
         errors += file.errors(problems)
         if not errors:
@@ -400,7 +400,7 @@ def load_library(robot: Robot) -> Library:
     return library
 
 
-def _doubled(
+def _duplicate_problems(
     form: LibraryForm, file: str, homes: dict[tuple[str, ...], str]
 ) -> list[Problem]:
     """Return entries that another file defines too; register those of this file."""

@@ -52,7 +52,7 @@ def _check_mesh(shape: Element, place: str) -> None:
         shape.fail(f"{place}: scale of mesh {filename!r} holds a 0.")
     path = mesh_path(shape.path, filename)
     if path is not None:
-        if problem := _odd_mesh(path, may_be_dae=place.startswith("visual")):
+        if problem := _mesh_problem(path, may_be_dae=place.startswith("visual")):
             shape.fail(f"{place}: mesh {filename!r} {problem}.")
     else:
         packages = " or in a folder above it" if _package(filename) else ""
@@ -62,7 +62,7 @@ def _check_mesh(shape: Element, place: str) -> None:
         )
 
 
-def _odd_mesh(path: Path, *, may_be_dae: bool) -> str | None:
+def _mesh_problem(path: Path, *, may_be_dae: bool) -> str | None:
     """Return the problem of a mesh file, or None; engines crash on invalid ones."""
     kind, head = path.suffix.lower(), path.read_bytes()
     known = (".obj", ".stl", ".dae") if may_be_dae else (".obj", ".stl")

@@ -29,7 +29,7 @@ from nao_testbed.models.load.forms import (
 )
 from nao_testbed.models.load.xml_tree import Element, parse_xml
 
-OUR_URDFS = Path(__file__).resolve().parents[1] / "urdf"
+GENERATED_URDFS = Path(__file__).resolve().parents[1] / "urdf"
 
 HEADER = """<?xml version="1.0"?>
 <!--
@@ -114,7 +114,7 @@ def urdf_path(folder: Path, named: str) -> Path:
     plain copy of `models/nao` is a robot, provided that its tables agree with it.
     """
     path = (folder / named).resolve()
-    ours = OUR_URDFS / path.name
+    ours = GENERATED_URDFS / path.name
     is_written = (folder / "links.csv").is_file()
     return ours if is_written and not path.exists() and ours.exists() else path
 
@@ -268,7 +268,7 @@ def _joint(link: LinkRow, joint: JointRow) -> list[str]:
     return [*text, "  </joint>"]
 
 
-def write_anew(folder: Path) -> Path:
+def rewrite_urdf(folder: Path) -> Path:
     """Write the URDF of a folder from its tables, and return its path.
 
     The path is that of `robot.yaml`. If no file is there, or it is the URDF of the
@@ -286,8 +286,8 @@ def write_anew(folder: Path) -> Path:
     settings = read_yaml(folder / "robot.yaml", RobotFile).value
     text = write_urdf(folder, settings.name)
     path = folder / settings.urdf
-    is_shared = path.resolve().parent == OUR_URDFS and folder.resolve() not in (
-        file.parent for file in OUR_URDFS.parent.glob("*/robot.yaml")
+    is_shared = path.resolve().parent == GENERATED_URDFS and folder.resolve() not in (
+        file.parent for file in GENERATED_URDFS.parent.glob("*/robot.yaml")
     )
     try:
         if is_shared or not path.exists():
@@ -313,7 +313,7 @@ def name_urdf(folder: Path, named: str) -> None:
 def main(arguments: list[str]) -> None:
     """Write the URDF of each given folder."""
     for argument in arguments:
-        write_anew(Path(argument))
+        rewrite_urdf(Path(argument))
 
 
 if __name__ == "__main__":

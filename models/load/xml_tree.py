@@ -106,7 +106,7 @@ class Element:
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _COUNTS = {3: "three", 4: "four"}
-DEEPEST = 100
+MAX_DEPTH = 100
 """Largest depth of nested elements; engines accept some hundred."""
 
 
@@ -124,8 +124,8 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         line = parser.CurrentLineNumber
         element = Element(path=path, line=line, tag=tag, attributes=attributes)
-        if len(open_elements) == DEEPEST:
-            element.fail(f"elements are nested more than {DEEPEST} deep.")
+        if len(open_elements) == MAX_DEPTH:
+            element.fail(f"elements are nested more than {MAX_DEPTH} deep.")
         (open_elements[-1].children if open_elements else roots).append(element)
         open_elements.append(element)
 

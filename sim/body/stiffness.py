@@ -35,19 +35,19 @@ def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray
         if not 0.0 <= value < np.inf:  # false for NaN
             raise BadInput(
                 f"limit of current of {name} is {value} A; give a number from 0 up. "
-                f"Its motor draws at most {_range_said(robot, joint)} at stiffness 1."
+                f"Its motor draws at most {_range_text(robot, joint)} at stiffness 1."
             )
         limits[motor] = min(limits[motor], value)
     return limits[robot.motor_of_joint]
 
 
-def _range_said(robot: Robot, joint: int) -> str:
+def _range_text(robot: Robot, joint: int) -> str:
     motor = robot.motors[robot.motor_of_joint[joint]]
     most = robot.effort_limit[joint] / motor.one_node.torque_constant
     return f"{most:.2f} A"
 
 
-class StiffnessInForce:
+class EffectiveStiffness:
     """Conversion of stiffness to torque limits.
 
     Use: call `put` after each change of stiffness, temperature or motor health.

@@ -116,7 +116,7 @@ def lay(client: int, obstacle: Obstacle, slope_deg: float) -> int:
 
 ROBOT = 64
 """Collision group of the robot's links only: rays pass through them."""
-MOST_LINKS = 128
+MAX_LINKS = 128
 """Largest number of links of a body in PyBullet; beyond it loading succeeds, but every
 later call fails."""
 Transform = tuple[Sequence[float], Sequence[float]]
@@ -147,9 +147,9 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
         UnknownName: a payload names no link of the robot.
         BadInput: PyBullet cannot use the URDF.
     """
-    if len(robot.links) > MOST_LINKS:
+    if len(robot.links) > MAX_LINKS:
         raise BadInput(
-            f"PyBullet takes {MOST_LINKS} links; {robot.urdf} has {len(robot.links)}. "
+            f"PyBullet takes {MAX_LINKS} links; {robot.urdf} has {len(robot.links)}. "
             "Leave frames out that nobody needs, or use --engine mujoco."
         )
     with TemporaryDirectory() as folder, stdout_to_stderr():

@@ -9,8 +9,8 @@ time. The client works the same for a simulated and a real robot.
 
 from nao_testbed.sim.naoqi.connection import (
     Connection,
-    ConnectionLate,
     ConnectionLost,
+    ConnectionTimeout,
     connect,
     read_url,
 )
@@ -18,8 +18,8 @@ from nao_testbed.sim.naoqi.naoqi_robot import NaoqiRobot
 
 __all__ = [
     "Connection",
-    "ConnectionLate",
     "ConnectionLost",
+    "ConnectionTimeout",
     "NaoqiRobot",
     "connect",
     "read_url",

@@ -1,7 +1,7 @@
 """Session with NAOqi: services by name, and calls with a time limit.
 
 Every call is asynchronous and aborted after a limit, so that a robot that hangs raises
-`ConnectionLate` instead of blocking. Before `qi` connects, a plain socket tests one
+`ConnectionTimeout` instead of blocking. Before `qi` connects, a plain socket tests one
 message of its protocol: other servers can crash `qi` by their answers.
 """
 
@@ -28,7 +28,7 @@ _NO_CAPABILITIES = struct.pack("<I", 0)
 """Empty map: the capabilities of a client without any."""
 
 
-class ConnectionLate(TestbedError):
+class ConnectionTimeout(TestbedError):
     """Error: the robot did not answer in time."""
 
 
@@ -106,7 +106,7 @@ class Connection:
             *values: its arguments.
 
         Raises:
-            ConnectionLate: the limit has passed without an answer.
+            ConnectionTimeout: the limit has passed without an answer.
             ConnectionLost: the connection has ended, or the method raised.
         """
         if not self._session.isConnected():  # qi 3.1.5 may not survive a call
@@ -119,7 +119,7 @@ class Connection:
             return future.value(max(round(1000.0 * limit_s), 1))
         except RuntimeError as error:
             if future.isRunning():
-                raise ConnectionLate(
+                raise ConnectionTimeout(
                     f"{self.url} did not answer within {limit_s:g} s"
                 ) from error
             raise self._lost(error) from error
@@ -158,7 +158,7 @@ def connect(text: str) -> Connection:
     check_qi(f"a robot at {SCHEME}://")
     import qi  # noqa: PLC0415  # an extra
 
-    _knock(host, port)
+    _probe(host, port)
     qi.logging.setLevel(qi.logging.FATAL)
     session = qi.Session()
     url = f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
@@ -172,7 +172,7 @@ def connect(text: str) -> Connection:
     return Connection(session, f"{host}:{port}")
 
 
-def _knock(host: str, port: int) -> None:
+def _probe(host: str, port: int) -> None:
     """Check that NAOqi listens.
 
     Raises:

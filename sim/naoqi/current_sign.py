@@ -35,11 +35,11 @@ START_S = 0.2
 """Assumed duration of the first reading, in s."""
 SIGMA_STEPS = 0.25
 """σ in encoder steps: noise of the current, error of kp."""
-MOST_READING = 4.5
+MAX_READING = 4.5
 """ℓ_max, of a reading 3 σ off: 0.3 s of readings reverse a certain sign."""
 SURE_EVIDENCE = 4.0
 """λ_s, above which a sign counts as known: odds of 55 to 1."""
-MOST_EVIDENCE = 8.0
+MAX_EVIDENCE = 8.0
 """λ_max: bound of the evidence that a later change of sign must outweigh."""
 FORGET_S = 0.2
 """t_f while the current is near zero, in s."""
@@ -79,10 +79,10 @@ class CurrentSign:
         expected = self._error_by_current * size
         plus = self._unexplained(error - expected)
         minus = self._unexplained(error + expected)
-        reading = np.clip(0.5 * (minus**2 - plus**2), -MOST_READING, MOST_READING)
+        reading = np.clip(0.5 * (minus**2 - plus**2), -MAX_READING, MAX_READING)
         keep_s = np.where(self._size < self._vanished, FORGET_S, KEEP_S)
         evidence = self._evidence * np.exp(-dt / keep_s) + reading * dt / EVIDENCE_S
-        self._evidence = np.clip(evidence, -MOST_EVIDENCE, MOST_EVIDENCE)
+        self._evidence = np.clip(evidence, -MAX_EVIDENCE, MAX_EVIDENCE)
         signed: FloatArray = size * np.clip(self._evidence / SURE_EVIDENCE, -1.0, 1.0)
         return signed
 

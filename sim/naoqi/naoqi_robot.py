@@ -38,7 +38,7 @@ HOME_S = 1.0
 """Duration of the way home, in s of the robot's clock."""
 LOOK_S = 0.1
 """Polling period of the robot's clock on the way home, in s of our clock."""
-MOST_HOME_S = 10.0
+MAX_HOME_S = 10.0
 """Time limit of this wait, in s of the robot's clock at its measured rate."""
 STIFFNESS, ALL = "nao-testbed stiffness", "nao-testbed joints"
 """Names of the aliases."""
@@ -120,7 +120,7 @@ class NaoqiRobot:
 
         Raises:
             BadInput: it is another robot, has no device manager, or its legs are limp.
-            ConnectionLate: the robot does not answer.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         self._robot = robot
@@ -183,7 +183,7 @@ class NaoqiRobot:
         """Return the newest sensor values; `age_s` is their age.
 
         Raises:
-            ConnectionLate: the robot does not answer.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
             RecordingOver: a recording answers in its place, and has ended.
         """
@@ -197,7 +197,7 @@ class NaoqiRobot:
 
         Raises:
             BadInput: as of `check_command`; or it commands LEDs or a sound.
-            ConnectionLate: the robot does not answer.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         check_command(command, self._robot)
@@ -246,7 +246,7 @@ class NaoqiRobot:
         """Take control of the stiffness; disable the robot's smart stiffness.
 
         Raises:
-            ConnectionLate: the robot does not answer.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         call, motion = self._connection.call, self._motion
@@ -281,7 +281,7 @@ class NaoqiRobot:
                 robot returns home without this process.
 
         Raises:
-            ConnectionLate: the robot does not answer.
+            ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
         if not self._is_taken:
@@ -301,7 +301,7 @@ class NaoqiRobot:
         """Wait by the robot's clock, which is slow in a busy simulation."""
         begin_ms, begin_s = self._clock_ms(limit_s), self._our_clock()
         while self._clock_ms(limit_s) < begin_ms + 1000.0 * (HOME_S + 0.1):
-            if self._our_clock() > begin_s + MOST_HOME_S / self._clock.rate:
+            if self._our_clock() > begin_s + MAX_HOME_S / self._clock.rate:
                 return  # the robot returns home without us
             self._sleep(LOOK_S)
 

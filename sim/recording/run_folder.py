@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nao_testbed.models import BadInput, UnknownName, system
-from nao_testbed.models.files import check_kind, read_bytes, why
+from nao_testbed.models.files import cause_of, check_kind, read_bytes
 from nao_testbed.sim.recording.channels import TIME_COLUMN
 from nao_testbed.sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
 from nao_testbed.sim.recording.run_meta import RunMeta, read_meta
@@ -46,7 +46,7 @@ def is_locked(path: Path) -> bool:
         return False
 
 
-_MOST_RUNS_OF_A_NAME = 10_000
+_MAX_RUNS_PER_NAME = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class Run:
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(prefix))
 
 
-_IN_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]+$')
+_FORBIDDEN_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]+$')
 _OF_DEVICES = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=[. ]|$)", re.IGNORECASE)
 
 
@@ -118,7 +118,7 @@ def plain_name(name: str) -> str:
 
     The result is valid on every system: Windows reserves some signs, names and ends.
     """
-    return _OF_DEVICES.sub(r"\1-", _IN_NO_NAME.sub("-", name), count=1)
+    return _OF_DEVICES.sub(r"\1-", _FORBIDDEN_IN_NAMES.sub("-", name), count=1)
 
 
 def create_run_folder(base: Path, name: str) -> Path:
@@ -133,7 +133,7 @@ def create_run_folder(base: Path, name: str) -> Path:
         raise BadInput(f"run name is {name!r}; give a plain name without slashes.")
     try:
         base.mkdir(parents=True, exist_ok=True)
-        for i in range(1, _MOST_RUNS_OF_A_NAME):
+        for i in range(1, _MAX_RUNS_PER_NAME):
             folder = base / (name if i == 1 else f"{name}-{i}")
             try:
                 folder.mkdir()
@@ -145,7 +145,7 @@ def create_run_folder(base: Path, name: str) -> Path:
             f"output folder {base / name} cannot be written: "
             f"{error.strerror or error}. Give another by --out."
         ) from error
-    raise BadInput(f"{base} holds {_MOST_RUNS_OF_A_NAME} runs called {name!r}.")
+    raise BadInput(f"{base} holds {_MAX_RUNS_PER_NAME} runs called {name!r}.")
 
 
 def read_run(folder: Path | str) -> Run:
@@ -181,7 +181,7 @@ def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
     try:
         text = read_bytes(path).decode("utf-8", errors="replace")
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+        raise BadInput(f"{path} cannot be read: {cause_of(error)}.") from error
     found = [_event(line) for line in text.split("\n")[:-1]]
     events = tuple(event for event in found if event is not None)
     return events, len(found) - len(events)
@@ -216,7 +216,7 @@ def read_part(path: Path) -> "pd.DataFrame":
         check_kind(path)
         frame: pd.DataFrame = pq.read_table(path).to_pandas()
     except (OSError, ValueError, pa.ArrowException) as error:
-        cause = why(error)
+        cause = cause_of(error)
         raise BadInput(
             f"{path} cannot be read: {cause}. A part is written whole, so the file was "
             f"damaged later; bring it back, or move it away to read the others."

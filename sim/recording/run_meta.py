@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
-from nao_testbed.models.files import read_text, why
+from nao_testbed.models.files import cause_of, read_text
 from nao_testbed.models.files.csv_tables import json_as
 
 FORMAT = 3
@@ -157,7 +157,7 @@ def read_meta(folder: Path) -> RunMeta:
             f"{folder} is no run folder: it has no {META_FILE}. {give}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+        raise BadInput(f"{path} cannot be read: {cause_of(error)}.") from error
     version = data.get("format") if isinstance(data, dict) else None
     fields = _FIELDS.get(version) if isinstance(version, int) else None
     if fields is None or set(data) != fields:

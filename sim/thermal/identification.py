@@ -210,7 +210,7 @@ def _conclude(problem: _Problem, x: FloatArray) -> OneNodeFit:
         BadInput: two parameters have the same effect.
     """
     J = problem.jacobian(x)
-    _refuse_if_alike(J, problem)
+    _check_identifiable(J, problem)
     residual = -problem.residual(x)
     residuals = problem.split(residual)
     resolution = max(record.resolution_k for record in problem.records)
@@ -260,7 +260,7 @@ def _estimate(value: float, half: float, unit: str) -> Estimate:
     )
 
 
-def _refuse_if_alike(J: FloatArray, problem: _Problem) -> None:
+def _check_identifiable(J: FloatArray, problem: _Problem) -> None:
     """Raise BadInput if two parameters have the same effect in the records."""
     length = np.linalg.norm(J, axis=0)
     if length[1] == 0.0:

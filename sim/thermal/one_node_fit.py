@@ -77,7 +77,7 @@ class Estimate:
         return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g}) {self.unit}"
 
 
-FEWEST_TEMPERATURES = 5
+MIN_TEMPERATURES = 5
 """Smallest number of temperatures of a record; fewer do not define a curve."""
 
 
@@ -112,10 +112,9 @@ class HeatRecord:
                 f"temperatures as times, and a square for each time between two rows."
             )
         known = int(np.isfinite(self.degc).sum())
-        if known < FEWEST_TEMPERATURES:
+        if known < MIN_TEMPERATURES:
             raise BadInput(
-                f"a record has {known} temperatures; give {FEWEST_TEMPERATURES} or "
-                "more."
+                f"a record has {known} temperatures; give {MIN_TEMPERATURES} or more."
             )
         if not (np.diff(self.time_s) > 0.0).all():
             raise BadInput("times of a record do not rise from row to row; sort them.")

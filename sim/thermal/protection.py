@@ -167,7 +167,7 @@ class Protection:
         at_most = np.count_nonzero(temperature >= self._release, axis=0)
         status = np.minimum(np.maximum(before, at_least), at_most)
         for motor in np.flatnonzero(status != before):
-            self._tell(
+            self._record_change(
                 self._names[motor], before[motor], status[motor], temperature[motor]
             )
         before[:] = status
@@ -185,9 +185,9 @@ class Protection:
             self.state[-1] = CRITICAL
         elif self._mean_degc < math.inf and temperature.mean() >= self._mean_degc:
             self.state[-1] = CRITICAL
-            self._tell("Body", NORMAL, CRITICAL, temperature.mean())
+            self._record_change("Body", NORMAL, CRITICAL, temperature.mean())
 
-    def _tell(self, name: str, before: int, status: int, degc: float) -> None:
+    def _record_change(self, name: str, before: int, status: int, degc: float) -> None:
         self._events.append(
             StatusChange(
                 motor=name,

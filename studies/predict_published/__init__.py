@@ -3,6 +3,6 @@
 prediction          configuration, bands, and their presentation
 sampling            all robots that fit, each with its weight
 surrogate           a Gaussian process that proposes them
-kept_robots         file of the simulated robots
+robot_cache         file of the simulated robots
 prediction_figures  the table, the figure, the command
 """

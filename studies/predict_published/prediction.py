@@ -40,10 +40,10 @@ GIVEN = "given this model"
 HELD_FIXED = ("gear friction", "ambient temperature", "heat flow", "heat capacity")
 """Not drawn: no source gives their spread on a NAO."""
 
-FEWEST_TRAINING = 40
+MIN_TRAINING = 40
 """Standing robots for the surrogate."""
 
-MOST_ROBOTS = 10_000
+MAX_ROBOTS = 10_000
 """Of a round: a hundredth of the points that they are drawn from."""
 
 Assumption = Literal["equal", "free"]
@@ -80,13 +80,13 @@ class PredictionCfg:
             value = getattr(self, name)
             if value < 1:
                 raise BadInput(f"{name} is {value}; give a whole number from 1 up.")
-        if self.robots > MOST_ROBOTS:
+        if self.robots > MAX_ROBOTS:
             raise BadInput(
-                f"robots is {self.robots}; give at most {MOST_ROBOTS}, or more rounds."
+                f"robots is {self.robots}; give at most {MAX_ROBOTS}, or more rounds."
             )
-        if self.training < FEWEST_TRAINING:
+        if self.training < MIN_TRAINING:
             raise BadInput(
-                f"training is {self.training} robots; give {FEWEST_TRAINING} or more."
+                f"training is {self.training} robots; give {MIN_TRAINING} or more."
             )
         if self.seed < 0:
             raise BadInput(f"seed is {self.seed}; give a whole number from 0 up.")

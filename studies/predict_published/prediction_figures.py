@@ -174,7 +174,7 @@ def run_prediction(
 
     Raises:
         BadInput: a number makes no sense, or a file cannot be read or written.
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     check_json_file(json_file)
     check_figure_file(figure)

@@ -57,9 +57,8 @@ from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.engine import engine_version
 from nao_testbed.sim.engine.world import WorldCfg
 from nao_testbed.sim.robot import SimulationCfg
-from studies.predict_published.kept_robots import KeptRobots
 from studies.predict_published.prediction import (
-    FEWEST_TRAINING,
+    MIN_TRAINING,
     WITH,
     Assumption,
     Band,
@@ -67,6 +66,7 @@ from studies.predict_published.prediction import (
     PredictionCfg,
     pooled,
 )
+from studies.predict_published.robot_cache import RobotCache
 from studies.predict_published.surrogate import Surrogate, log_normal
 from studies.preset_search import (
     EFFORT_LIMIT,
@@ -97,7 +97,7 @@ ENGINE_SPREAD = np.array([14.0, 11.0, 3.0, 5.0])
 """(4,) how far another engine's targets may lie from those of the screen, in K: twice
 the standard deviation of MuJoCo's from PyBullet's, 7.3, 5.5, 1.6 and 2.4 K in 80 robots
 of the prior (half of them within 0.9, 0.8, 0.2 and 0.3 K)."""
-LEAST_SHARE = 0.3
+MIN_SHARE = 0.3
 """Weight below which a robot is kept by chance, as a share of 1 / effective robots."""
 
 
@@ -202,17 +202,17 @@ def predict(
     Args:
         cfg: numbers of robots, rounds and repeats; engines; seed.
         on_robot: called after each simulated robot.
-        keep: file of the simulated robots, see `KeptRobots`.
+        keep: file of the simulated robots, see `RobotCache`.
 
     Raises:
         BadInput: too few robots stand, an engine is not installed, or the file has
             other contents.
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     robot = document_robot()
     for engine in (cfg.engine, cfg.screen or cfg.engine):
         engine_version(engine)  # none is found to be missing after an hour
-    with closing(KeptRobots(keep, robot)) as kept:
+    with closing(RobotCache(keep, robot)) as kept:
         repeats = [
             _predict_once(cfg, seed, robot, kept, on_robot)
             for seed in range(cfg.seed, cfg.seed + cfg.repeats)
@@ -224,7 +224,7 @@ def _predict_once(
     cfg: PredictionCfg,
     seed: int,
     robot: Robot,
-    kept_robots: KeptRobots,
+    robot_cache: RobotCache,
     on_robot: OnRobot,
 ) -> Prediction:
     rng = np.random.default_rng(seed)
@@ -240,7 +240,7 @@ def _predict_once(
         name = controller if engine == cfg.engine else f"{controller} on {engine}"
         for k, one in enumerate(x):
             simulate = partial(constants, robot, one, controller, engine)
-            constant = kept_robots.constants(one, controller, engine, simulate)
+            constant = robot_cache.constants(one, controller, engine, simulate)
             if constant is not None:
                 found[k] = constant
             on_robot(done + k + 1, total, name)
@@ -321,7 +321,7 @@ def _thinned(
         raise BadInput(f"all {len(log_weight)} robots fell; give more --robots.")
     weight = np.nan_to_num(np.exp(log_weight - np.nanmax(log_weight)))
     effective = weight.sum() ** 2 / (weight @ weight)
-    chance = np.minimum(weight / (LEAST_SHARE * weight.sum() / effective), 1.0)
+    chance = np.minimum(weight / (MIN_SHARE * weight.sum() / effective), 1.0)
     with np.errstate(divide="ignore"):
         return rng.random(len(chance)) < chance, np.log(chance)
 
@@ -346,7 +346,7 @@ def propose(
         The proposal, and (count, 5) misalignments in degrees.
     """
     stood = ~np.isnan(constant[:, 0])
-    if stood.sum() < FEWEST_TRAINING:
+    if stood.sum() < MIN_TRAINING:
         raise BadInput(
             f"{stood.sum()} training robots stand; give more --training robots."
         )

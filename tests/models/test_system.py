@@ -76,10 +76,10 @@ def test_a_load_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def unordered() -> Iterator[list[int]]:
     """The signals that come while it lasts; handlers are put back."""
-    numbers = {signal.SIGINT, *system.ENDING, system.ORDER}
+    numbers = {signal.SIGINT, *system.END_SIGNALS, system.STOP}
     before = {number: signal.getsignal(number) for number in numbers}
     came: list[int] = []
-    signal.signal(system.ORDER, lambda number, _: came.append(number))
+    signal.signal(system.STOP, lambda number, _: came.append(number))
     yield came
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -92,16 +92,16 @@ def test_an_order_comes_where_no_process_sends_a_signal(
     for name in lacks:
         monkeypatch.delattr(signal, name)
     given = threading.Event()
-    system.await_order(given.is_set)
+    system.enable_stop(given.is_set)
     assert not unordered
     given.set()
-    system.send_order(os.getpid())
+    system.send_stop(os.getpid())
     for _ in range(1000):
         if unordered:
             break
         given.wait(0.01)
         threading.Event().wait(0.01)
-    assert unordered == [system.ORDER]
+    assert unordered == [system.STOP]
     is_blocked = "pthread_sigmask" not in lacks
     assert is_blocked or signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 

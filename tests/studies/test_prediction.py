@@ -15,7 +15,7 @@ from nao_testbed.experiments.heat.published import load_preset
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.robot import SimulationCfg
-from studies.predict_published import kept_robots, sampling
+from studies.predict_published import robot_cache, sampling
 from studies.predict_published.prediction import (
     GIVEN,
     HELD_FIXED,
@@ -69,7 +69,7 @@ def _smooth(
 @pytest.fixture
 def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "constants", _smooth)
-    for module in (sampling, kept_robots):  # a formula needs no engine
+    for module in (sampling, robot_cache):  # a formula needs no engine
         monkeypatch.setattr(module, "engine_version", str)
     monkeypatch.setattr(sampling, "POOL", 5000)
 
@@ -122,7 +122,7 @@ def test_weighted_robots_are_those_that_fit(
     robots of a large last error are off by what is expected of another engine.
     """
     monkeypatch.setattr(sampling, "POOL", 2000)
-    monkeypatch.setattr(sampling, "LEAST_SHARE", 1.5)
+    monkeypatch.setattr(sampling, "MIN_SHARE", 1.5)
     cfg = PredictionCfg(robots=150, rounds=2, training=100, repeats=6, screen=screen)
     found = predict(cfg, lambda *_: None)
     x = np.random.default_rng(9).normal(size=(60_000, 5))
@@ -183,7 +183,7 @@ def test_a_screen_that_says_the_same_weighs_the_same(
     monkeypatch.setattr(sampling, "constants", alike)
     monkeypatch.setattr(sampling, "POOL", 5000)
     monkeypatch.setattr(sampling, "ENGINE_SPREAD", np.zeros(4))
-    monkeypatch.setattr(sampling, "LEAST_SHARE", 0.7)
+    monkeypatch.setattr(sampling, "MIN_SHARE", 0.7)
     found = predict(replace(SMALL, screen="mujoco"), lambda *_: None)
     assert found.robots_fixed < 0.9 * SMALL.robots_each
     assert found.robots_fixed - len(found.weights) < 3

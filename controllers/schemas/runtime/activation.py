@@ -15,7 +15,7 @@ from nao_testbed.controllers.schemas.runtime.instance import (
     InstanceReservation,
 )
 from nao_testbed.models import BadInput
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 
 
 class Activation(Deactivation):
@@ -68,7 +68,7 @@ class Activation(Deactivation):
         if one.is_acting:
             try:
                 one.perceiving.perceive()
-            except FOREIGN as error:  # whatever, the others go on
+            except FOREIGN_ERRORS as error:  # whatever, the others go on
                 self.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
@@ -80,7 +80,7 @@ class Activation(Deactivation):
             return
         try:
             one.is_ready = bool(one.acting.ready())
-        except FOREIGN as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
             self.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:

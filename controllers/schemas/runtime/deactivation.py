@@ -21,7 +21,7 @@ from nao_testbed.controllers.schemas.events import (
     StateChangedTo,
 )
 from nao_testbed.controllers.schemas.runtime.instance import Instance
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 
 _NUMBER = attrgetter("number")
 
@@ -169,7 +169,7 @@ class Deactivation:
         """Call a method; if it raises this instance falls asleep, with all below it."""
         try:
             return method()
-        except FOREIGN as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
             self.fail(one, name, error)
         return None
 
@@ -182,13 +182,13 @@ class Deactivation:
         """Call a method of an instance that ends anyway."""
         try:
             method()
-        except FOREIGN as error:  # whatever it is, the others go on
+        except FOREIGN_ERRORS as error:  # whatever it is, the others go on
             self._note_failure(one, name, error)
 
     def _note_failure(self, one: Instance, name: str, error: BaseException) -> None:
         try:
             one.error = f"{type(error).__name__}: {error}"
-        except FOREIGN:  # its own words are foreign code too
+        except FOREIGN_ERRORS:  # its own words are foreign code too
             one.error = type(error).__name__
         self.tell(SchemaFailed, one, method=name, error=one.error)
 

@@ -14,7 +14,7 @@ from nao_testbed.controllers.schemas.runtime.instance import Instance, make_rese
 from nao_testbed.controllers.schemas.schema import ActuationSchema
 from nao_testbed.controllers.schemas.waking import Waking, make_parameters
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
-from nao_testbed.models.errors import FOREIGN
+from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.values import short
 
 
@@ -165,7 +165,7 @@ class Instances:
             )
         try:
             schema = kind()
-        except FOREIGN as error:  # whatever the schema of another package raises
+        except FOREIGN_ERRORS as error:  # whatever the schema of another package raises
             raise BadInput(
                 f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
             ) from error
@@ -290,7 +290,7 @@ def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
         yield
     except TestbedError:
         raise
-    except FOREIGN as error:
+    except FOREIGN_ERRORS as error:
         raise BadInput(
             f"schema {kind.info.name!r} cannot say {what}: "
             f"{type(error).__name__}: {error}."

@@ -51,10 +51,10 @@ moving legs gets neither shift.
 **False alarms.** A robot yields slightly while its limit is lowered. Until the limit
 has returned, and for `release_s` after that, u must exceed `release_factor`. The same
 holds for that time after the start, when nothing has held the robot, and until the
-robot has settled: u below CALM for `settle_s`. After being put down, some robots rattle
-for seconds on three corners of their soles. While set-points are shifted, ω_0 is
-SHIFT_FACTOR times as large: a shift that reduces heat rolls some robots onto another
-corner, at 0.105 rad/s, while c stays on the edge between.
+robot has settled: u below REST_DISTURBANCE for `settle_s`. After being put down, some
+robots rattle for seconds on three corners of their soles. While set-points are
+shifted, ω_0 is SHIFT_FACTOR times as large: a shift that reduces heat rolls some robots
+onto another corner, at 0.105 rad/s, while c stays on the edge between.
 
 **Thresholds.** In a year of cycles, white noise crosses n times its standard deviation
 only for n below 7. `GuardCfg` uses twenty and sixty, since floors shake and soles
@@ -88,14 +88,14 @@ from nao_testbed.controllers.stiffness.guard.thresholds import (
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
-MOST_ALARMS_PER_HOUR = 1.0
+MAX_ALARMS_PER_HOUR = 1.0
 """Maximum rate of noise alarms; more would prevent any reduction of the limits."""
 MOTION_MEAN_S = 0.2
 """Time constant of the mean set-point in s: two steps of a controller that shifts
 set-points ten times a second."""
-LEAST_ON_FEET = 0.3
+MIN_LOAD_SHARE = 0.3
 """Minimum share of the weight on the soles for a valid centre of pressure."""
-CALM = 0.5
+REST_DISTURBANCE = 0.5
 """Upper bound of u for a robot at rest on its feet."""
 SLOW_RAD_S = 0.1 * DEGREE
 """Set-point speed above which a shift is detected: a sixth of a shift's maximum."""
@@ -129,7 +129,7 @@ class Guard:
         self._lean = lean_map(robot, dynamics) @ rotation_imu_to_base
         self._load = LastingLoad(robot, cfg)
         alarms = alarms_per_hour(robot, cfg, self._lever)
-        if alarms > MOST_ALARMS_PER_HOUR:
+        if alarms > MAX_ALARMS_PER_HOUR:
             raise BadInput(
                 f"gyro_rad_s = {cfg.gyro_rad_s} rad/s and cop_m = {cfg.cop_m} m: the "
                 f"noise of {robot.name!r}'s sensors alone would raise the alarm "
@@ -146,8 +146,8 @@ class Guard:
         self.disturbance = 0.0
         """u of the last step: 1 is the threshold."""
         self._time: float | None = None
-        self._begun_at = self._held_until = self._alarm_at = -np.inf
-        self._restless_at = -np.inf
+        self._started_at = self._held_until = self._alarm_at = -np.inf
+        self._disturbed_at = -np.inf
         self._has_settled = False
         self._moved_at = self._legs_moved_at = -np.inf
         self._slow: FloatArray | None = None
@@ -155,16 +155,16 @@ class Guard:
         self._cycles_at_rest = 0
         self._error: FloatArray | None = None
         self._sag: FloatArray = np.zeros(len(self._reach))
-        self._given: FloatArray | None = None
+        self._shift: FloatArray | None = None
         self._load.end()
 
     @property
     def shift(self) -> FloatArray | None:
         """(n_joints,) shift of the set-points, in rad; None without a push."""
-        return None if self._given is None else self._given.copy()
+        return None if self._shift is None else self._shift.copy()
 
     @property
-    def is_catching(self) -> bool:
+    def is_raised(self) -> bool:
         """Return True if the limit is raised, fully or in part."""
         return self.lift > 0.0
 
@@ -178,22 +178,22 @@ class Guard:
         cfg, now, omega = self.cfg, observation.time_s, observation.gyro
         if self._time is None:
             self._time = now
-            self._begun_at = self._restless_at = now
+            self._started_at = self._disturbed_at = now
             self._held_until = now - cfg.release_s
         dt = max(0.0, now - self._time)
         self._time = now
         target = observation.target
-        if self._given is not None:
-            target = target - self._given
-        speed = self._watch_motion(target, dt)
+        if self._shift is not None:
+            target = target - self._shift
+        speed = self._update_motion(target, dt)
         is_shifted = SLOW_RAD_S < speed <= cfg.motion_rad_s
         tolerated = cfg.gyro_rad_s * (SHIFT_FACTOR if is_shifted else 1.0)
         tolerated += cfg.motion_share * speed
         u_gyro = float(np.sqrt(omega @ omega)) / tolerated
         mean_before = self._mean
-        u_cop = self._pressure(observation, dt) / cfg.cop_m
+        u_cop = self._cop_displacement(observation, dt) / cfg.cop_m
         self.disturbance = u = max(u_gyro, u_cop)
-        self._watch_settling(u)
+        self._update_settled(u)
         self._load.watch_effort(observation, dt)
         if self.lift == 0.0:
             self._load.end()
@@ -209,13 +209,13 @@ class Guard:
             self._hold(cfg.hold_s)
             self._find_sag(observation)
             self._load.begin(mean_before, now)
-        self._bear(limit, dt, is_still=u_gyro <= CALM)
+        self._update_lift(limit, dt, is_still=u_gyro <= REST_DISTURBANCE)
         if self.lift == 0.0:
-            self._watch_error(target - observation.q, dt)
-        self._move_set_points(omega)
+            self._update_error(target - observation.q, dt)
+        self._update_shift(omega)
         return self.lift
 
-    def _bear(self, limit: FloatArray, dt: float, *, is_still: bool) -> None:
+    def _update_lift(self, limit: FloatArray, dt: float, *, is_still: bool) -> None:
         """Compute the lift: 1 while a push is caught or its load lasts, then less."""
         cfg, load, now = self.cfg, self._load, self._time or 0.0
         since = now - self._held_until
@@ -243,22 +243,22 @@ class Guard:
             case _:
                 self.lift = max(0.0, 1.0 - max(0.0, since) / cfg.release_s)
 
-    def _watch_settling(self, u: float) -> None:
+    def _update_settled(self, u: float) -> None:
         """Update the flag that the robot has been calm long enough since the start."""
         if self._has_settled:
             return
         cfg, now = self.cfg, self._time or 0.0
-        if u > CALM:
-            self._restless_at = now
+        if u > REST_DISTURBANCE:
+            self._disturbed_at = now
         self._has_settled = (
-            now - self._restless_at > cfg.settle_s
-            or now - self._begun_at > cfg.settle_by_s
+            now - self._disturbed_at > cfg.settle_s
+            or now - self._started_at > cfg.settle_by_s
         )
 
     def _threshold(self, since: float) -> float:
         """Return the threshold of u for the time `since` the limit was raised."""
         cfg = self.cfg
-        since = min(since, (self._time or 0.0) - self._begun_at)
+        since = min(since, (self._time or 0.0) - self._started_at)
         is_high = since <= 2.0 * cfg.release_s or not self._has_settled
         return cfg.release_factor if is_high else 1.0
 
@@ -266,13 +266,13 @@ class Guard:
         """Keep the limit raised for this time from now, or longer."""
         self._held_until = max(self._held_until, (self._time or 0.0) + duration_s)
 
-    def _watch_motion(self, target: FloatArray, dt: float) -> float:
+    def _update_motion(self, target: FloatArray, dt: float) -> float:
         """Detect set-point motion; return m in rad/s.
 
         A moving set-point leads its mean by speed times time constant.
         """
         now = self._time or 0.0
-        if self._slow is None or now - self._begun_at < MOTION_MEAN_S:
+        if self._slow is None or now - self._started_at < MOTION_MEAN_S:
             self._slow = target  # earlier set-points are from an unknown source
         ahead = target - self._slow
         self._slow = self._slow + (1.0 - exp(-dt / MOTION_MEAN_S)) * ahead
@@ -284,14 +284,14 @@ class Guard:
                 self._legs_moved_at = now
         return fastest
 
-    def _pressure(self, observation: Observation, dt: float) -> float:
+    def _cop_displacement(self, observation: Observation, dt: float) -> float:
         """Return min(1, F / W) |c - c̄| in m.
 
         At first the mean covers all cycles since rest began.
         """
         cfg, load, now = self.cfg, observation.fsr.sum(), observation.time_s
         borne = load / self._weight
-        if borne < LEAST_ON_FEET or now == self._moved_at:
+        if borne < MIN_LOAD_SHARE or now == self._moved_at:
             self._cycles_at_rest = 0
             return 0.0
         cop = observation.fsr @ self._lever / load
@@ -306,7 +306,7 @@ class Guard:
             return 0.0
         return min(1.0, float(borne)) * float(np.sqrt(off @ off))
 
-    def _watch_error(self, error: FloatArray, dt: float) -> None:
+    def _update_error(self, error: FloatArray, dt: float) -> None:
         """Update ē, (n_joints,) in rad, while no push is being caught."""
         if self._error is None:
             self._error = error
@@ -320,44 +320,44 @@ class Guard:
             sag = np.clip(self._error, -reach, reach) - self._error
             self._sag = np.clip(sag, -bound, bound)
 
-    def _move_set_points(self, omega: FloatArray) -> None:
+    def _update_shift(self, omega: FloatArray) -> None:
         """Compute s; None while legs move or without a push."""
         cfg, now = self.cfg, self._time or 0.0
         if now - self._legs_moved_at <= cfg.motion_s:
             self._alarm_at = -np.inf
             self._load.end()
         if self.lift == 0.0 or self._alarm_at == -np.inf:
-            self._given = None
+            self._shift = None
             return
         shift = self.lift * self._sag
         k = 1.0 - (now - self._alarm_at) / cfg.lean_s if cfg.lean_s else 0.0
         k *= cfg.lean_share
         if k > 0.0:
             shift = shift + self._lean @ (k * omega)
-        self._given = np.clip(shift, -cfg.bound_rad, cfg.bound_rad)
+        self._shift = np.clip(shift, -cfg.bound_rad, cfg.bound_rad)
 
 
 class Guarded(ControllerWrapper):
     """Any controller under a guard: its limits are raised when the robot is pushed.
 
     `smart` and `minheat` have their own guard, which uses the user's stiffness. This
-    wrapper raises every limit up to `most`.
+    wrapper raises every limit up to `maximum`.
     """
 
     def __init__(
-        self, controller: Controller, cfg: GuardCfg | None = None, most: float = 1.0
+        self, controller: Controller, cfg: GuardCfg | None = None, maximum: float = 1.0
     ) -> None:
         """Wrap a controller.
 
         Args:
             controller: source of the limits.
             cfg: conditions for raising the limits.
-            most: the stiffness to which they are raised, in [0, 1].
+            maximum: stiffness to which they are raised, in [0, 1].
         """
-        check_value("most", most, Fraction)
+        check_value("maximum", maximum, Fraction)
         super().__init__(controller)
         self._cfg = cfg or GuardCfg()
-        self._most = most
+        self._maximum = maximum
         self._guard: Guard | None = None
 
     @property
@@ -382,12 +382,12 @@ class Guarded(ControllerWrapper):
         require_finite(observation, ("q", "gyro", "fsr", "stiffness"))
         if guard.step(observation, decided.stiffness) == 0.0:
             return decided
-        most = np.full_like(decided.stiffness, self._most)
+        maximum = np.full_like(decided.stiffness, self._maximum)
         shift = guard.shift
         if shift is not None and decided.shift is not None:
             shift = decided.shift + shift
         return Limits(
-            stiffness=lifted(decided.stiffness, most, guard.lift),
+            stiffness=lifted(decided.stiffness, maximum, guard.lift),
             shift=shift,
             is_urgent=True,
         )

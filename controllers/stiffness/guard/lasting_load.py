@@ -15,7 +15,7 @@ After `try_s` it lowers the limits within `lower_s`. If the robot stays still
 throughout, the load is accepted as the new normal; c may also return to c_0, as it does
 after an arm pressed on a table. If the robot turns, or c moves on by `load_m`, the
 limits are raised within a cycle, and the wait for the next try doubles, up to
-`MOST_WAIT_S`.
+`MAX_WAIT_S`.
 """
 
 from enum import Enum, auto
@@ -33,7 +33,7 @@ EFFORT_S = 0.1
 LONGEST_CYCLE_S = 0.1
 """Longest time in s by which one step lowers the limits: during a jump in time the
 robot was not observed."""
-MOST_WAIT_S = 300.0
+MAX_WAIT_S = 300.0
 """Longest time between two tries, in s."""
 
 
@@ -149,4 +149,4 @@ class LastingLoad:
         """Lift the limits again; wait twice as long for the next try."""
         self.phase, self.lift = Phase.LASTING, 1.0
         self._tried_at = now
-        self._wait_s = min(2.0 * self._wait_s, MOST_WAIT_S)
+        self._wait_s = min(2.0 * self._wait_s, MAX_WAIT_S)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.files import convert_write_errors
 from nao_testbed.models.values import FloatArray
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def save_figure(
     """Write a figure; its settings go into the file as JSON (PNG and SVG).
 
     Raises:
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     description = without_home(json.dumps(settings, ensure_ascii=False, default=str))
     metadata: dict[str, str | None] = {"Title": title, "Description": description}
@@ -158,7 +158,7 @@ def save_figure(
     else:
         metadata["Creator"] = "nao-testbed"
         metadata["Date"] = None  # the same data, the same file
-    with told_if_not_written(path):
+    with convert_write_errors(path):
         figure.savefig(path, dpi=150, metadata=metadata)
     return path
 

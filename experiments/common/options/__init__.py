@@ -305,7 +305,7 @@ def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -
             the umask.
 
     Raises:
-        NotWritten: the file cannot be written to its end.
+        WriteError: the file cannot be written to its end.
     """
     if json_file == STDOUT:
         print_data(text)

@@ -10,7 +10,7 @@ from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
 from nao_testbed.experiments.common.signals.watchman import watched
-from nao_testbed.models.system import ENDING, ORDER, await_order, interrupt
+from nao_testbed.models.system import END_SIGNALS, STOP, enable_stop, interrupt
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -104,15 +104,15 @@ def _end_if_over(number: int) -> None:
 
 
 def obey(order: "Synchronized[int]") -> None:
-    """Make `ORDER` raise the error of the number in `order` in the main thread.
+    """Make `STOP` raise the error of the number in `order` in the main thread.
 
     Args:
         order: shared with the ordering process: a signal, or `ORPHANED`.
     """
     global _order  # noqa: PLW0603  # one a process
     _order = order
-    signal.signal(ORDER, _stop)
-    await_order(lambda: order.value != 0)
+    signal.signal(STOP, _stop)
+    enable_stop(lambda: order.value != 0)
 
 
 _order: "Synchronized[int] | None" = None
@@ -123,7 +123,7 @@ def heed_stop_signals() -> None:
 
     Signals that were ignored at the start, as by `nohup`, stay ignored.
     """
-    for number in ENDING:
+    for number in END_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
 
@@ -131,7 +131,7 @@ def heed_stop_signals() -> None:
 @contextmanager
 def heeded_stop_signals() -> Iterator[None]:
     """Make the signals raise `StoppedBySignal` within the context."""
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
     heed_stop_signals()
     try:
         yield
@@ -197,7 +197,7 @@ def noted_signals(
         if _depth == 0:
             _seen.clear()
         _depth += 1
-        for number in (signal.SIGINT, *ENDING, ORDER):
+        for number in (signal.SIGINT, *END_SIGNALS, STOP):
             if callable(handler := signal.getsignal(number)):
                 before[number] = handler
                 signal.signal(number, note)
@@ -258,8 +258,8 @@ def end_despite_threads(status: int) -> None:
 
 
 def order_to_stop(number: int) -> KeyboardInterrupt:
-    """Return what a signal raises: SIGINT, one of `ENDING`, or `ORDER` for these."""
-    if number == ORDER and _order is not None:
+    """Return the error that SIGINT, one of `END_SIGNALS` or `STOP` raises."""
+    if number == STOP and _order is not None:
         number = _order.value
     if number == ORPHANED:
         return KeyboardInterrupt("the process that started it was killed")

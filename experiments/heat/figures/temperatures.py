@@ -360,7 +360,7 @@ def draw_heat_figures(
         The PNG files.
 
     Raises:
-        NotWritten: a file cannot be written.
+        WriteError: a file cannot be written.
     """
     limits = effort_limits
     if limits is None:

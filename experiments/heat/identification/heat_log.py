@@ -24,7 +24,7 @@ from nao_testbed.experiments.heat.logs.log import (
 )
 from nao_testbed.models import BadInput, Motor, Robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
+from nao_testbed.sim.thermal.one_node_fit import MIN_TEMPERATURES, HeatRecord
 
 GAP_ROWS, SHORTEST_GAP_S = 10.0, 5.0
 """A gap is longer than this many usual steps, and than this many seconds."""
@@ -67,10 +67,10 @@ def _build(
     rows = rows.groupby(level=0).mean()
     what = "{} at a time that is there already: the mean is taken"
     note("duplicate", n_timed - len(rows), what)
-    if len(rows) < FEWEST_TEMPERATURES:
+    if len(rows) < MIN_TEMPERATURES:
         raise BadInput(
             f"{name} has {len(rows)} rows with a time; give at least "
-            f"{FEWEST_TEMPERATURES}."
+            f"{MIN_TEMPERATURES}."
         )
     what = "{} without a temperature: only the current is used"
     note("missing", rows["degc"].isna().sum(), what)
@@ -87,7 +87,7 @@ def _build(
     records = _records(rows, gap_s, note)
     if not records:
         raise BadInput(
-            f"{name} has no stretch with {FEWEST_TEMPERATURES} temperatures whose "
+            f"{name} has no stretch with {MIN_TEMPERATURES} temperatures whose "
             f"rows are at most {gap_s:g} s apart; give a longer one, or a longer gap."
         )
     return HeatLog(name=name, records=tuple(records), repairs=tuple(done))
@@ -108,11 +108,11 @@ def _records(
     records = []
     for part in np.split(np.arange(len(rows)), cuts):
         degc, current = rows.iloc[part].to_numpy(np.float64).T
-        if np.isfinite(degc).sum() >= FEWEST_TEMPERATURES:
+        if np.isfinite(degc).sum() >= MIN_TEMPERATURES:
             records.append(HeatRecord.from_currents(time_s[part], degc, current))
         elif len(part):
             what = (
-                f"fewer than {FEWEST_TEMPERATURES} temperatures from "
+                f"fewer than {MIN_TEMPERATURES} temperatures from "
                 f"{time_s[part[0]]:g} s to the next gap: left out"
             )
             note("short", len(part), what)

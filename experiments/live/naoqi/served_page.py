@@ -21,7 +21,7 @@ from nao_testbed.experiments.live.robot.process_link import PageEnd, RobotEnd
 from nao_testbed.experiments.live.run_live import open_page, plan_of
 from nao_testbed.experiments.server.naoqi.naoqi_client import Parts
 from nao_testbed.models import BadInput, TestbedError
-from nao_testbed.models.system import ENDING, Connection
+from nao_testbed.models.system import END_SIGNALS, Connection
 
 STOP_S = 5.0
 TOLD = frozenset({"client", "failed", "warning"})
@@ -170,7 +170,7 @@ def _serve_page(trial: TrialCfg, address: Address, connection: Connection) -> No
         address: of the page.
         connection: to the robot: its first message is the page's address, or the error.
     """
-    for number in {signal.SIGINT, *ENDING} - {signal.SIGTERM}:
+    for number in {signal.SIGINT, *END_SIGNALS} - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)  # the parent process ends it
     link = PageEnd(connection)
     try:

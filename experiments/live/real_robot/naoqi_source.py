@@ -25,7 +25,7 @@ class NaoqiSource:
 
         Raises:
             BadInput: there is no robot, a different one, or `qi` is not installed.
-            ConnectionLate: it does not answer.
+            ConnectionTimeout: it does not answer.
             ConnectionLost: the connection has ended.
         """
         robot = load_robot(self.robot_folder)

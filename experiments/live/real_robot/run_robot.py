@@ -46,7 +46,7 @@ from nao_testbed.experiments.live.real_robot.supervisor import (
 )
 from nao_testbed.models import BadInput, Robot, default_robot_folder, load_robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.naoqi import ConnectionLate, ConnectionLost, NaoqiRobot
+from nao_testbed.sim.naoqi import ConnectionLost, ConnectionTimeout, NaoqiRobot
 from nao_testbed.sim.naoqi.connection import is_naoqi
 from nao_testbed.sim.recording.run_folder import create_run_folder
 from nao_testbed.sim.replayed_robot import RecordingOver
@@ -179,7 +179,7 @@ def run_robot_command(
     say_if_it_compiles()
     try:
         robot = source.open()
-    except (ConnectionLate, ConnectionLost) as error:
+    except (ConnectionTimeout, ConnectionLost) as error:
         raise BadInput(f"{error}; look at the robot and try again.") from error
     except RecordingOver as error:
         raise BadInput(
@@ -264,7 +264,7 @@ class RealRobotRun:
         except (
             SupervisorStop,
             SensorError,
-            ConnectionLate,
+            ConnectionTimeout,
             ConnectionLost,
             BadInput,
         ) as error:
@@ -314,7 +314,7 @@ class RealRobotRun:
             return
         try:
             remote.give_back()
-        except (ConnectionLate, ConnectionLost) as error:
+        except (ConnectionTimeout, ConnectionLost) as error:
             self._recording.event("not given back", remote.time_s, text=str(error))
             print(
                 f"Warning: {error}. The robot goes back to its set-points and its "

@@ -55,7 +55,7 @@ from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
 from nao_testbed.experiments.shared_robot.behaviours import SlotsFailed
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedgerCfg
 from nao_testbed.models import BadInput, Robot, TestbedError
-from nao_testbed.models.system import CAN_FORK, Connection, end_fork, fork, give_way
+from nao_testbed.models.system import CAN_FORK, Connection, end_fork, fork, renice
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.robot import SimulatedRobot, Snapshot, misalignment_of
 from nao_testbed.sim.thermal.heating import Heating
@@ -197,7 +197,7 @@ def _of_joints(setup: Setup) -> FloatArray:
 def _be_copy(ahead: "RunAhead", link: Connection) -> None:
     """Run ahead in the copied process, and answer."""
     link.close()  # so that the pipe breaks when its reader closes
-    give_way(NICE)
+    renice(NICE)
     ahead.run()
 
 
@@ -274,7 +274,7 @@ class Rebuilt:
 def _be_rebuilt(packed: bytes, send: Send) -> bool:
     """Rebuild the robot in another process, run ahead, and answer."""
     rebuilt: Rebuilt = pickle.loads(zlib.decompress(packed))
-    give_way(NICE)
+    renice(NICE)
     setup = rebuilt.setup()
     RunAhead(setup, rebuilt.wish, rebuilt.past, send, rebuilt.steadiness).run()
     return True

@@ -21,7 +21,7 @@ from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import Action, Stop
 from nao_testbed.experiments.live.robot.scenario_play import ScenarioCfg
 from nao_testbed.models import TestbedError
-from nao_testbed.models.system import ENDING, Connection
+from nao_testbed.models.system import END_SIGNALS, Connection
 from nao_testbed.sim.body import SimulationDiverged
 
 WISHES_S = 0.002
@@ -162,7 +162,7 @@ def run_live_robot(cfg: TrialCfg | ScenarioCfg, connection: Connection) -> None:
         cfg: of the robot; its duration is ignored.
         connection: to its page.
     """
-    for number in (signal.SIGINT, *ENDING):
+    for number in (signal.SIGINT, *END_SIGNALS):
         signal.signal(number, signal.SIG_IGN)  # the parent process sends the stop
     threading.Thread(target=_end_with_page, daemon=True).start()
     live = LiveRobot(play_of(cfg))

@@ -39,7 +39,7 @@ from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.experiments.report.video.chart import Chart
 from nao_testbed.experiments.report.video.stage import stages_of
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.files import convert_write_errors
 from nao_testbed.sim.effectors import SOUND_FILE
 
 if TYPE_CHECKING:
@@ -164,12 +164,12 @@ class Film:
             on_progress: called with the number of finished frames.
 
         Raises:
-            NotWritten: the operating system refuses.
+            WriteError: the operating system refuses.
         """
         suffix = self.cfg.suffix
         unfinished = path.with_name(f".{path.stem}.{os.getpid()}{suffix}")
         try:
-            with told_if_not_written(path):
+            with convert_write_errors(path):
                 if self.cfg.is_gif:
                     self._write_gif(unfinished, on_progress)
                 else:

@@ -61,7 +61,7 @@ def write_videos(
 
     Raises:
         BadInput: a run has no rows, too many robots, or lacks what is shown.
-        NotWritten: the operating system refuses.
+        WriteError: the operating system refuses.
     """
     for path, source, section in zip(files, sources, sections, strict=True):
         arms = [arm for arm in source.arms if len(arm.frame)]

@@ -29,7 +29,7 @@ from nao_testbed.controllers.arbitration.events import (
 )
 from nao_testbed.controllers.transmitter.events import Sent
 from nao_testbed.models import BadInput
-from nao_testbed.models.files import told_if_not_written
+from nao_testbed.models.files import convert_write_errors
 
 MANY = frozenset({Commanded, Executed, Sent})
 """Events that occur in every slot if they are emitted (`LedgerCfg.tells_commands`):
@@ -119,7 +119,7 @@ class TraceFile:
     def __init__(self, folder: Path) -> None:
         """Create an empty file in a run folder."""
         self._path = folder / TRACE_FILE
-        with told_if_not_written(self._path):
+        with convert_write_errors(self._path):
             self._file = gzip.open(  # noqa: SIM115  # closed by `close`
                 self._path, "wt", compresslevel=1, encoding="utf-8"
             )
@@ -128,18 +128,18 @@ class TraceFile:
         """Write a line.
 
         Raises:
-            NotWritten: the operating system refuses.
+            WriteError: the operating system refuses.
         """
-        with told_if_not_written(self._path):
+        with convert_write_errors(self._path):
             self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file; may be called twice.
 
         Raises:
-            NotWritten: the operating system refuses.
+            WriteError: the operating system refuses.
         """
-        with told_if_not_written(self._path):
+        with convert_write_errors(self._path):
             self._file.close()
 
 

@@ -599,7 +599,7 @@ def guarded(controller: Any, **choices: Any) -> Guarded:
 def test_any_controller_is_guarded() -> None:
     soft = FixedStiffness()
     soft.value = 0.3
-    watch = Watch(guarded(soft, most=0.8))
+    watch = Watch(guarded(soft, maximum=0.8))
     assert watch.see(AWAKE_S).stiffness.tolist() == [0.3] * N
     assert_allclose(watch.see(**PUSHED).stiffness, 0.8)
     assert watch.answer.shift is not None
@@ -660,6 +660,6 @@ def test_messages(messages: Messages) -> None:
         ).see(gyro=np.full(3, np.nan)),
         a_guarded_controller_asks_for_its_robot=[
             lambda: Guarded(FixedStiffness()).step(STILL),
-            lambda: Guarded(FixedStiffness(), most=1.5),
+            lambda: Guarded(FixedStiffness(), maximum=1.5),
         ],
     )

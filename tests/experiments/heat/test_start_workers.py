@@ -17,7 +17,7 @@ from nao_testbed.experiments.common.signals import (
     noted_signals,
 )
 from nao_testbed.experiments.common.workers import Send, Worker, start_workers
-from nao_testbed.models.system import ENDING, interrupt
+from nao_testbed.models.system import END_SIGNALS, interrupt
 from tests.processes import can_signal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,7 +57,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
 @can_signal
 def test_workers_get_no_signals_and_one_thread_each() -> None:
     said = start_workers(lambda: subprocess.check_output([sys.executable, "-c", ASK]))
-    numbers = sorted(map(int, (signal.SIGINT, *ENDING)))
+    numbers = sorted(map(int, (signal.SIGINT, *END_SIGNALS)))
     assert said.decode().split() == ["1", *map(str, numbers)]
 
 

@@ -17,7 +17,7 @@ from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.server.link import ServerLink
 from nao_testbed.experiments.server.server import ReservationServer, ServerCfg
 from nao_testbed.experiments.server.shared_ledger import SharedLedger
-from nao_testbed.models.system import ENDING
+from nao_testbed.models.system import END_SIGNALS
 from tests.experiments.command.helpers import Ran
 from tests.experiments.server.helpers import Terminal, eventually, small_tree
 
@@ -85,7 +85,7 @@ def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
 
 
 @pytest.mark.slow(covers=True)
-@pytest.mark.parametrize("number", [signal.SIGINT, *ENDING])
+@pytest.mark.parametrize("number", [signal.SIGINT, *END_SIGNALS])
 def test_a_signal_gives_back_what_is_held(
     terminal: Start, server: ReservationServer, number: signal.Signals
 ) -> None:
@@ -121,10 +121,10 @@ def _holders(front: SharedLedger) -> list[str]:
 def test_holding_for_a_time_ends_by_itself(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
-    handlers = [signal.getsignal(n) for n in ENDING]
+    handlers = [signal.getsignal(n) for n in END_SIGNALS]
     ran = here("take", "ball", "--for", "0.1", "--url", server.url)
     assert (ran.status, ran.err) == (0, "")
-    assert handlers == [signal.getsignal(n) for n in ENDING]
+    assert handlers == [signal.getsignal(n) for n in END_SIGNALS]
     Token.from_text(ran.out.strip())
     assert not _holders(front)
 

@@ -37,7 +37,7 @@ from nao_testbed.experiments.sweep.trial_store import (
     read_record,
 )
 from nao_testbed.models import BadInput
-from nao_testbed.models.files import NotWritten
+from nao_testbed.models.files import WriteError
 from nao_testbed.sim.engine.world import default_engine
 from tests.experiments.sweep.files import SHORT, spec_of
 from tests.experiments.sweep.outcomes import outcome, result
@@ -172,7 +172,7 @@ def test_after_a_full_disc_a_sweep_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr("nao_testbed.experiments.sweep.trial_store.os.fsync", sync)
-        with pytest.raises(NotWritten, match="No space left on device"):
+        with pytest.raises(WriteError, match="No space left on device"):
             run_sweep(spec, tmp_path / "out", work=Fake())
     assert len(read_sweep(tmp_path / "out").frame) == 3
     rest = Fake()

@@ -16,8 +16,8 @@ from nao_testbed.experiments.sweep.spec_file.read_spec import read_spec
 from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.files.yaml_forms import FileErrors
 from nao_testbed.models.files.yaml_tree import (
-    DEEPEST,
-    MOST_FROM_ALIASES,
+    MAX_ALIAS_VALUES,
+    MAX_DEPTH,
     read_tree,
     tree_of,
 )
@@ -122,14 +122,14 @@ def test_aliases_may_repeat_but_not_without_bound() -> None:
     least = tree_of("a: &a [1, 2]\nb: [*a, *a]\nc: {<<: &m {x: 1}, y: 2}", HERE)
     assert least["b"] == [[1, 2], [1, 2]]
     assert dict(least["c"]) == {"x": 1, "y": 2}
-    shared = "a: &a [" + "x, " * 99 + "]\nb: [" + "*a, " * (MOST_FROM_ALIASES // 100)
-    assert len(tree_of(f"{shared}]", HERE)["b"]) == MOST_FROM_ALIASES // 100
+    shared = "a: &a [" + "x, " * 99 + "]\nb: [" + "*a, " * (MAX_ALIAS_VALUES // 100)
+    assert len(tree_of(f"{shared}]", HERE)["b"]) == MAX_ALIAS_VALUES // 100
     with pytest.raises(BadInput, match="2: aliases stand for over"):
         tree_of(f"{shared}*a, *a]", HERE)
 
 
 def test_depth_counts_what_aliases_stand_for() -> None:
-    lines = [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, DEEPEST + 1)]
+    lines = [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, MAX_DEPTH + 1)]
     with pytest.raises(BadInput, match="nested too deeply, over 100 levels"):
         tree_of("a0: &a0 [1]\n" + "\n".join(lines), HERE)
 

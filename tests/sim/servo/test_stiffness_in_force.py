@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from nao_testbed.controllers.interface.robot_interface import Command
 from nao_testbed.models import Robot, UnknownName, default_robot_folder, load_robot
 from nao_testbed.models.values import FloatArray
-from nao_testbed.sim.body.stiffness import StiffnessInForce
+from nao_testbed.sim.body.stiffness import EffectiveStiffness
 from nao_testbed.sim.robot import SimulationCfg
 from nao_testbed.sim.servo import ServoCfg
 from nao_testbed.sim.thermal.protection import make_protection
@@ -23,10 +23,10 @@ K = np.array([motor.one_node.torque_constant for motor in NAO.motors])
 NO_LIMIT = np.full(N, np.inf)
 
 
-def in_force(robot: Robot, protection: str, limit: FloatArray) -> StiffnessInForce:
+def in_force(robot: Robot, protection: str, limit: FloatArray) -> EffectiveStiffness:
     """Return limits without one of current."""
     made = make_protection(protection, robot)
-    return StiffnessInForce(robot, made, limit, K, NO_LIMIT)
+    return EffectiveStiffness(robot, made, limit, K, NO_LIMIT)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=N, max_size=N))

@@ -36,7 +36,7 @@ from nao_testbed.controllers.arbitration.resource_tree import (
 )
 from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie
 from nao_testbed.models import BadInput, UnknownName
-from nao_testbed.models.errors import MOST_LISTED
+from nao_testbed.models.errors import MAX_LISTED
 from nao_testbed.models.resources import ResourceKind
 
 
@@ -339,7 +339,7 @@ class Resources:
     def _no_leaf(self, name: str) -> BadInput:
         check_name(name, "a resource")
         if name in self.tree:
-            leaves = ", ".join(self.tree.leaves(name)[:MOST_LISTED])
+            leaves = ", ".join(self.tree.leaves(name)[:MAX_LISTED])
             return BadInput(
                 f"{name!r} is a composite; name one of its leaves: {leaves}."
             )

@@ -24,7 +24,7 @@ from nao_testbed.experiments.heat.figures.temperatures import (
     temperature_figure,
 )
 from nao_testbed.experiments.heat.published import PUBLISHED, HeatResult
-from nao_testbed.models.files import NotWritten
+from nao_testbed.models.files import WriteError
 
 Make = Callable[..., HeatResult]
 MakeFrame = Callable[[TrialResult], pd.DataFrame]
@@ -350,7 +350,7 @@ def test_a_robot_with_other_legs_gets_one_row(
 def test_a_folder_that_cannot_be_written_is_named(
     result: HeatResult, tmp_path: Path
 ) -> None:
-    with pytest.raises(NotWritten, match="nowhere"):
+    with pytest.raises(WriteError, match="nowhere"):
         draw_heat_figures(result, {}, tmp_path / "nowhere")
 
 

@@ -31,7 +31,7 @@ from nao_testbed.experiments.report.video.film import (
 )
 from nao_testbed.experiments.report.video.stage import Stage, stages_of
 from nao_testbed.models import BadInput, Robot, load_robot
-from nao_testbed.models.files import NotWritten
+from nao_testbed.models.files import WriteError
 from nao_testbed.sim.effectors import SOUND_FILE, write_wav
 from nao_testbed.sim.engine.world import Camera, Rendering
 from nao_testbed.sim.recording.run_folder import Event
@@ -226,7 +226,7 @@ def test_what_stops_leaves_no_half_film(
         film.write(tmp_path / "film.mp4", stop)
     assert [p.name for p in tmp_path.iterdir()] == ["film.mp4"]
     assert (tmp_path / "film.mp4").read_text("utf-8") == "an older one"
-    with pytest.raises(NotWritten):
+    with pytest.raises(WriteError):
         film.write(tmp_path / "none" / "film.mp4")
 
 

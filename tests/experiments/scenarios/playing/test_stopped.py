@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nao_testbed.models.system import ENDING
+from nao_testbed.models.system import END_SIGNALS
 from nao_testbed.sim.recording.run_folder import read_run
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -36,7 +36,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.scenario
-@pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
+@pytest.mark.parametrize("number", [*END_SIGNALS, signal.SIGINT])
 def test_a_signal_ends_a_run_and_nothing_is_lost(
     number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, Value
-from nao_testbed.models.system import ENDING, KILL
+from nao_testbed.models.system import END_SIGNALS, KILL
 from tests.experiments.sweep.outcomes import outcome
 
 SLOW_S = 60.0
@@ -75,7 +75,7 @@ def _sleep(_: Path) -> None:
 
 def _swallow(_: Path) -> None:
     """Go on whatever is raised, and whatever signal comes."""
-    for number in (signal.SIGINT, *ENDING):
+    for number in (signal.SIGINT, *END_SIGNALS):
         signal.signal(number, signal.SIG_IGN)
     while True:
         with contextlib.suppress(BaseException):  # as careless code does

@@ -13,9 +13,9 @@ from nao_testbed.models import BadInput, Robot, load_robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.engine.world import default_engine
 from studies.predict_published import sampling
-from studies.predict_published.kept_robots import KeptRobots
 from studies.predict_published.prediction import PredictionCfg
 from studies.predict_published.prediction_figures import run_prediction
+from studies.predict_published.robot_cache import RobotCache
 from studies.predict_published.sampling import document_robot, predict
 
 pytestmark = pytest.mark.slow
@@ -95,7 +95,7 @@ def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
     keep, x = tmp_path / "robots.jsonl", np.array([0.1, 0.2, 1.0 / 3.0, 0.4, 0.5])
     for said in (1.0, 2.0):  # the second time from the file
         simulate = partial(np.full, 4, said)
-        with closing(KeptRobots(keep, ROBOT)) as robots:
+        with closing(RobotCache(keep, ROBOT)) as robots:
             for controller in ("fixed", "smart"):
                 found = robots.constants(x, controller, ENGINE, simulate)
                 assert found is not None
@@ -121,19 +121,19 @@ def test_another_file_is_refused_and_stays(
     path = tmp_path / "notes.txt"
     path.write_text(text, "utf-8")
     with pytest.raises(BadInput, match=said):
-        KeptRobots(path, ROBOT)
+        RobotCache(path, ROBOT)
     assert path.read_text("utf-8") == text
 
 
 def test_robots_of_another_kind_are_refused(tmp_path: Path) -> None:
     keep = tmp_path / "robots.jsonl"
-    KeptRobots(keep, ROBOT).close()
+    RobotCache(keep, ROBOT).close()
     head = json.loads(keep.read_text("utf-8"))
     assert head["format"] == 1
     with pytest.raises(BadInput, match="with other data of the robot"):
-        KeptRobots(keep, load_robot())
+        RobotCache(keep, load_robot())
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--keep"):
-        KeptRobots(tmp_path, ROBOT)
+        RobotCache(tmp_path, ROBOT)

@@ -19,7 +19,12 @@ from typing import IO
 import numpy as np
 
 from nao_testbed.models import BadInput, Robot
-from nao_testbed.models.files import check_writable, read_text, told_if_not_written, why
+from nao_testbed.models.files import (
+    cause_of,
+    check_writable,
+    convert_write_errors,
+    read_text,
+)
 from nao_testbed.models.values import EngineName, FloatArray
 from nao_testbed.sim.engine import engine_version
 from nao_testbed.sim.engine.world import WorldCfg
@@ -30,7 +35,7 @@ FORMAT = 1
 _Key = tuple[str, str, tuple[float, ...]]
 
 
-class KeptRobots:
+class RobotCache:
     """Store of simulated robots, in a file or for this run alone.
 
     `close` closes the file.
@@ -58,7 +63,7 @@ class KeptRobots:
         whole = text[: text.rfind("\n") + 1]  # the power may have gone in a line
         if text:
             self._read(path, whole or text, setting)
-        with told_if_not_written(path):
+        with convert_write_errors(path):
             self._file = path.open("a", encoding="utf-8")
             if text:
                 self._file.truncate(len(whole.encode()))
@@ -105,7 +110,7 @@ class KeptRobots:
             simulate: returns the constants (4,), None where the robot fell.
 
         Raises:
-            NotWritten: the operating system refuses.
+            WriteError: the operating system refuses.
         """
         if engine not in self._version:
             self._version[engine] = engine_version(engine)
@@ -119,7 +124,7 @@ class KeptRobots:
                     "x_deg": key[2],
                     "constant": None if found is None else found.tolist(),
                 }
-                with told_if_not_written(self._path):
+                with convert_write_errors(self._path):
                     self._file.write(json.dumps(row) + "\n")
                     self._file.flush()
         return self._known[key]
@@ -138,7 +143,7 @@ def _text(path: Path) -> str:
         return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(
-            f"--keep {path} cannot be read: {why(error)}. Give another file."
+            f"--keep {path} cannot be read: {cause_of(error)}. Give another file."
         ) from error
 
 
