@@ -167,6 +167,10 @@ class Ledger(GateCalls, BodyCalls):
             raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
         return self.holdings.follow(self.holdings.owner(owner), token)
 
+    def granted_by(self, token: Token) -> Ticket:
+        """Return the ticket by which a valid token was granted."""
+        return self.holdings.live(token).ticket
+
     def is_genuine(self, token: Token | None) -> bool:
         """Return True if this ledger issued a token, and still remembers it."""
         unknown = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)

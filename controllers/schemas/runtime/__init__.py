@@ -354,8 +354,8 @@ class InstanceContext:
 
     @property
     def obtained(self) -> tuple[str, ...]:
-        reservation = self._one.reservation if self._one.is_acting else None
-        return () if reservation is None else reservation.obtained
+        outcome = self._one.outcome if self._one.is_acting else None
+        return () if outcome is None else outcome.obtained
 
     @property
     def has_acted(self) -> bool:
@@ -449,8 +449,8 @@ class InstanceContext:
 
     @property
     def _token(self) -> Token | None:
-        reservation = self._one.reservation
-        return None if reservation is None else reservation.token
+        outcome = self._one.outcome
+        return None if outcome is None else outcome.token
 
     def _may(self, what: str) -> bool:
         one = self._one

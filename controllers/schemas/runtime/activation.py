@@ -4,16 +4,16 @@ A loser has ended (`deactivation`) before the new winner requests anything.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
+from nao_testbed.controllers.arbitration.requests import End, Ticket
+from nao_testbed.controllers.arbitration.tokens import LossCause
 from nao_testbed.controllers.schemas.declaration import State
 from nao_testbed.controllers.schemas.events import Finished, SchemaStarted, Won
 from nao_testbed.controllers.schemas.runtime.deactivation import Agenda, Deactivation
-from nao_testbed.controllers.schemas.runtime.instance import (
-    Instance,
-    InstanceReservation,
-)
+from nao_testbed.controllers.schemas.runtime.instance import Instance
 from nao_testbed.models import BadInput
 from nao_testbed.models.errors import FOREIGN_ERRORS
 
@@ -49,16 +49,17 @@ class Activation(Deactivation):
         while self._seen != self._ledger.changes:
             self._seen = self._ledger.changes
             for one in sorted(self.holders, key=lambda one: one.number):
-                if one.is_acting and one.reservation is not None:
-                    self._note_loss(one, one.reservation)
+                if one.is_acting and one.ticket is not None:
+                    self._note_loss(one, one.ticket)
 
-    def _note_loss(self, one: Instance, reservation: InstanceReservation) -> None:
-        if reservation.is_alive():
+    def _note_loss(self, one: Instance, granted: Ticket) -> None:
+        end = self._follow(one, granted)
+        if one.ticket is granted:
             return
-        if reservation.has_yielded:
+        if end is not None and end.why is LossCause.YIELDED:
             self.finish(one, "yielded")
             return
-        self.cease(one, "no token", keeps_reservation=reservation.is_waiting)
+        self.cease(one, "no token", keeps_ticket=one.ticket is not None)
         self.attempt(one, "on_lost", one.acting.on_lost)
         if one.state is State.WINNER:
             self._wait(one)
@@ -122,7 +123,7 @@ class Activation(Deactivation):
                 slot, and requests again, learns the outcome in the next one.
         """
         for one in self.waiting:
-            outcome = None if one.reservation is None else one.reservation.outcome
+            outcome = one.outcome
             if outcome is not None and (outcome.is_granted or not is_granted):
                 heappush(self._turns, one.number)
 
@@ -195,7 +196,7 @@ class Activation(Deactivation):
         self.tell(Won, one, parent=above, over=over)
         self.change(one, State.WINNER)
         one.has_acted = False
-        if one.reservation is None:
+        if one.request is None:
             self._begin(one)
         else:
             self._wait(one)
@@ -203,28 +204,43 @@ class Activation(Deactivation):
 
     def _wait(self, one: Instance) -> None:
         """Request the resources of a winner, unless a request is pending, and wait."""
-        reservation = one.reservation
-        assert reservation is not None
+        request = one.request
+        assert request is not None
         self.waiting[one] = None
-        if not reservation.is_waiting:
-            self.attempt(one, "its request", lambda: reservation.ask(self.tick))
+        if one.ticket is None:
+            ask = partial(self._ledger.request, request, self.tick)
+            one.ticket = self.attempt(one, "its request", ask)
+
+    def _follow(self, one: Instance, granted: Ticket) -> End | None:
+        """Set the ticket of an instance to what the ledger has now in its place.
+
+        Returns:
+            End of the reservation; None while it is valid, paused or resumed.
+        """
+        present = self._ledger.follow(one.path, granted.token)
+        if present.token is None:
+            one.ticket = present.ticket
+        elif present.token != granted.token:
+            one.ticket = self._ledger.granted_by(present.token)
+        return present.end
 
     def _hear(self, one: Instance) -> None:
         """Take over the outcome of a winner's request, if there is one."""
-        reservation = one.reservation
-        outcome = None if reservation is None else reservation.outcome
-        if reservation is None or outcome is None or one.state is not State.WINNER:
+        ticket, outcome = one.ticket, one.outcome
+        if ticket is None or outcome is None or one.state is not State.WINNER:
             return
         del self.waiting[one]
-        if reservation.take(outcome):
-            if reservation.is_alive():
+        if outcome.is_granted:
+            end = self._follow(one, ticket)
+            if one.ticket is ticket:
                 self.holders[one] = None
                 self._begin(one)
-            elif reservation.has_yielded:
+            elif end is not None and end.why is LossCause.YIELDED:
                 self.finish(one, "yielded")
-            else:  # somebody took it before it could begin
+            else:  # preempted before it could begin
                 self._wait(one)
             return
+        one.ticket = None
         refused = one.acting.on_refused
         asks = self.attempt(one, "on_refused", lambda: bool(refused(outcome)))
         if asks is None:

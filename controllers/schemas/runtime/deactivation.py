@@ -109,9 +109,7 @@ class Deactivation:
         if one.is_awake:
             self.change(one, State.READY if one.is_ready else State.CHECKING)
 
-    def cease(
-        self, top: Instance, why: str, *, keeps_reservation: bool = False
-    ) -> None:
+    def cease(self, top: Instance, why: str, *, keeps_ticket: bool = False) -> None:
         """Stop an instance from acting: deactivate its sub-tree, release all tokens."""
         below = list(top.awake_below())
         for one in below:
@@ -123,17 +121,12 @@ class Deactivation:
                 self._shielded(one, "the end of an order", order.end)
             self.holders.pop(one, None)
             self.waiting.pop(one, None)
-        leaving = family[1:] if keeps_reservation else family
-        engaged = [
-            one.reservation
-            for one in leaving
-            if one.reservation is not None and one.reservation.is_engaged
-        ]
+        leaving = family[1:] if keeps_ticket else family
+        engaged = [one for one in leaving if one.ticket is not None]
+        for one in engaged:
+            one.ticket = None
         if engaged:
-            owners = tuple(reservation.owner.name for reservation in engaged)
-            for reservation in engaged:
-                reservation.forget()
-            self._ledger.give_up(owners, self.tick)
+            self._ledger.give_up(tuple(one.path for one in engaged), self.tick)
         for one in below:
             self._fall_asleep(one)
 

@@ -1,7 +1,7 @@
-"""One instance of a schema: what the runtime remembers of it, and its reservation.
+"""One instance of a schema: what the runtime keeps of it, and its request.
 
-An actuation schema acts only while it has what it needs; `InstanceReservation` asks for
-it when the instance wins, and knows whether it is still there.
+An actuation schema acts only while it holds what it needs: it requests that when it
+wins. All that is known of its reservation is the ledger's record, its `ticket`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,116 +17,14 @@ from nao_testbed.controllers.arbitration.policies import (
     Lock,
 )
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
-from nao_testbed.controllers.arbitration.tokens import (
-    LossCause,
-    Outcome,
-    OutcomeKind,
-    Token,
-)
+from nao_testbed.controllers.arbitration.tokens import Outcome
 from nao_testbed.controllers.schemas.actuators import ChildView, Playing
 from nao_testbed.controllers.schemas.declaration import Cell, SchemaInfo, State
 from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from nao_testbed.controllers.schemas.waking import Waking
 
 
-class InstanceReservation:
-    """Asks for the resources of an instance, and knows whether it has them.
-
-    `ask` when it wins; then `outcome` until there is one; `is_alive` while it acts;
-    `forget` when its owner has given up.
-    """
-
-    __slots__ = (
-        "_ledger",
-        "_request",
-        "_resumed",
-        "_ticket",
-        "has_yielded",
-        "obtained",
-        "owner",
-        "token",
-    )
-
-    def __init__(self, ledger: Ledger, owner: Owner, request: Request) -> None:
-        """Hold nothing yet.
-
-        Args:
-            ledger: knows the owner already.
-            owner: the instance, by its path.
-            request: what it needs; the same each time.
-        """
-        self._ledger = ledger
-        self._request = request
-        self._ticket: Ticket | None = None
-        self._resumed: Token | None = None
-        """Token granted after a pause, not yet adopted."""
-        self.owner = owner
-        self.token: Token | None = None
-        self.obtained: tuple[str, ...] = ()
-        """Leaves that the token covered when it was granted."""
-        self.has_yielded = False
-        """Whether its token is gone because its policy gave way for good."""
-
-    @property
-    def is_engaged(self) -> bool:
-        """True if it holds resources or waits for them."""
-        return self.token is not None or self.is_waiting
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """Outcome of the present request; None while it waits or without one."""
-        if (token := self._resumed) is None:
-            return None if self._ticket is None else self._ticket.outcome
-        covered = (leaf for leaf in self.obtained if self._ledger.covers(token, leaf))
-        return Outcome(
-            OutcomeKind.GRANTED, self._ledger.tick, token, obtained=tuple(covered)
-        )
-
-    def ask(self, tick: int) -> None:
-        """Ask for all of it.
-
-        Raises:
-            BadInput: the request cannot be granted by anybody.
-            UnknownName: a resource is not known any more.
-        """
-        self.token = self._resumed = None
-        self.has_yielded = False
-        self._ticket = self._ledger.request(self._request, tick)
-
-    def take(self, outcome: Outcome) -> bool:
-        """Take over a granted token; return whether it was granted."""
-        self._ticket = self._resumed = None
-        self.token, self.obtained = outcome.token, outcome.obtained
-        return self.token is not None
-
-    def is_alive(self) -> bool:
-        """Return whether its token is valid.
-
-        One that is paused waits from now on. One that was paused and has resumed since
-        the last look has an outcome already: it stops first, then begins again.
-        """
-        if self.token is None:
-            return False
-        present = self._ledger.follow(self.owner.name, self.token)
-        if present.token == self.token:
-            return True
-        end = present.end
-        self.has_yielded = end is not None and end.why is LossCause.YIELDED
-        self.token, self._ticket, self._resumed = None, present.ticket, present.token
-        return False
-
-    @property
-    def is_waiting(self) -> bool:
-        """True if a request is pending, or granted and not yet adopted."""
-        return self._ticket is not None or self._resumed is not None
-
-    def forget(self) -> None:
-        """Hold nothing: its owner has given up all."""
-        self.token = self._ticket = self._resumed = None
-        self.obtained = ()
-
-
-def make_reservation(
+def make_request(
     ledger: Ledger,
     info: SchemaInfo,
     waking: Waking,
@@ -134,8 +32,8 @@ def make_reservation(
     parent: str | None,
     priority: int,
     on_demand: Callable[[Demand], Answer | None] | None,
-) -> InstanceReservation | None:
-    """Return the reservation of an instance, and make its owner known; None: no needs.
+) -> Request | None:
+    """Register the owner of an instance and return its request; None: no needs.
 
     A root is an owner in any case, so that others can be parts of it.
 
@@ -171,14 +69,9 @@ def make_reservation(
         if "/" not in path:
             ledger.add_owner(owner, ledger.tick)
         return None
-    request = Request(
-        owner=path,
-        resources=needs,
-        optional=optional,
-        rates=rates,
-    )
+    request = Request(owner=path, resources=needs, optional=optional, rates=rates)
     ledger.add_owner(owner, ledger.tick)
-    return InstanceReservation(ledger, owner, request)
+    return request
 
 
 MOST_ORDERS = 16
@@ -205,10 +98,15 @@ class Instance:
     """Its outputs."""
 
     parameters: Any = None
-    reservation: InstanceReservation | None = None
-    """None: it needs nothing."""
-    reserved: Waking | None = None
-    """What its reservation was made by."""
+    request: Request | None = None
+    """Its request, the same at each win; None: it needs nothing."""
+    requested: Waking | None = None
+    """Activation data of its request."""
+    ticket: Ticket | None = None
+    """Ledger's record of the request with which it waits, or by whose grant it acts.
+
+    A pause and its resumption are another ticket, so the instance stops and starts
+    again even if it sees neither. None: it neither waits nor holds."""
     priority: int = 0
     """Of its requests, and of its children's if they have none of their own."""
     children: "dict[str, Instance]" = field(default_factory=dict)
@@ -257,12 +155,15 @@ class Instance:
         """True in every state but SLEPT."""
         return self.state is not State.SLEPT
 
+    @property
+    def outcome(self) -> Outcome | None:
+        """Outcome of its request; None while it waits or without one."""
+        return None if self.ticket is None else self.ticket.outcome
+
     def owner_above(self) -> str | None:
         """Return the name of the nearest owner above it, None at a root."""
         above = self.parent
-        while (
-            above is not None and above.reservation is None and above.parent is not None
-        ):
+        while above is not None and above.request is None and above.parent is not None:
             above = above.parent
         return None if above is None else above.path
 

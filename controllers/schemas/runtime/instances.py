@@ -10,7 +10,7 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
 from nao_testbed.controllers.schemas.declaration import Cell, State, cells_of
 from nao_testbed.controllers.schemas.registry import Registry, SchemaClass
-from nao_testbed.controllers.schemas.runtime.instance import Instance, make_reservation
+from nao_testbed.controllers.schemas.runtime.instance import Instance, make_request
 from nao_testbed.controllers.schemas.schema import ActuationSchema
 from nao_testbed.controllers.schemas.waking import Waking, make_parameters
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
@@ -109,7 +109,7 @@ class Instances:
         if one is None:
             one = self._new(kind, waking, parent, part_of)
             one.parameters = parameters
-            self._reserve(one, takes)
+            self._set_request(one, takes)
             self.instances.append(one)
             siblings[waking.name] = one
             return one, parameters
@@ -118,9 +118,9 @@ class Instances:
                 f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
                 f"be woken as {waking.schema!r}. Give this one another name."
             )
-        is_reserved = one.reserved == takes and one.priority == _priority(one, takes)
-        if one.state is not State.WINNER and not is_reserved:
-            self._reserve(one, takes)
+        is_requested = one.requested == takes and one.priority == _priority(one, takes)
+        if one.state is not State.WINNER and not is_requested:
+            self._set_request(one, takes)
         one.waking = waking
         return one, parameters
 
@@ -204,12 +204,12 @@ class Instances:
                 "of ever new names?"
             )
 
-    def _reserve(self, one: Instance, waking: Waking) -> None:
-        """Set up what an instance asks for, as a waking says."""
+    def _set_request(self, one: Instance, waking: Waking) -> None:
+        """Set the request of an instance from its activation data."""
         parent = one.parent
         above = one.part_of if parent is None else one.owner_above()
         priority = _priority(one, waking)
-        reservation = make_reservation(
+        request = make_request(
             self._ledger,
             one.info,
             waking,
@@ -218,12 +218,12 @@ class Instances:
             priority,
             None if one.is_perceptive else one.acting.on_demand,
         )
-        if reservation is not None and one.is_perceptive:
+        if request is not None and one.is_perceptive:
             raise BadInput(
                 f"{one.path!r} perceives and commands nothing, so it needs no "
                 "resources; leave them out."
             )
-        one.reservation, one.priority, one.reserved = reservation, priority, waking
+        one.request, one.priority, one.requested = request, priority, waking
 
 
 def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:

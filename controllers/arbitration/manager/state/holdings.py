@@ -299,6 +299,7 @@ class Holdings:
             waiting.arrival,
             self._timers.now,
             waiting.lent,
+            waiting.ticket,
         )
         self.reservations[token.sequence] = reservation
         owner.reservations[reservation] = None

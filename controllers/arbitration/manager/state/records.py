@@ -127,6 +127,8 @@ class Reservation:
     """Tick of the grant."""
     lent: frozenset["Leaf"]
     """Leaves that others may have until it recalls them."""
+    ticket: Ticket
+    """Ticket by which its token was granted."""
     ended: Refusal | None = None
     """Why its token is dead; None while it is valid."""
     why: LossCause | None = None

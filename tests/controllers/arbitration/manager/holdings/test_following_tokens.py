@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.policies import PauseOnDemand, StopOnDemand
-from nao_testbed.controllers.arbitration.requests import Ticket
+from nao_testbed.controllers.arbitration.requests import StaleToken, Ticket
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, OutcomeKind, Token
 from nao_testbed.models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import LEGS, LedgerSetup, end_of
@@ -55,10 +55,14 @@ def test_every_token_of_a_reservation_leads_to_the_newest(stage: LedgerSetup) ->
         (token,) = {stage.ledger.follow("dance", token).token for token in tokens}
         assert token is not None
         assert token == ticket.token
+        assert stage.ledger.granted_by(token) is ticket
         tokens.append(token)
     assert len(set(tokens)) == 5
     stage.release(tokens[-1])
     assert all(stage.ledger.follow("dance", token).is_over for token in tokens)
+    for token in tokens:
+        with pytest.raises(StaleToken):
+            stage.ledger.granted_by(token)
 
 
 def test_two_reservations_of_an_owner_are_not_mixed_up(stage: LedgerSetup) -> None:

@@ -285,6 +285,7 @@ def test_what_is_no_owner_request_or_token_is_bad_input(
         lambda: stage.ledger.request(value, 0),
         lambda: stage.ledger.release(value, 0),
         lambda: stage.ledger.follow("a", value),
+        lambda: stage.ledger.granted_by(value),
     )
     for door in doors:
         with pytest.raises(BadInput):
