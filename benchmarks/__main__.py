@@ -30,13 +30,13 @@ def bench(
     json_file: JsonOption = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="PART", help=f"Only one of {', '.join(Part)}."),
+        typer.Option(metavar="PART", help=f"Run only one part: {', '.join(Part)}."),
     ] = None,
     controllers: Annotated[
-        str | None, controllers_option("smart, smart-full, minheat; their steps")
+        str | None, controllers_option("smart, smart-full, minheat")
     ] = None,
 ) -> None:
-    """Measure what everything costs, beside references; as ratios where they last."""
+    """Measure the computing time of each part, beside references."""
     raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
 
 

@@ -62,16 +62,18 @@ def replay_command(
     robot: Annotated[
         Path | None,
         typer.Option(
-            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+            "--robot", metavar="DIR", help="Folder of the run's robot, if it has moved."
         ),
     ] = None,
     json_file: JsonOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Also write answers and a figure there."),
+        typer.Option(
+            metavar="DIR", help="Also write the outputs and a figure to this folder."
+        ),
     ] = None,
 ) -> None:
-    """Give controllers the sensor input of a recorded run; compare their answers."""
+    """Feed the sensor data of a recorded run to controllers; compare their outputs."""
     from nao_testbed.experiments.regression.replay import (  # noqa: PLC0415
         ReplayCfg,  # heavy
         run_replay_command,  # heavy
@@ -86,7 +88,7 @@ def replay_command(
 
 
 def study_command(context: typer.Context) -> None:
-    """Run one of the studies of a checkout; without a name, list them."""
+    """Run a study of the checkout; without a name, list the studies."""
     checkout = Path(__file__).resolve().parents[1]
     if not (checkout / "studies").is_dir():
         raise BadInput(
@@ -151,7 +153,10 @@ def _testbed(
     _: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Say which it is."
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:
@@ -199,13 +204,14 @@ def robot_command(
         typer.Option(
             "--copy",
             metavar="DIR",
-            help="Copy its folder, URDF included: a robot of your own, for --robot.",
+            help="Copy the robot's folder with its URDF; pass the copy to --robot.",
         ),
     ] = None,
     write_urdf: Annotated[
         bool,
         typer.Option(
-            "--write-urdf", help="First write the URDF anew, from an edited folder."
+            "--write-urdf",
+            help="First regenerate the URDF from the tables of the folder.",
         ),
     ] = False,
     json_file: JsonOption = None,
@@ -222,11 +228,11 @@ def robot_command(
     folder = robot or default_robot_folder()
     if write_urdf:
         if robot is None:
-            raise BadInput("--write-urdf writes into a folder; give it by --robot.")
-        print(f"Written from its tables: {rewrite_urdf(folder)}", file=sys.stderr)
+            raise BadInput("--write-urdf needs --robot with the folder to write.")
+        print(f"URDF: {rewrite_urdf(folder)}", file=sys.stderr)
     if copy is not None:
         copy_robot(folder, copy)
-        print(f"A robot of your own: --robot {copy}", file=sys.stderr)
+        print(f"robot copied; use it with --robot {copy}", file=sys.stderr)
         return
     check_json_file(json_file)
     found = load_robot(folder)

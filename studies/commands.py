@@ -57,7 +57,7 @@ class _Study(PlainNumbers):
 
 app = Commands(
     cls=WholeHelp,
-    help="Studies on top of the testbed; they run from a checkout.",
+    help="Run the studies of a checkout.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -73,7 +73,7 @@ def run_study(name: str) -> None:
 @app.command(name="preset-search", cls=_Study)
 def preset_search(
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="To write, such as document.yaml.")
+        Path, typer.Option(metavar="FILE", help="File to write, such as document.yaml.")
     ],
     generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
@@ -88,34 +88,42 @@ def preset_search(
 @app.command(name="predict-published", cls=_Study)
 def predict_published(
     robots: Annotated[
-        int, typer.Option(help="Of each round, simulated under fixed.")
+        int, typer.Option(help="Robots per round, simulated under fixed.")
     ] = 160,
     rounds: Annotated[
-        int, typer.Option(help="Rounds; the surrogate is renewed in each.")
+        int, typer.Option(help="Number of rounds; each refits the surrogate.")
     ] = 5,
     training: Annotated[
-        int, typer.Option(help="Robots of the prior, simulated first.")
+        int,
+        typer.Option(
+            help="Number of robots sampled from the prior and simulated first."
+        ),
     ] = 240,
     repeats: Annotated[
         int,
-        typer.Option(help="All of it as often, with the next seed each time; pooled."),
+        typer.Option(
+            help="Number of repetitions, each with the next seed; the "
+            "results are pooled."
+        ),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
-    engine: Annotated[str, typer.Option(help="pybullet or mujoco.")] = "pybullet",
+    seed: Annotated[int, typer.Option(help="Seed of all random draws.")] = 0,
+    engine: Annotated[
+        str, typer.Option(help="Physics engine: pybullet or mujoco.")
+    ] = "pybullet",
     screen: Annotated[
         str | None,
         typer.Option(
             metavar="ENGINE",
-            help="Simulate the proposed robots on this other engine first, and only "
-            "those that nearly fit there on --engine.",
+            help="Screen the proposed robots on this engine first; simulate only close "
+            "fits on --engine.",
         ),
     ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep each simulated robot there, and simulate none that it has: the "
-            "same command goes on after a stop.",
+            help="File that stores each simulated robot, so that the same command "
+            "resumes after a stop.",
         ),
     ] = None,
     figure: Annotated[
@@ -151,28 +159,32 @@ def hand_guiding(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Pulled; repeatable; default: a NAO's wrists, the ends of another "
-            "robot's arms, or its base.",
+            help="Link to pull; repeatable; default: the wrists of a NAO, the arm ends "
+            "of another robot, or its base.",
         ),
     ] = None,
     distance: Annotated[
-        float, typer.Option(help="How far it shall move, in m.")
+        float, typer.Option(help="Distance that the link should move in m.")
     ] = 0.05,
     rate: Annotated[
-        float, typer.Option(help="How fast the force grows, in N/s.")
+        float, typer.Option(help="Rate at which the force grows in N/s.")
     ] = 2.0,
-    most: Annotated[float, typer.Option(help="Largest force, in N.")] = 30.0,
+    most: Annotated[float, typer.Option(help="Largest force in N.")] = 30.0,
     robots: Annotated[
-        int, typer.Option(help="The one that is set, and others with joints off.")
+        int,
+        typer.Option(
+            help="Number of robots: the configured one, and others "
+            "with miscalibrated joints."
+        ),
     ] = 1,
     spread: Annotated[
-        float, typer.Option(help="By up to how many degrees theirs are.")
+        float, typer.Option(help="Largest miscalibration of the others in degrees.")
     ] = 1.0,
     robot: RobotOption = None,
     json_file: JsonOption = None,
     **setting: Any,
 ) -> None:
-    """Measure the force at a wrist that moves it by 5 cm, for each controller."""
+    """Measure the force that moves a wrist by 5 cm, for each controller."""
     from nao_testbed.experiments.common.robot_setting import RobotSetting  # noqa: PLC0415  # beside it
     from studies.hand_guiding import (  # noqa: PLC0415  # heavy
         CONTROLLERS,
@@ -199,11 +211,11 @@ def hand_guiding(
 @app.command(name="example-log", cls=_Study)
 def example_log(
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="To write, such as knee_log.csv.")
+        Path, typer.Option(metavar="FILE", help="File to write, such as knee_log.csv.")
     ],
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 5,
 ) -> None:
-    """Write the log of a knee that ships in notebooks/data: made, not measured."""
+    """Write the synthetic knee log of notebooks/data."""
     from nao_testbed.models import load_robot  # noqa: PLC0415  # heavy
     from nao_testbed.models.files import check_writable, write_text  # noqa: PLC0415  # beside it
     from studies import example_log as study  # noqa: PLC0415  # heavy

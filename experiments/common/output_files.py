@@ -20,7 +20,10 @@ CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 OVERWRITE = "overwrite"
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that others made, too.")
+    bool,
+    typer.Option(
+        "--overwrite", help="Also replace files that nao-testbed did not write."
+    ),
 ]
 
 _OURS = (

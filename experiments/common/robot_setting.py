@@ -81,7 +81,8 @@ class RobotSetting:
         str | None,
         Asked(
             "posture",
-            "Posture to hold; default: the preset's, PoseInit, or the first one.",
+            "Posture to hold; default: the preset's, else PoseInit, else the "
+            "robot's first.",
         ),
     ] = None
     effort_limits: Annotated[Joints, Told(key="effort_limits_nm")] = field(
@@ -92,7 +93,7 @@ class RobotSetting:
         Joints,
         Asked(
             "current_limit",
-            "Largest current of a joint's motor in A, beside the torque limit; "
+            "Current limit of a joint's motor in A, in addition to the torque limit; "
             "repeatable.",
             "JOINT=A",
             "LKneePitch=0.5",
@@ -113,7 +114,7 @@ class RobotSetting:
         Mapping[Name, Celsius],
         Asked(
             "start",
-            "Start temperature of a joint in °C (others 30); repeatable.",
+            "Start temperature of a joint in °C (other joints: 30); repeatable.",
             "JOINT=DEGC",
         ),
         Told(place="simulation.start_degc"),
@@ -128,8 +129,8 @@ class RobotSetting:
         Mapping[str, FiniteFloat],
         Asked(
             "payload",
-            "Mass that a link carries in kg, at its centre of mass or at X,Y,Z in its "
-            "frame in m; repeatable.",
+            "Payload of a link in kg, at its centre of mass or at X,Y,Z in its frame "
+            "in m; repeatable.",
             "LINK[@X,Y,Z]=KG",
             "torso=2.0",
         ),
@@ -140,9 +141,9 @@ class RobotSetting:
         Mapping[Name, str],
         Asked(
             "obstacle",
-            "A box in the robot's way: its edges, the place of its middle ahead of the "
-            "robot's start, to its left and above the ground in m, and its yaw in "
-            "degrees; repeatable.",
+            "Box in the robot's way: edge lengths in m, centre in m (ahead of the "
+            "robot's start, to its left, above the ground), yaw in degrees; "
+            "repeatable.",
             "NAME=SX,SY,SZ@X,Y,Z[,YAW]",
             "table=0.3,0.6,0.02@0.25,0,0.3",
             is_text=True,
@@ -160,7 +161,7 @@ class RobotSetting:
     """The ground rises by this angle towards +x, in degrees."""
     friction: Annotated[
         GroundFriction,
-        Asked("friction", "Coulomb friction of the soles on the ground."),
+        Asked("friction", "Coulomb friction coefficient of the soles on the ground."),
         Told("the ground friction", "simulation.world.friction"),
     ] = 0.7
     """Coulomb coefficient of soles on the ground."""
@@ -172,8 +173,8 @@ class RobotSetting:
         EngineName | None,
         Asked(
             "engine",
-            "Physics engine: pybullet, or mujoco, which needs the extra of that name; "
-            "default: pybullet where it is installed.",
+            "Physics engine: pybullet, or mujoco (needs the extra of that name); "
+            "default: pybullet if installed.",
         ),
         Told(only_given=True),
     ] = None
@@ -183,19 +184,23 @@ class RobotSetting:
         str,
         Asked(
             "servo",
-            "torque, or pybullet for the engine's own motors (no gear friction).",
+            "Servo model: torque, or pybullet for the engine's own motors (no gear "
+            "friction).",
         ),
         Told("the servo", "simulation.servo.kind"),
     ] = "torque"
     gear_friction: Annotated[
         FrictionScale,
-        Asked("gear_friction", "Factor on all gear friction; 0 is none."),
+        Asked(
+            "gear_friction",
+            "Factor on the gear friction of all joints; 0 turns it off.",
+        ),
         Told("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
     """Factor on every joint's gear friction."""
     gear_play_deg: Annotated[
         GearPlay,
-        Asked("gear_play", "Play of every gear in degrees, from stop to stop."),
+        Asked("gear_play", "Play of all gears in degrees, from stop to stop."),
         Told("the gear play in degrees", "simulation.servo.play_deg", only_given=True),
     ] = 0.0
     """By which a joint turns freely about its motor, in degrees, from stop to stop."""
@@ -203,8 +208,9 @@ class RobotSetting:
         Literal["one-node", "two-node", "bare-motor"],
         Asked(
             "heating",
-            "one-node: identified on a robot; two-node: the same, the winding apart; "
-            "bare-motor: data sheets, in free air: far too cool for a robot.",
+            "Heating model: one-node, identified on a robot; two-node, the same with a "
+            "separate winding; bare-motor, data sheets in free air (far too cool for "
+            "a robot).",
         ),
         Told("the heating", "simulation.heating.model"),
     ] = "one-node"
@@ -213,14 +219,16 @@ class RobotSetting:
         bool,
         Asked(
             "copper",
-            "Winding resistance grows with temperature; for bare-motor (the identified "
-            "constants hold without).",
+            "Make the winding resistance grow with temperature; for bare-motor (the "
+            "identified constants hold without it).",
         ),
         Told("the winding's copper", "simulation.heating.copper_coefficient"),
     ] = False
     ambient_degc: Annotated[
         AirCelsius | None,
-        Asked("ambient", "Air temperature in °C; default: the motors' own."),
+        Asked(
+            "ambient", "Air temperature in °C; default: that of the motor constants."
+        ),
         Told(
             "the ambient temperature",
             "simulation.heating.ambient_degc",
@@ -230,18 +238,21 @@ class RobotSetting:
     """Of the air, in °C; absent: the motors' own."""
     protection: Annotated[
         Literal["none", "nao", "document"],
-        Asked("protection", "none, nao (statuses 0-3) or document (80 °C)."),
+        Asked(
+            "protection",
+            "Thermal protection: none, nao (statuses 0-3) or document (80 °C).",
+        ),
         Told("the protection", "simulation.protection"),
     ] = "none"
     """What a temperature does to the stiffness."""
-    seed: Annotated[int, Asked("seed", "Seed of all sensor noise.")] = 0
+    seed: Annotated[int, Asked("seed", "Seed of the sensor noise.")] = 0
     control_period: Annotated[
         float,
-        Asked("control_period", "Cycle of the controllers in s."),
+        Asked("control_period", "Control period in s."),
         Told("the control period in s", "control_period", key="control_period_s"),
     ] = CONTROL_PERIOD
     physics_dt: Annotated[
-        float, Asked("physics_dt", "Physics step in s."), Told(key="physics_dt_s")
+        float, Asked("physics_dt", "Physics time step in s."), Told(key="physics_dt_s")
     ] = 0.001
 
     def over(self, below: "RobotSetting") -> Self:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 def heat_command(
     minutes: Annotated[
         float | None,
-        typer.Option(help="Simulated time in min; default: that of the preset, or 15."),
+        typer.Option(help="Simulated time in minutes; default: the preset's, or 15."),
     ] = None,
     controllers: Annotated[
         str,
         typer.Option(
-            help="Controllers, comma-separated, a robot for each: fixed, smart, nudge, "
+            help="Comma-separated controllers, one robot each: fixed, smart, nudge, "
             "minheat, constant:VALUE, current:AMPERE. smart and minheat accept an "
             "offset, as in smart:Crouch=0.1+warm (docs/guides/controllers.md).",
             autocompletion=complete_controllers,
@@ -53,7 +53,11 @@ def heat_command(
     robot: RobotOption = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Step the physics in the whole run."),
+        typer.Option(
+            "--full",
+            help="Simulate every physics step; do not "
+            "fast-forward while the robots stand still.",
+        ),
     ] = False,
     exact: Annotated[
         bool,
@@ -63,18 +67,19 @@ def heat_command(
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
     ] = Path("runs/heat"),
     json_file: JsonOption = None,
     all_rows: Annotated[
         bool, typer.Option("--all", help="Print every row of the results.")
     ] = False,
     gui: Annotated[
-        bool, typer.Option("--gui", help="Open PyBullet's window (one controller).")
+        bool,
+        typer.Option("--gui", help="Open PyBullet's window; takes one controller."),
     ] = False,
     **setting: Any,
 ) -> None:
-    """Simulate identical standing robots, one a controller, and compare their heat."""
+    """Simulate identical standing robots, one per controller; compare their heating."""
     from nao_testbed.experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.heat.run_heat import run_heat_command  # noqa: PLC0415  # heavy
 
@@ -96,31 +101,38 @@ def heat_command(
 
 def identify_command(
     source: Annotated[
-        Path, typer.Argument(metavar="FILE.csv|RUN", help="A CSV file or a run folder.")
+        Path, typer.Argument(metavar="FILE.csv|RUN", help="CSV file or run folder.")
     ],
     joint: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Joint; of a run, several of one kind are better."
+            metavar="NAME",
+            help="Joint to identify; repeatable for a run: several "
+            "joints of one motor type give better results.",
         ),
     ] = None,
     ambient: Annotated[
-        float | None, typer.Option(help="Air in °C, where known; default: fitted.")
+        float | None,
+        typer.Option(help="Air temperature in °C if known; default: estimated."),
     ] = None,
     resistance: Annotated[
-        float | None, typer.Option(help="Of the winding in Ω; default: the joint's.")
+        float | None,
+        typer.Option(help="Winding resistance in Ω; default: the joint's."),
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Longest time between rows in s; default: ten usual steps."),
+        typer.Option(
+            help="Longest accepted time between rows in s; default: ten "
+            "times the usual one."
+        ),
     ] = None,
     trust_units: Annotated[
-        bool, typer.Option("--trust-units", help="Do not doubt unlikely temperatures.")
+        bool, typer.Option("--trust-units", help="Accept implausible temperatures.")
     ] = False,
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Find a motor's heating constants from a CSV file or a run, with intervals."""
+    """Identify a motor's heating constants from a CSV file or a run, with intervals."""
     from nao_testbed.experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
         IdentifyCfg,
         run_identify,  # beside it
@@ -140,59 +152,73 @@ def identify_command(
 def xray_command(
     source: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="LOG", help="A run folder, a CSV file or a Parquet file."
-        ),
+        typer.Argument(metavar="LOG", help="Run folder, CSV file or Parquet file."),
     ] = None,
     feet: Annotated[
         str,
         typer.Option(
-            help="placed: they stand beside each other as the posture has them (2 mm, "
-            "0.5°); anywhere: not known."
+            help="Position of the feet: placed, as in the posture (to 2 mm, 0.5°); "
+            "anywhere, unknown."
         ),
     ] = "placed",
     floor: Annotated[
-        float, typer.Option(metavar="DEG", help="How level the floor is.")
+        float,
+        typer.Option(
+            metavar="DEG",
+            help="Uncertainty of the floor's slope (one standard deviation).",
+        ),
     ] = 0.17,
     mass: Annotated[
         float,
-        typer.Option(metavar="MM", help="How right the model's centre of mass is."),
+        typer.Option(
+            metavar="MM",
+            help="Uncertainty of the model's centre of mass (one standard deviation).",
+        ),
     ] = 0.4,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw it, as .png or .svg."),
+        typer.Option(metavar="FILE", help="Also draw the result as .png or .svg."),
     ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="No LOG: X-ray N simulated robots, and count who is right.",
+            help="Instead of LOG, X-ray N simulated robots and count the correct "
+            "answers.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --trials.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="With --trials: seed of the simulated robots.")
+    ] = 0,
     joints_off: Annotated[
-        int, typer.Option(help="Of --trials: leg joints of each that are off.")
+        int,
+        typer.Option(
+            help="With --trials: number of miscalibrated leg joints per robot."
+        ),
     ] = 1,
     seconds: Annotated[
-        float, typer.Option(help="Of --trials: length of each log in s.")
+        float, typer.Option(help="With --trials: length of each log in s.")
     ] = 15.0,
     varied: Annotated[
         bool,
         typer.Option(
             "--varied",
-            help="Of --trials: 1 to 3 joints off, slopes, gear friction, loads.",
+            help="With --trials: vary the slope, gear friction, loads and 1 to 3 "
+            "miscalibrated joints.",
         ),
     ] = False,
     posture: Annotated[
-        str | None, typer.Option(help="Of --trials: held; default: PoseInit.")
+        str | None,
+        typer.Option(help="With --trials: posture to hold; default: PoseInit."),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="Of --trials: pybullet or mujoco.")
+        str | None,
+        typer.Option(help="With --trials: physics engine, pybullet or mujoco."),
     ] = None,
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Find where the heat of a standing robot comes from, and which joint is off."""
+    """Find the causes of a standing robot's heat, such as a miscalibrated joint."""
     from nao_testbed.models import BadInput, default_robot_folder, load_robot  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
@@ -243,45 +269,54 @@ def posture_search_command(
         str,
         typer.Argument(
             metavar="POSTURE",
-            help="Posture to start from, standing on its feet.",
+            help="Standing posture to start from.",
             autocompletion=postures,
         ),
     ],
     within: Annotated[
-        float, typer.Option(metavar="DEG", help="Largest change of an angle.")
+        float, typer.Option(metavar="DEG", help="Largest change of a joint angle.")
     ] = 5.0,
     margin: Annotated[
         float,
-        typer.Option(metavar="M", help="Centre of mass inside its support, in m."),
+        typer.Option(
+            metavar="M",
+            help="Distance of the centre of mass from the edge of the support polygon.",
+        ),
     ] = 0.02,
     joint_margin: Annotated[
-        float, typer.Option(metavar="DEG", help="Distance from the joints' stops.")
+        float, typer.Option(metavar="DEG", help="Distance from the joint limits.")
     ] = 1.0,
     share: Annotated[
-        float, typer.Option(help="Largest torque of a motor over its limit.")
+        float, typer.Option(help="Largest motor torque as a fraction of its limit.")
     ] = 0.8,
     arms: Annotated[
-        bool, typer.Option("--arms", help="Move arms and head too; count their heat.")
+        bool,
+        typer.Option(
+            "--arms", help="Also move the arms and the head, and include their heat."
+        ),
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Joint or group to keep; repeatable."),
+        typer.Option(metavar="NAME", help="Joint or group to keep fixed; repeatable."),
     ] = None,
     free_feet: Annotated[
         bool,
-        typer.Option("--free-feet", help="Feet need not stay where they stand."),
+        typer.Option("--free-feet", help="Allow the feet to move."),
     ] = False,
     asymmetric: Annotated[
-        bool, typer.Option("--asymmetric", help="Left and right may differ.")
+        bool, typer.Option("--asymmetric", help="Allow left and right to differ.")
     ] = False,
     slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
     friction: Annotated[
-        float, typer.Option(help="Friction of the ground that is counted on.")
+        float, typer.Option(help="Friction coefficient to assume for the ground.")
     ] = 0.5,
-    starts: Annotated[int, typer.Option(help="Starting points of the search.")] = 5,
+    starts: Annotated[
+        int, typer.Option(help="Number of starting points of the search.")
+    ] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the starting points.")] = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Stand both postures in the simulation.")
+        bool,
+        typer.Option("--check", help="Simulate a robot standing in both postures."),
     ] = False,
     controllers: Annotated[
         str | None, controllers_option("fixed, smart; with --check")
@@ -293,13 +328,13 @@ def posture_search_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write a robot folder that knows the posture, for --robot elsewhere.",
+            help="Write a robot folder that includes the posture, for --robot.",
         ),
     ] = None,
     json_file: JsonOption = None,
     robot: RobotOption = None,
 ) -> None:
-    """Find the coolest posture near POSTURE that keeps its balance."""
+    """Find the coolest balanced posture near POSTURE."""
     from math import radians  # noqa: PLC0415  # beside what is heavy
 
     from nao_testbed.controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415

@@ -48,7 +48,7 @@ def live_command(
         str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="Scenario to play: a file, or a name of `scenario list`. Without it "
+            help="Scenario to play: a file, or a name from `scenario list`; default: "
             "the robots stand.",
             autocompletion=file_of("scenarios/builtin"),
         ),
@@ -60,38 +60,38 @@ def live_command(
         str | None,
         typer.Option(
             help="Base settings, overridden by the options; empty: none. Default: "
-            "document, if the robot has its joints.",
+            "document, if it fits the robot.",
             autocompletion=PRESET_COMPLETION,
         ),
     ] = None,
     robot: RobotOption = None,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
     ] = OUT,
-    port: Annotated[int, typer.Option(help="Of the page; 0 takes a free one.")] = PORT,
+    port: Annotated[
+        int, typer.Option(help="Port of the page; 0 selects a free port.")
+    ] = PORT,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page.")
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
     seconds: Annotated[
-        float | None, typer.Option(help="End by itself after so many seconds.")
+        float | None, typer.Option(help="Stop after this many seconds.")
     ] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN", help="Show a recorded run instead, with a scrubber."
-        ),
+        typer.Option(metavar="RUN", help="Play back a recorded run instead."),
     ] = None,
     preemption: Annotated[
         str | None,
         typer.Option(
             metavar="off|by_priority",
-            help="Of a scenario: whether a priority takes what is held. Default: the "
-            "file's.",
+            help="With a scenario: whether higher priorities preempt holders; default: "
+            "the file's.",
         ),
     ] = None,
     **setting: Any,
 ) -> None:
-    """Show robots on a page in real time; disturb and steer them."""
+    """Simulate robots in real time on a page where you can disturb and command them."""
     check_page_extra("nao-testbed live")
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise BadInput(f"--seconds is {seconds}; give a number above 0.")

@@ -23,42 +23,43 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Folders of heat experiments, of single robots of them, of scenarios, "
-            "of sweeps; or a folder above such.",
+            help="Folders of heat experiments, their single robots, scenarios or "
+            "sweeps; or a folder that contains such folders.",
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The page; default: report.html in the run folder."
+            metavar="FILE",
+            help="HTML file to write; default: report.html in the run folder.",
         ),
     ] = None,
     with_replay: Annotated[
         bool,
-        typer.Option("--replay/--no-replay", help="With the 3-D replay, or without."),
+        typer.Option("--replay/--no-replay", help="Include the 3-D replay."),
     ] = True,
     video: Annotated[
         bool,
         typer.Option(
             "--video",
-            help="Also an MP4 of each run, beside the page: the robots, their "
-            "temperatures, their sound.",
+            help="Also write an MP4 of each run beside the page: robots, temperatures "
+            "and sound.",
         ),
     ] = False,
     gif: Annotated[
         bool,
         typer.Option(
             "--gif",
-            help="Also an animated GIF of each run, beside the page: smaller, without "
-            "sound, for a README or a message.",
+            help="Also write an animated GIF of each run beside the page: smaller and "
+            "silent, for a README or a message.",
         ),
     ] = False,
     video_speed: Annotated[
         float | None,
         typer.Option(
-            help="Playback speed of the video over real time; default: 1 if the run "
-            "has sound, else so that an MP4 lasts at most a minute, a GIF 12 s. The "
-            "sound is kept at 1 only."
+            help="Playback speed relative to real time; default: 1 if the run has "
+            "sound, else as fast as needed for an MP4 of a minute or a GIF of 12 s. "
+            "Sound is kept only at speed 1."
         ),
     ] = None,
     to: Annotated[
@@ -66,8 +67,8 @@ def report(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="In place of the page, a file of one RUN for Foxglove and PlotJuggler "
-            "(mcap), Rerun (rerun), or as csv.",
+            help="Instead of the page, export one RUN for Foxglove and PlotJuggler "
+            "(mcap), for Rerun (rerun) or as csv.",
         ),
     ] = None,
     robot: Annotated[
@@ -75,12 +76,12 @@ def report(
         typer.Option(
             "--robot",
             metavar="DIR",
-            help="Of --to: folder of the run's robot, where it moved.",
+            help="With --to: folder of the run's robot, if it has moved.",
         ),
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Make one self-contained HTML page of runs, or a file for another program."""
+    """Write a self-contained HTML report of runs, or export a run to another format."""
     if to is not None:
         if len(runs) != 1 or video or gif or video_speed is not None:
             raise BadInput("--to takes one RUN, and no video; give it alone.")
@@ -112,21 +113,24 @@ def export_command(
         Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
     ],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="One of mcap, csv, rerun.")
+        str, typer.Option("--to", metavar="FORMAT", help="Format: mcap, csv or rerun.")
     ] = "mcap",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Default: export.mcap and so on, in RUN."),
+        typer.Option(
+            metavar="FILE",
+            help="File to write; default: export.mcap and so on, in RUN.",
+        ),
     ] = None,
     robot: Annotated[
         Path | None,
         typer.Option(
-            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+            "--robot", metavar="DIR", help="Folder of the run's robot, if it has moved."
         ),
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
+    """Export a run for Foxglove and PlotJuggler (mcap), for Rerun or as CSV."""
     from nao_testbed.experiments.common.output_files import check_replaceable  # noqa: PLC0415
     from nao_testbed.experiments.common.progress import simulated_time  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy

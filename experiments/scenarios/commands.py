@@ -25,7 +25,7 @@ from nao_testbed.models import BadInput
 
 scenario_app = Commands(
     cls=WholeHelp,
-    help="Scripted scenarios: who wants what, what happens, what is expected.",
+    help="Run, check and list scripted scenarios with expected outcomes.",
     no_args_is_help=True,
 )
 
@@ -33,7 +33,7 @@ FilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="YAML files, or names of `scenario list`.",
+        help="YAML files, or names from `scenario list`.",
         autocompletion=file_of("scenarios/builtin"),
     ),
 ]
@@ -45,36 +45,37 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder, never overwritten; of several runs the folder above. "
+            help="Run folder, or parent folder of several runs; never overwritten. "
             "Default: runs/ and the file's name."
         ),
     ] = None,
     controllers: Annotated[
-        str | None, controllers_option("the file's; of several, a run each")
+        str | None, controllers_option("the file's; one run each")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of all noise; default: the file's.")
+        int | None, typer.Option(help="Seed of the noise; default: the file's.")
     ] = None,
     json_file: JsonOption = None,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML."),
+        typer.Option(metavar="FILE", help="Also write the verdicts as JUnit XML."),
     ] = None,
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
     proof: Annotated[
         bool,
         typer.Option(
-            "--proof/--no-proof", help="Keep the whole trace, with every command."
+            "--proof/--no-proof", help="Record the whole trace, with every command."
         ),
     ] = True,
     check_invariants: Annotated[
         bool,
         typer.Option(
-            "--check-invariants", help="Check the rules of every trace, at every event."
+            "--check-invariants",
+            help="Check the invariants of the trace at every event.",
         ),
     ] = False,
 ) -> None:
-    """Run scenarios: judge each expectation, draw a timeline, write a run folder."""
+    """Run scenarios, judge each expectation, draw a timeline and write a run folder."""
     from nao_testbed.experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
         RunArguments,
         run_scenario_command,
@@ -173,12 +174,14 @@ def schemas(json_file: JsonOption = None) -> None:
 def words(
     kinds: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KIND]...", help="Such as motions; default: all."),
+        typer.Argument(
+            metavar="[KIND]...", help="Kind of words, such as motions; default: all."
+        ),
     ] = None,
     robot: RobotOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """List what a file may name: motions, commands, schemas, policies, conditions."""
+    """List the vocabulary of scenario files: motions, schemas, conditions and more."""
     from nao_testbed.experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
         check_kinds,
         scenario_words,
@@ -194,7 +197,7 @@ def words(
 
 @scenario_app.command(name="list")
 def list_scenarios(json_file: JsonOption = None) -> None:
-    """List the scenarios that come with the testbed."""
+    """List the built-in scenarios."""
     from rich.text import Text  # noqa: PLC0415  # heavy
 
     from nao_testbed.experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy

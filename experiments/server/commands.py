@@ -33,7 +33,7 @@ DEFAULT_URL = "http://127.0.0.1:8640"
 
 resources_app = Commands(
     cls=WholeHelp,
-    help="Reserve resources of a robot over the network, and see who has them.",
+    help="Reserve a robot's resources over the network and list their holders.",
     no_args_is_help=True,
 )
 
@@ -45,7 +45,7 @@ SecretOption = Annotated[
     typer.Option(
         "--secret-file",
         metavar="FILE",
-        help=f"File with the shared secret; or give it in {SECRET_VARIABLE}.",
+        help=f"File with the shared secret; default: the variable {SECRET_VARIABLE}.",
     ),
 ]
 
@@ -54,41 +54,56 @@ SecretOption = Annotated[
 def serve(
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; others than loopback need a secret."),
+        typer.Option(
+            help="Address to listen on; other than loopback, it needs a secret."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8640,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 selects a free port.")
+    ] = 8640,
     robot: Annotated[
         Path | None,
         typer.Option(
-            "--robot", metavar="DIR", help="Robot whose resources; def.: NAO."
+            "--robot",
+            metavar="DIR",
+            help="Robot folder with the resources; default: nao.",
         ),
     ] = None,
     body: Annotated[
-        str | None, typer.Option(help="Body of the robot; what it lacks is frozen.")
+        str | None,
+        typer.Option(
+            help="Body type of the robot; resources that it lacks are frozen."
+        ),
     ] = None,
     resources: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Resource file, without any robot."),
+        typer.Option(metavar="FILE", help="Resource file to use instead of a robot."),
     ] = None,
     objects: Annotated[
         list[str] | None,
-        typer.Option("--object", metavar="NAME", help="Such as ball; repeatable."),
+        typer.Option(
+            "--object",
+            metavar="NAME",
+            help="Object to add as a resource, such as ball; repeatable.",
+        ),
     ] = None,
     preemption: Annotated[
-        str, typer.Option(help="off, or by_priority: higher priority takes at once.")
+        str,
+        typer.Option(help="off, or by_priority: a higher priority preempts at once."),
     ] = "off",
     max_priority: Annotated[
-        int, typer.Option(help="Highest priority of those who ask.")
+        int, typer.Option(help="Highest priority that a client may request.")
     ] = 9,
     state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Count of restarts; default: in the user's folder."
+            metavar="FILE",
+            help="File that counts restarts; default: in the user's folder.",
         ),
     ] = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Manage resources for others, until Ctrl-C; shows a page."""
+    """Manage resources for clients until Ctrl-C, with a status page."""
     _check_installed()
     from nao_testbed.experiments.server.server import ServerCfg, run_server  # noqa: PLC0415  # heavy
 
@@ -109,11 +124,12 @@ def list_resources(
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     busy: Annotated[
-        bool, typer.Option("--busy", help="Only what is held or waited for.")
+        bool,
+        typer.Option("--busy", help="List only resources that are held or waited for."),
     ] = False,
     secret_file: SecretOption = None,
 ) -> None:
-    """Show the tree of resources with owners and waiters."""
+    """List the tree of resources with owners and waiters."""
     with _server(url, secret_file, json_file) as link:
         snapshot = link.snapshot()
     write_json(json_file, snapshot.model_dump_json(indent=2))
@@ -128,38 +144,53 @@ def list_resources(
 @resources_app.command()
 def take(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Resources, all or nothing.")
+        list[str] | None, typer.Argument(help="Resources to take, all or none.")
     ] = None,
     url: UrlOption = DEFAULT_URL,
     owner: Annotated[
-        str | None, typer.Option(help="Name to be known by; default: user and process.")
+        str | None, typer.Option(help="Name of the owner; default: user and process.")
     ] = None,
     timeout: Annotated[
         float, typer.Option(help="Longest wait in s; 0 tries once.")
     ] = 5.0,
     hold: Annotated[
         float | None,
-        typer.Option("--for", metavar="S", help="Hold for so many s; default: Ctrl-C."),
+        typer.Option(
+            "--for", metavar="S", help="Time to hold in s; default: until Ctrl-C."
+        ),
     ] = None,
     optional: Annotated[
         list[str] | None,
-        typer.Option(help="Taken if free at the grant; repeatable."),
+        typer.Option(help="Resource to take if it is free at the grant; repeatable."),
     ] = None,
     rate: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PERCENT", help="Such as CPU=10; repeatable."),
+        typer.Option(
+            metavar="NAME=PERCENT",
+            help="Share of a rate resource, such as CPU=10; repeatable.",
+        ),
     ] = None,
-    priority: Annotated[int, typer.Option(help="From 0, low, to 9, high.")] = 0,
+    priority: Annotated[
+        int, typer.Option(help="Priority from 0 (low) to 9 (high).")
+    ] = 0,
     policy: Annotated[
-        str, typer.Option(help="When others ask: lock, stop, pause or callback.")
+        str,
+        typer.Option(
+            help="Reaction to requests of others: lock, stop, pause or callback."
+        ),
     ] = "lock",
     time_to_live: Annotated[
-        float, typer.Option("--ttl", help="Silence after which it is free again, in s.")
+        float,
+        typer.Option(
+            "--ttl",
+            help="Time without a sign of life after which "
+            "the resources are released, in s.",
+        ),
     ] = 5.0,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Take resources, print the token, hold until released."""
+    """Take resources, print the token and hold them until released."""
     _check_installed()
     from nao_testbed.experiments.server.run_take import TakeCfg, run_take  # noqa: PLC0415  # heavy
 
@@ -186,15 +217,16 @@ def take(
 
 @resources_app.command()
 def release(
-    token: Annotated[str, typer.Argument(help="As `take` printed it.")],
+    token: Annotated[str, typer.Argument(help="Token that `take` printed.")],
     names: Annotated[
-        list[str] | None, typer.Argument(help="Only these; default: all of it.")
+        list[str] | None,
+        typer.Argument(help="Resources to release; default: all of the token."),
     ] = None,
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Give back what a token holds, or a part of it."""
+    """Release the resources of a token, or some of them."""
     from nao_testbed.controllers.arbitration.tokens import Token  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
@@ -205,8 +237,8 @@ def release(
 
 @resources_app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="Such as ball.")],
-    parent: Annotated[str, typer.Option(help="Composite to put it into.")] = "root",
+    name: Annotated[str, typer.Argument(help="Name of the resource, such as ball.")],
+    parent: Annotated[str, typer.Option(help="Composite that contains it.")] = "root",
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
@@ -220,13 +252,13 @@ def add(
 @resources_app.command()
 def upload(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="YAML: rules and behaviours.")
+        Path, typer.Argument(metavar="FILE", help="YAML file of rules and behaviours.")
     ],
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Send rules and behaviours to a server, whole or not at all."""
+    """Upload rules and behaviours to a server, all or none."""
     from nao_testbed.models.files.csv_tables import read_text_of  # noqa: PLC0415  # heavy
 
     with _server(url, secret_file, json_file) as link:
@@ -242,7 +274,7 @@ def upload(
 
 @resources_app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    name: Annotated[str, typer.Argument(help="Name of an uploaded behaviour.")],
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
@@ -257,7 +289,7 @@ def show(
 
 @resources_app.command()
 def start(
-    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    name: Annotated[str, typer.Argument(help="Name of an uploaded behaviour.")],
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
@@ -279,12 +311,12 @@ def start(
 
 @resources_app.command()
 def stop(
-    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    name: Annotated[str, typer.Argument(help="Name of an uploaded behaviour.")],
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Stop an uploaded behaviour: all that it holds is free."""
+    """Stop an uploaded behaviour and release its resources."""
     with _server(url, secret_file, json_file) as link:
         link.stop(name)
     _tell(json_file, "stop", name=name)
@@ -292,10 +324,12 @@ def stop(
 
 @resources_app.command()
 def revoke(
-    names: Annotated[list[str], typer.Argument(help="Resources, all or none.")],
+    names: Annotated[
+        list[str], typer.Argument(help="Resources to revoke, all or none.")
+    ],
     priority: Annotated[
         int | None,
-        typer.Option(help="Only from lower priorities; default: from all."),
+        typer.Option(help="Revoke only from lower priorities; default: from all."),
     ] = None,
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
@@ -310,13 +344,13 @@ def revoke(
 @resources_app.command(name="give-back")
 def give_back(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Only these; default: all.")
+        list[str] | None, typer.Argument(help="Resources to return; default: all.")
     ] = None,
     url: UrlOption = DEFAULT_URL,
     json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Return resources that `revoke` took away to the pool."""
+    """Return resources revoked by `revoke` to the pool."""
     with _server(url, secret_file, json_file) as link:
         link.give_back(*names or ())
     _tell(json_file, "give-back", resources=names or None)

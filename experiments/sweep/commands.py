@@ -25,7 +25,7 @@ def sweep_command(
         str,
         typer.Argument(
             metavar="SPEC",
-            help="YAML file or name of a built-in sweep; with --show the folder of a "
+            help="YAML file or name of a built-in sweep; with --show, the folder of a "
             "sweep.",
             autocompletion=file_of("sweep/spec_file/builtin"),
         ),
@@ -35,50 +35,53 @@ def sweep_command(
         int | None,
         typer.Option(
             metavar="N",
-            help="How many robots are drawn, the first N. Default: the file's. More "
-            "may follow in the same folder.",
+            help="Run only the first N sampled robots; default: the file's number. A "
+            "later call can add robots to the same folder.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of the results; a sweep that it holds is gone on with. "
-            "Default: runs/sweeps/ and the file's name.",
+            help="Folder of the results; an existing sweep is resumed. Default: "
+            "runs/sweeps/ and the file's name.",
         ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Processes; default: one a core."),
+        typer.Option(metavar="N", help="Number of processes; default: one per core."),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="tcp://HOST:PORT", help="Use the workers of a cluster."),
+        typer.Option(
+            metavar="tcp://HOST:PORT", help="Run on the workers of a Dask cluster."
+        ),
     ] = None,
     trial_limit: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="A trial that takes longer has failed, and its process is killed. "
-            "Default: 20 times the longest that has ended, at least 600.",
+            help="Time limit of a trial; a trial that exceeds it fails and its process "
+            "is killed. Default: 20 times the longest finished trial, at least 600.",
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Start however many trials there are.")
+        bool, typer.Option("--yes", help="Start without asking, even for many trials.")
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Show parameters, first trials and how long it takes, by one of each.",
+            help="Show the parameters, the first trials and the estimated "
+            "duration, measured on one trial of each kind.",
         ),
     ] = False,
     show: Annotated[
         bool,
         typer.Option(
             "--show",
-            help="Run nothing: compare the controllers of a sweep that has run, draw "
-            "its figures anew.",
+            help="Run nothing; compare the controllers of an existing sweep and redraw "
+            "its figures.",
         ),
     ] = False,
     json_file: JsonOption = None,
@@ -112,7 +115,7 @@ def sweep_show_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
     json_file: JsonOption = None,
 ) -> None:
-    """Compare the controllers of an existing sweep; draw its figures again."""
+    """Compare the controllers of an existing sweep and redraw its figures."""
     from nao_testbed.experiments.common.options import (  # noqa: PLC0415  # beside it
         check_json_file,
         json_text,

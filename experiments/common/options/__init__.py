@@ -9,6 +9,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -44,18 +45,17 @@ class PlainNumbers(TyperCommand):
         """Refuse numbers with underscores, then parse, then check the ranges.
 
         Raises:
-            BadParameter: a number has an underscore.
-            BadInput: a number is out of its range.
+            BadInput: the command line is wrong, or a number is out of its range.
         """
-        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-        params: list[Any] = self.get_params(ctx)
-        for param in params:
-            value = given.get(param.name or "")
-            for text in value if isinstance(value, list) else [value]:
-                if _is_number(param) and isinstance(text, str) and "_" in text:
-                    said = f"{text!r} has an underscore; write the number without it."
-                    raise typer.BadParameter(said, ctx=ctx, param=param)
-        rest = super().parse_args(ctx, args)
+        with _one_error_form(ctx):
+            given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+            params: list[Any] = self.get_params(ctx)
+            for param in filter(_is_number, params):
+                value = given.get(param.name or "")
+                for text in value if isinstance(value, list) else [value]:
+                    if isinstance(text, str):
+                        _check_number(param, text)
+            rest = super().parse_args(ctx, args)
         command = _command_of(ctx)
         for param in filter(_is_number, params):
             value = ctx.params[param.name]
@@ -75,6 +75,16 @@ class WholeHelp(TyperGroup):
     The default help cuts them to one line. Commands appear under their
     `rich_help_panel`.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options of the group; without arguments, print its help."""
+        with _one_error_form(ctx) if args else nullcontext():
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name."""
+        with _one_error_form(ctx):
+            return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write name and sentence of each command, all names in one column."""
@@ -109,6 +119,45 @@ class Commands(typer.Typer):
         return register_careful
 
 
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+"""Base class of the errors of a command line; typer does not export it."""
+
+
+@contextmanager
+def _one_error_form(ctx: Any) -> Iterator[None]:
+    """Turn usage errors of typer into errors of ours.
+
+    Raises:
+        BadInput: the command line is wrong; the message names the help to read.
+    """
+    try:
+        yield
+    except USAGE_ERROR as error:
+        said = error.format_message().rstrip(".")
+        end = "" if said.endswith("?") else "."
+        raise BadInput(f"{said}{end} See `{ctx.command_path} --help`.") from error
+
+
+def _check_number(param: Any, text: str) -> None:
+    """Check that the text of an option is a number of its kind.
+
+    Raises:
+        BadInput: it is not, or has an underscore.
+    """
+    option, kind = param.opts[0], param.type_descriptor.annotation
+    if "_" in text:
+        raise BadInput(
+            f"{option} {text!r} has an underscore; write the number without it."
+        )
+    try:
+        kind(text)
+    except ValueError as error:
+        named = "whole number" if kind is int else "number"
+        raise BadInput(
+            f"{option} {text!r} is not a {named}; give one, such as 15."
+        ) from error
+
+
 def _command_of(ctx: Any) -> str:
     """Return the names of a command and its groups, without the program's."""
     if ctx.parent is None:
@@ -122,7 +171,9 @@ def _is_number(param: Any) -> bool:
 
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    typer.Option(
+        "--json", metavar="FILE", help="Also write JSON; - writes it to stdout."
+    ),
 ]
 """As `experiments.common.options.write_json` takes it."""
 
@@ -139,7 +190,7 @@ RobotOption = Annotated[
         "--robot",
         metavar="ROBOT",
         parser=robot_path,
-        help="Folder of a robot, or the name of one that ships; default: nao.",
+        help="Robot folder, or name of a built-in robot; default: nao.",
     ),
 ]
 """Folder of a robot; None is `models.default_robot_folder()`."""
@@ -155,7 +206,7 @@ def controllers_option(default: str) -> Any:
     Args:
         default: which ones are taken without it, in words.
     """
-    said = f"Comma-separated, as of `heat`; default: {default}."
+    said = f"Comma-separated controllers, as for `heat`; default: {default}."
     return typer.Option(
         "--controllers", metavar="NAMES", help=said, autocompletion=controllers
     )

@@ -29,14 +29,14 @@ WITH_LOG = frozenset({"host", "port", "robot", "speed", "seconds", "log", "json_
 
 naoqi_app = Commands(
     cls=WholeHelp,
-    help="Serve the robot to programs written for a NAO; run controllers on one.",
+    help="Serve a simulated NAO to NAOqi programs, or run a controller on a NAO.",
     no_args_is_help=True,
 )
 
 
 @naoqi_app.callback()
 def naoqi() -> None:
-    """Serve the robot to programs written for a NAO; run controllers on one."""
+    """Serve a simulated NAO to NAOqi programs, or run a controller on a NAO."""
 
 
 @naoqi_app.command()
@@ -45,14 +45,19 @@ def serve(
     context: typer.Context,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; beyond loopback nobody is checked."),
+        typer.Option(
+            help="Address to listen on; there is no authentication, so "
+            "use loopback unless you trust the network."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 9559,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 selects a free port.")
+    ] = 9559,
     controller: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="Stiffness controller, as in `heat`; programs set its upper limit.",
+            help="Stiffness controller, as in `heat`; programs set the upper limit.",
             autocompletion=controllers,
         ),
     ] = "smart",
@@ -65,20 +70,21 @@ def serve(
     ] = "",
     robot: RobotOption = None,
     speed: Annotated[
-        float, typer.Option(help="Simulated seconds in a second, for tests.")
+        float,
+        typer.Option(help="Simulated seconds per second of real time, for tests."),
     ] = 1.0,
     seconds: Annotated[
-        float | None, typer.Option(help="End by itself after so much simulated time.")
+        float | None, typer.Option(help="Stop after this many simulated seconds.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
     ] = Path("runs/naoqi"),
     log: Annotated[
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="Answer as the robot of this run did; what programs command is "
-            "compared with the run, not carried out.",
+            help="Answer from this recorded run; commands of programs are compared "
+            "with it, not executed.",
         ),
     ] = None,
     live: Annotated[
@@ -86,15 +92,17 @@ def serve(
         typer.Option(
             "--live",
             help="Also show the robot and its programs on the page of `nao-testbed "
-            "live`; you are one more owner there.",
+            "live`, where you can take resources yourself.",
         ),
     ] = False,
     browser: Annotated[
         bool,
-        typer.Option("--browser/--no-browser", help="Of --live: open the page."),
+        typer.Option(
+            "--browser/--no-browser", help="With --live: open the page in a browser."
+        ),
     ] = True,
     page_port: Annotated[
-        int, typer.Option(help="Of the page of --live; 0 takes a free one.")
+        int, typer.Option(help="With --live: port of the page; 0 selects a free port.")
     ] = PORT,
     json_file: JsonOption = None,
     **setting: Any,

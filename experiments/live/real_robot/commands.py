@@ -17,7 +17,7 @@ def run_command(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Address of the robot, naoqi://HOST:PORT, or `simulator`.",
+            help="Address of the robot: naoqi://HOST:PORT, or `simulator`.",
         ),
     ],
     controller: Annotated[
@@ -27,26 +27,29 @@ def run_command(
         ),
     ] = "smart",
     minutes: Annotated[
-        float, typer.Option(help="Duration by the robot's clock.")
+        float, typer.Option(help="Duration in minutes by the robot's clock.")
     ] = 15.0,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Read the robot; print what the run would do."),
+        typer.Option(
+            "--dry-run",
+            help="Only read the robot's sensors and print the plan of the run.",
+        ),
     ] = False,
     robot: RobotOption = None,
     hottest: Annotated[
-        float, typer.Option(help="Motor temperature in °C at which the run ends.")
+        float, typer.Option(help="Motor temperature in °C that ends the run.")
     ] = 80.0,
     late: Annotated[
         float,
-        typer.Option(help="Response time in s at which the run ends."),
+        typer.Option(help="Response time in s that ends the run."),
     ] = 0.1,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+        Path, typer.Option(help="Run folder; an existing folder is never overwritten.")
     ] = Path("runs/robot"),
     json_file: JsonOption = None,
 ) -> None:
-    """Run a controller on a robot at an address, simulated or real; supervised."""
+    """Run a controller on a simulated or real robot, under supervision."""
     from nao_testbed.experiments.live.real_robot.run_robot import (  # noqa: PLC0415  # heavy
         RunCfg,
         run_robot_command,

@@ -37,9 +37,10 @@ def video_files(page: Path, sources: Sequence[RunSource], suffix: str) -> list[P
         [page.stem] if len(sources) == 1 else [f"{page.stem}-{s.name}" for s in sources]
     )
     files = [page.with_name(f"{name}{suffix}") for name in names]
+    option = "--gif" if suffix == ".gif" else "--video"
     for path in files:
-        check_replaceable("--video", path)
-        check_writable("--video", path)
+        check_replaceable(option, path)
+        check_writable(option, path)
     return files
 
 

@@ -282,6 +282,33 @@ def test_a_number_with_an_underscore_is_not_another_number(
     assert not tree(here)
 
 
+USAGE_ERRORS = {
+    "hat": "No such command 'hat'. Did you mean 'heat'? See `",
+    "scenario rn": "No such command 'rn'. Did you mean 'run'",
+    "heat --minuts 3": "No such option: --minuts",
+    "heat --minutes": "Option '--minutes' requires an argument",
+    "heat --minutes x": "--minutes 'x' is not a number; give one, such as 15.",
+    "heat --seed 1.5": "--seed '1.5' is not a whole number; give one, such as 15.",
+    "robot nao extra": "unexpected extra argument",
+    "sweep": "Missing argument 'SPEC'. See `",
+    "study hand-guidin": "No such command 'hand-guidin'",
+    "study hand-guiding --pull 3": "No such option: --pull",
+}
+
+
+@pytest.mark.parametrize("line", USAGE_ERRORS)
+def test_a_usage_error_begins_and_ends_as_every_other_error(
+    here: Path, nao_testbed: Run, line: str
+) -> None:
+    ran = nao_testbed(line)
+    assert ran.status == 2
+    assert not ran.out
+    assert ran.err.startswith("error: ")
+    assert USAGE_ERRORS[line] in ran.err
+    assert "such as 15" in ran.err or ran.err.endswith(" --help`.\n")
+    assert not tree(here)
+
+
 def test_what_the_naoqi_endpoint_needs_is_said(
     nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("robot --write-urdf", "give it by --robot."),
+        ("robot --write-urdf", "needs --robot with the folder"),
         ("robot --copy .", ". exists; give a folder that does not."),
     ],
 )

@@ -336,6 +336,8 @@ def test_the_command_tells_its_files(
     status, out, err = report(str(run), "--video")
     assert status == 2
     assert "--overwrite to replace it" in err
+    (run / "report.gif").write_text("made elsewhere", "utf-8")
+    assert report(str(run), "--gif")[2].startswith("error: --gif ")
     words = ["--video", "--video-speed", "2", "--overwrite"]
     status, out, err = report(str(run), *words)
     assert (status, err) == (0, "")
