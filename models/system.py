@@ -144,7 +144,7 @@ def fork(work: Callable[[], object]) -> int:
         Its process id, for `end_fork`.
     """
     if not hasattr(os, "fork"):
-        raise NotImplementedError("this system copies no process; see CAN_FORK")
+        raise NotImplementedError("this system cannot fork; see CAN_FORK")
     pid = int(os.fork())
     if pid == 0:
         try:

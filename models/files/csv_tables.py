@@ -59,14 +59,12 @@ def read_text_of(path: Path) -> str:
         return files.read_text(path)
     except FileNotFoundError:
         raise RobotDataError(
-            path, None, "file is missing; a robot folder must hold it."
+            path, None, "file is missing; a robot folder must have it."
         ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         byte = error.object[error.start]
-        problem = (
-            f"is no text in UTF-8: it holds the byte {byte:#04x}; give a text file."
-        )
+        problem = f"is not UTF-8 text: it has the byte {byte:#04x}; give a text file."
         raise RobotDataError(path, line, problem) from error
     except OSError as error:
         problem = f"cannot be read: {files.cause_of(error)}."
@@ -101,7 +99,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            problem = f"a cell cannot be read: {error}; is a quotation mark left open?"
+            problem = f"a cell cannot be read: {error}; check its quotation marks."
             raise RobotDataError(path, max(reader.line_num, 1), problem) from error
         if cells is None:
             return
@@ -180,7 +178,7 @@ def json_as(
     except ValidationError as error:
         first = error.errors()[0]
     if first["type"] == "json_invalid":
-        raise BadInput(f"{path} cannot be read: no JSON, {first['ctx']['error']}.")
+        raise BadInput(f"{path} cannot be read: not JSON, {first['ctx']['error']}.")
     place = ".".join(map(str, (*([prefix] if prefix else []), *first["loc"])))
     if first["type"] in {"missing", "unexpected_keyword_argument"}:
         raise BadInput(f"{path} is damaged: {place} is missing.")

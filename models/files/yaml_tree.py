@@ -99,19 +99,19 @@ def tree_of(text: str, path: Path) -> Any:
             line, column = mark.line + 1, mark.column + 1
         problem = str(error.problem).strip().splitlines()[0]
         if "another document" in problem:
-            problem = "the file holds two documents; keep one, without a line of ---"
+            problem = "the file has two documents; keep one, without a --- line"
         elif "maximum depth" in problem:
             problem = TOO_DEEP
         elif "duplicate key" not in problem:
-            problem = f"is no YAML: {problem}; mend this line, or what is before it"
+            problem = f"is not YAML: {problem}; correct this line or those before"
         raise RobotDataError(path, line, f"{problem}.", column) from error
     except ReaderError as error:
         before = text[: error.position]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        problem = f"is no text: {error.reason}."
+        problem = f"is not text: {error.reason}."
         raise RobotDataError(path, line, problem, column) from error
     except YAMLError as error:
-        raise RobotDataError(path, None, f"is no YAML: {error}.") from error
+        raise RobotDataError(path, None, f"is not YAML: {error}.") from error
 
 
 def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
@@ -163,7 +163,7 @@ class _Scanner(RoundTripScanner):
         try:
             return super().scan_yaml_directive_number(start_mark)
         except ValueError:  # of int()
-            said = "the version of %YAML is no version"
+            said = "the version after %YAML is not a number"
             raise ScannerError(None, None, said, self.reader.get_mark()) from None
 
 
@@ -178,8 +178,8 @@ class _Constructor(RoundTripConstructor):
         """
         major, minor = self.resolver.processing_version
         if (major, minor) != (1, 2):
-            problem = f"says that it is YAML {major}.{minor}; it is read as 1.2"
-            raise _Rejected(node, f"{problem}. Leave the line of %YAML out.")
+            problem = f"declares YAML {major}.{minor}; files are read as 1.2"
+            raise _Rejected(node, f"{problem}. Remove the %YAML line.")
         _NodeCheck(self.resolver).extent(node)
         return super().construct_document(node)
 
@@ -206,8 +206,8 @@ class _NodeCheck:
         """
         key = id(node)
         if key in self.open:
-            problem = f"&{node.anchor} stands for itself: an alias of it is inside it"
-            raise _Rejected(node, f"{problem}. Write out what is meant.")
+            problem = f"&{node.anchor} refers to itself: an alias of it is inside it"
+            raise _Rejected(node, f"{problem}. Write the value out.")
         if key not in self.extents:
             self.open.add(key)
             inside = [self.extent(inner) for inner in self.inside(node)]
@@ -216,8 +216,8 @@ class _NodeCheck:
             depth = 1 + max((depth for _, depth in inside), default=0)
             self.extents[key] = values, depth
             if values - len(self.extents) > MAX_ALIAS_VALUES:
-                problem = f"aliases stand for over {MAX_ALIAS_VALUES} more values here"
-                raise _Rejected(node, f"{problem}; repeat less.")
+                problem = f"aliases expand to over {MAX_ALIAS_VALUES} more values"
+                raise _Rejected(node, f"{problem}; use fewer aliases.")
             if depth > MAX_DEPTH:
                 raise _Rejected(node, f"{TOO_DEEP}.")
         return self.extents[key]
@@ -245,7 +245,7 @@ class _NodeCheck:
         if tag in {_WHOLE, _REAL} and "_" in text:
             plain = _shortened(text.replace("_", ""))
             problem = f"{_shortened(text)} is a number with underscores; write {plain}"
-            raise _Rejected(node, f"{problem}, or put it in quotes for a text.")
+            raise _Rejected(node, f"{problem}, or quote it for text.")
         if tag == _WHOLE and not _is_small(text):
             problem = f"{_shortened(text)} is a whole number of {len(text)} digits"
             raise _Rejected(node, f"{problem}; give one below {float(MAX_INT):.2g}.")
@@ -254,8 +254,8 @@ class _NodeCheck:
 def _check_characters(node: Any) -> None:
     """Reject half of a surrogate pair, which an escape can produce."""
     for half in (one for one in node.value if "\ud800" <= one <= "\udfff"):
-        problem = f"\\u{ord(half):04X} is half a character"
-        raise _Rejected(node, f"{problem}; write the whole one, or its \\U escape.")
+        problem = f"\\u{ord(half):04X} is half of a surrogate pair"
+        raise _Rejected(node, f"{problem}; write both, or a \\U escape.")
 
 
 def _check_key(key: Any) -> None:
@@ -267,8 +267,8 @@ def _check_key(key: Any) -> None:
         if not key.value:
             raise _Rejected(key, "a key is missing; give a name before the colon.")
         said, kind = _shortened(key.value), _KINDS[key.tag]
-        problem = f"the key {said} means {kind}, and keys are names"
-        raise _Rejected(key, f'{problem}; for a name of these letters write "{said}".')
+        problem = f"the key {said} means {kind}, but keys must be names"
+        raise _Rejected(key, f'{problem}; for this name write "{said}".')
 
 
 def _tag_problem(node: Any) -> str:
@@ -276,7 +276,7 @@ def _tag_problem(node: Any) -> str:
     tag = node.tag.removeprefix(_STANDARD)
     if tag in _IMPLICIT:
         kind, said = _IMPLICIT[tag], _shortened(str(node.value))
-        return f'{said} is {kind} in YAML, and none is wanted; "{said}" is a text.'
+        return f'{said} is {kind} in YAML, which is not accepted; "{said}" is text.'
     return f"tag {_shortened(tag)!r} is unknown; write the value without it."
 
 

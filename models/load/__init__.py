@@ -67,7 +67,7 @@ def find_robot_folder(robot: Path | str | None) -> Path:
         return default_robot_folder().parent / str(robot)
     raise BadInput(
         f"Robot {str(robot)!r} is neither a directory nor a robot of the testbed "
-        f"({', '.join(robot_names())}); give a folder that holds robot.yaml and its "
+        f"({', '.join(robot_names())}); give a folder with robot.yaml and its "
         "tables."
     )
 
@@ -143,8 +143,8 @@ def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:
     if abs(total - settings.total_mass) > ATOL_MASS:
         file.fail(
             f"total_mass is {settings.total_mass} kg; the links of {urdf.path.name} "
-            f"sum to {total:.5f} kg, accepted is a difference of {ATOL_MASS} kg. "
-            "Correct the one or the other.",
+            f"sum to {total:.5f} kg, accepted: a difference of {ATOL_MASS} kg. "
+            "Correct one of them.",
             "total_mass",
         )
 
@@ -158,7 +158,7 @@ def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
             table.fail(
                 row.name,
                 f"joint {row.name!r} has lower limit {row.lower} and upper limit "
-                f"{row.upper} rad; the lower one must be the smaller.",
+                f"{row.upper} rad; the lower limit must be smaller.",
             )
         joint = moving[row.name]
         for side, here, there in (

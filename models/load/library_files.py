@@ -156,14 +156,14 @@ def _motion_problems(form: LibraryForm, name: str, robot: Robot) -> Iterator[Pro
         )
     moves = () if problems else [placed.track for placed in tracks]
     if moves and (why := false_end(robot, moves, motion.start, motion.end)):
-        yield Problem((*place, "to"), f"{why}. Bring it there, or leave `to` out.")
+        yield Problem((*place, "to"), f"{why}. Make it end there, or remove `to`.")
     length = max((t.track.times_s[-1] for t in tracks), default=0.0)
     before = 0.0
     for i, stop in enumerate(motion.stops_s):
         if stop <= before or (tracks and stop > length):
             yield Problem(
                 (*place, "stops_s", i),
-                f"stop at {stop:g} s; accepted: times that rise, up to the end of the "
+                f"stop at {stop:g} s; accepted: increasing times up to the end of the "
                 f"motion at {length:g} s.",
             )
         before = stop
@@ -183,15 +183,15 @@ def _light_problems(light: LightForm, robot: Robot, place: Place) -> Iterator[Pr
                 if first.setdefault((step.at_s, leaf), i) != i:
                     yield Problem(
                         (*here, "leds", j),
-                        f"{leaf} gets two colours at {step.at_s:g} s; leave out the "
-                        "one or the other.",
+                        f"{leaf} has two colours at {step.at_s:g} s; remove one of "
+                        "them.",
                     )
     end = max(step.at_s + step.fade_s for step in light.steps)
     if light.length_s is not None and light.length_s < end:
         yield Problem(
             (*place, "length_s"),
             f"length_s is {light.length_s:g} s, but its last fade ends at {end:g} s; "
-            "give that or more, or leave it out.",
+            "give that or more, or remove it.",
         )
 
 
@@ -218,7 +218,7 @@ def _command_problems(
     outputs, units = command.outputs, command.units
     if not units:
         known_keys = ", ".join((*Unit, "to"))
-        yield Problem(place, f"a command does something; give one of: {known_keys}.")
+        yield Problem(place, f"a command needs one of: {known_keys}.")
     if command.motion is not None and command.to is not None:
         yield Problem(
             (*place, "to"),
@@ -260,10 +260,10 @@ def _transition_problems(
         yield from _unknown_posture(way.start, robot, (*place, "from"))
         yield from _unknown_posture(way.end, robot, (*place, "to"))
         if way.start == way.end:
-            yield Problem(place, f"a way from {way.start} to itself; remove it.")
+            yield Problem(place, f"a transition from {way.start} to itself; remove it.")
         if first.setdefault((way.start, way.end), i) != i:
             yield Problem(
-                place, f"a second way from {way.start} to {way.end}; keep one of them."
+                place, f"duplicate transition from {way.start} to {way.end}; keep one."
             )
         if way.motion not in known.motions:
             unknown = UnknownName("Motion", way.motion, known.motions, "the library")
@@ -273,8 +273,8 @@ def _transition_problems(
             start, end = (posture or "unstated" for posture in ends)
             yield Problem(
                 (*place, "motion"),
-                f"motion {way.motion!r} leads from {start} to {end}, this way from "
-                f"{way.start} to {way.end}; make them equal.",
+                f"motion {way.motion!r} leads from {start} to {end}, the transition "
+                f"from {way.start} to {way.end}; make them equal.",
             )
 
 
@@ -409,11 +409,11 @@ def _duplicate_problems(
         for name in getattr(form, section):
             first = homes.setdefault((section, name), file)
             if first != file:
-                message = f"{name!r} is in {first} too; keep one of them."
+                message = f"{name!r} is also in {first}; keep one of them."
                 problems.append(Problem((section, name), message))
     for i, way in enumerate(form.transitions):
         first = homes.setdefault(("transitions", way.start, way.end), file)
         if first != file:
-            message = f"a way from {way.start} to {way.end} is in {first} too."
+            message = f"a transition from {way.start} to {way.end} is also in {first}."
             problems.append(Problem(("transitions", i), message))
     return problems

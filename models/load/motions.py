@@ -174,7 +174,7 @@ def _keyframe_problems(placed: PlacedTrack, robot: Robot) -> Iterator[Problem]:
         yield Problem(
             placed.places[i],
             f"overlapping keyframes: {track.times_s[i]:g} s comes after "
-            f"{track.times_s[i - 1]:g} s; times must rise from one to the next.",
+            f"{track.times_s[i - 1]:g} s; times must increase.",
         )
     lower, upper = angle_range(robot, track.joint)
     for place, angle in zip(placed.places, track.angles, strict=True):

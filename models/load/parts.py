@@ -60,7 +60,7 @@ def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
             motors.fail(
                 row.name,
                 f"motor {row.name!r} drives no joint: no row of {joints.path.name} "
-                "names it.",
+                "has it; add one, or remove the motor.",
             )
         for kind, name, table in (
             ("Motor type", row.type, types),
@@ -121,7 +121,7 @@ def load_contacts(
                 row.name,
                 f"contact point {row.name!r} is at {row.x} {row.y} {row.z} on "
                 f"{row.link!r}; its sensor {sensor.name!r} is elsewhere. Give both "
-                "the same place.",
+                "the same position.",
             )
     return tuple(part_of(ContactPoint, row) for row in table)
 
@@ -163,7 +163,7 @@ def load_groups(
     groups: dict[str, tuple[str, ...]] = {}
     for name, members in file.value.groups.items():
         if name in joints.rows:
-            file.fail(f"group {name!r} has the name of a joint.", "groups", name)
+            file.fail(f"group {name!r} has a joint's name; rename it.", "groups", name)
         found: list[str] = []
         for member in members:
             known, where = [*joints.rows, *groups], "joints or groups above"

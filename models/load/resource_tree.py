@@ -248,7 +248,7 @@ def read_resources(path: Path) -> ResourceNode:
         RobotDataError: as `load_resources`; or a leaf has a device.
     """
     if not path.exists():
-        raise BadInput(f"resource file {path} is missing; give one that is there.")
+        raise BadInput(f"resource file {path} is missing; give an existing file.")
     reader = _Reader(read_yaml(path, ResourceFile))
     reader.check()
     for name, leaf in reader.file.value.leaves.items():
@@ -312,7 +312,7 @@ class _Reader:
                 if name in first:
                     self.file.fail(
                         f"resource {name!r} is {what} here, but it is {first[name]} "
-                        "too; leave out the one or the other.",
+                        "too; remove one of them.",
                         *(section, name),
                     )
                 first[name] = what
@@ -330,12 +330,12 @@ class _Reader:
             if part == value.root:
                 self.file.fail(
                     f"{origin}cycle: {part!r} is the root and cannot be a part of "
-                    f"{parent!r}; take it out.",
+                    f"{parent!r}; remove it.",
                     *place,
                 )
             if part in self.parents:
                 self.file.fail(
-                    f"{origin}resource {part!r} is twice in the tree: part of "
+                    f"{origin}resource {part!r} is in the tree twice: part of "
                     f"{self.parents[part]!r} and of {parent!r}; keep one place.",
                     *place,
                 )
@@ -365,7 +365,7 @@ class _Reader:
             if motor not in self.parents:
                 self.file.fail(
                     f"motor {motor!r} of robot {self.robot_name!r} is in no composite; "
-                    "name it in one, else nobody could command it.",
+                    "name it in one, else it cannot be commanded.",
                     "composites",
                 )
         for section, names in (
@@ -382,7 +382,7 @@ class _Reader:
             above = self.parents.get(way[-1])
             if above is None:
                 self.file.fail(
-                    f"resource {way[-1]!r} is part of nothing; name it in a composite "
+                    f"resource {way[-1]!r} has no parent; name it in a composite "
                     "or remove it.",
                     *(section, name),
                 )
@@ -404,7 +404,7 @@ class _Reader:
                 section = "composites" if parent in composites else "instances"
                 self.file.fail(
                     f"{parent!r} holds states ({', '.join(states)}) and others "
-                    f"({', '.join(others)}); a set of states holds nothing else.",
+                    f"({', '.join(others)}); a set of states has only states.",
                     *(section, parent),
                 )
 

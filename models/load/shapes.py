@@ -49,7 +49,7 @@ def _check_shape(shape: Element, place: str) -> None:
 def _check_mesh(shape: Element, place: str) -> None:
     filename = shape.text("filename")
     if min(shape.vector("scale", (1.0, 1.0, 1.0))) == 0.0:
-        shape.fail(f"{place}: scale of mesh {filename!r} holds a 0.")
+        shape.fail(f"{place}: scale of mesh {filename!r} has a 0.")
     path = mesh_path(shape.path, filename)
     if path is not None:
         if problem := _mesh_problem(path, may_be_dae=place.startswith("visual")):
@@ -79,7 +79,7 @@ def _mesh_problem(path: Path, *, may_be_dae: bool) -> str | None:
         )
     else:
         is_one = b"<COLLADA" in head and b"</float_array>" in head
-    return None if is_one else f"holds no mesh of the kind {kind}"
+    return None if is_one else f"has no mesh of type {kind}"
 
 
 def mesh_path(urdf: Path, filename: str) -> Path | None:

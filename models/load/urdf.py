@@ -104,8 +104,8 @@ def check_inertia(inertia: NDArray[np.float64]) -> str | None:
         return f"inertia has the negative principal moment {least:.3g} kg·m²."
     if least + middle < most - slack:
         return (
-            f"principal moments {least:.3g}, {middle:.3g}, {most:.3g} kg·m² break the "
-            "triangle inequality: no body has them."
+            f"principal moments {least:.3g}, {middle:.3g}, {most:.3g} kg·m² violate "
+            "the triangle inequality; no body has these."
         )
     return None
 
@@ -145,7 +145,7 @@ def _read_joint(element: Element) -> UrdfJoint:
         if lower >= upper:
             limit.fail(
                 f"joint {name!r} has lower limit {lower} and upper limit {upper} rad; "
-                "the lower one must be the smaller."
+                "the lower limit must be smaller."
             )
         if axis := element.find("axis"):
             vector = axis.vector("xyz", (1.0, 0.0, 0.0))
@@ -185,8 +185,8 @@ def _check_tree(
         if joint.child in joint_to:
             other = joint_to[joint.child].name
             joint.element.fail(
-                f"link {joint.child!r} hangs on two joints, {other!r} and "
-                f"{joint.name!r}: a cycle. A robot is a tree; drop one of them."
+                f"link {joint.child!r} has two parent joints, {other!r} and "
+                f"{joint.name!r}: a cycle. A robot is a tree; remove one."
             )
         joint_to[joint.child] = joint
     for name in links:
@@ -199,8 +199,8 @@ def _check_tree(
             passed.append(above.parent)
         if len(passed) > LONGEST_CHAIN:
             joint_to[name].element.fail(
-                f"link {name!r} is the end of a chain of {len(passed)} links; accepted "
-                f"are {LONGEST_CHAIN}."
+                f"link {name!r} is the end of a chain of {len(passed)} links; "
+                f"accepted: {LONGEST_CHAIN}."
             )
     roots = [name for name in links if name not in joint_to]
     if len(roots) != 1:
@@ -217,8 +217,8 @@ def _check_mimics(joints: dict[str, UrdfJoint]) -> None:
         leader = joints.get(joint.mimics)
         if leader is None or leader.type != "revolute" or leader.mimics is not None:
             joint.element.fail(
-                f"joint {joint.name!r} follows {joint.mimics!r}, which is no revolute "
-                "joint of its own."
+                f"joint {joint.name!r} follows {joint.mimics!r}, which is not an "
+                "independent revolute joint."
             )
 
 

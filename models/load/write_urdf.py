@@ -152,9 +152,8 @@ def check_urdf(folder: Path, path: Path, name: str) -> None:
     raise RobotDataError(
         place,
         line,
-        f"{where}: {what} in {path.name}:{parts[-1].line}. Here the tables are the "
-        "truth and the URDF is written from them: do so by `nao-testbed robot --robot "
-        f"{folder} --write-urdf`.",
+        f"{where}: {what} in {path.name}:{parts[-1].line}. The URDF is generated "
+        f"from the tables: run `nao-testbed robot --robot {folder} --write-urdf`.",
     )
 
 
@@ -172,14 +171,14 @@ def _difference(
     for key in {**here.attributes, **there.attributes}:
         mine, other = here.attributes.get(key), there.attributes.get(key)
         if key not in ignored and mine != other:
-            return parts, f"{key} is {mine!r} by the tables and {other!r}"
+            return parts, f"{key} is {mine!r} in the tables and {other!r}"
     for ours, theirs in zip(here.children, there.children, strict=False):
         if ours.title != theirs.title:
-            return (*parts, theirs), f"the tables have {ours.title} in this place,"
+            return (*parts, theirs), f"the tables have {ours.title} here,"
         if (found := _difference(ours, theirs, parts)) is not None:
             return found
     if len(here.children) != len(there.children):
-        counts = f"{len(here.children)} parts by the tables and {len(there.children)}"
+        counts = f"{len(here.children)} parts in the tables and {len(there.children)}"
         return parts, f"it has {counts}"
     return None
 
@@ -296,7 +295,7 @@ def rewrite_urdf(folder: Path) -> Path:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(
-            f"{path} cannot be written: {error.strerror}. Make it writable, or take "
+            f"{path} cannot be written: {error.strerror}. Make it writable, or give "
             "another folder."
         ) from error
     return path

@@ -139,8 +139,8 @@ def parse_xml(path: Path, text: str | None = None) -> Element:
         parser.Parse(read.encode(), True)  # in the declared encoding, as in engines
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.ErrorString(error.code)
-        raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error
+        raise RobotDataError(path, error.lineno, f"not XML: {reason}.") from error
     except (LookupError, ValueError) as error:
-        problem = f"cannot be read: {error}; write it in UTF-8, and say so."
+        problem = f"cannot be read: {error}; save it as UTF-8 and declare that."
         raise RobotDataError(path, 1, problem) from error
     return roots[0]

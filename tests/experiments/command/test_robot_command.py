@@ -53,10 +53,9 @@ def test_an_edited_copy_is_refused_until_its_urdf_is_written(
     refused = nao_testbed("heat --robot mine --minutes 0.005")
     assert refused.status == 2
     assert refused.err == (
-        "error: mine/links.csv:2: link 'torso', inertial, mass: value is '2.04956' by "
-        "the tables and '1.04956' in nao.urdf:20. Here the tables are the truth and "
-        "the URDF is written from them: do so by `nao-testbed robot --robot mine "
-        "--write-urdf`.\n"
+        "error: mine/links.csv:2: link 'torso', inertial, mass: value is '2.04956' in "
+        "the tables and '1.04956' in nao.urdf:20. The URDF is generated from the "
+        "tables: run `nao-testbed robot --robot mine --write-urdf`.\n"
     )
     written = nao_testbed("robot --robot mine --write-urdf")
     assert written.status == 0

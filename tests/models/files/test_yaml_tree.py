@@ -71,20 +71,20 @@ ODD = [
     ("!!int x: 3", "the key x means a whole number"),
     ("? [1, 2]\n: 3", "a key is a list"),
     ("? {a: 1}\n: 3", "a key is a map"),
-    ("null: 2", "the key null means nothing, and keys are names"),
-    ("7: 2", 'for a name of these letters write "7"'),
+    ("null: 2", "the key null means nothing, but keys must be names"),
+    ("7: 2", 'for this name write "7"'),
     (": 2", "a key is missing"),
     ("b: 1_000", "is a number with underscores; write 1000"),
     ("b: 1_0.5e3", "is a number with underscores; write 10.5e3"),
     ("b: !!set {a, b}", "tag 'set' is unknown"),
     ("b: !mine abc", "tag '!mine' is unknown"),
-    ("b: &b [*b]", "&b stands for itself"),
-    ("b: &b {<<: *b}", "&b stands for itself"),
+    ("b: &b [*b]", "&b refers to itself"),
+    ("b: &b {<<: *b}", "&b refers to itself"),
     (r'b: "\UFFFFFFFF"', r"\UFFFFFFFF is beyond the last character, \U0010FFFF"),
     (r'b: "\U00110000"', r"\U00110000 is beyond the last character"),
-    (r'b: "\uD800"', r"\uD800 is half a character"),
-    (r'"\uDFFF": 1', r"\uDFFF is half a character"),
-    (bomb(9).replace("\n", " \n"), "aliases stand for over 10000 more values"),
+    (r'b: "\uD800"', r"\uD800 is half of a surrogate pair"),
+    (r'"\uDFFF": 1', r"\uDFFF is half of a surrogate pair"),
+    (bomb(9).replace("\n", " \n"), "aliases expand to over 10000 more values"),
 ]
 
 
@@ -114,7 +114,7 @@ def test_a_syntax_error_has_line_and_column() -> None:
         ("a: 1\nbc: \0\n", "2:5"),
         ("%YAML 1." + "9" * 5000 + "\n---\na: 1\n", "1:9"),
     ]:
-        with pytest.raises(BadInput, match=rf"^here.yaml:{place}: is no "):
+        with pytest.raises(BadInput, match=rf"^here.yaml:{place}: is not "):
             tree_of(text, HERE)
 
 
@@ -124,7 +124,7 @@ def test_aliases_may_repeat_but_not_without_bound() -> None:
     assert dict(least["c"]) == {"x": 1, "y": 2}
     shared = "a: &a [" + "x, " * 99 + "]\nb: [" + "*a, " * (MAX_ALIAS_VALUES // 100)
     assert len(tree_of(f"{shared}]", HERE)["b"]) == MAX_ALIAS_VALUES // 100
-    with pytest.raises(BadInput, match="2: aliases stand for over"):
+    with pytest.raises(BadInput, match="2: aliases expand to over"):
         tree_of(f"{shared}*a, *a]", HERE)
 
 
@@ -153,7 +153,7 @@ def test_what_is_plain_yaml_stays_what_it_was() -> None:
 
 
 def test_another_version_of_yaml_is_not_read_as_this_one() -> None:
-    with pytest.raises(BadInput, match=r"YAML 1\.1; it is read as 1\.2"):
+    with pytest.raises(BadInput, match=r"YAML 1\.1; files are read as 1\.2"):
         tree_of("%YAML 1.1\n---\na: yes\n", HERE)
 
 

@@ -147,7 +147,7 @@ def test_problems_of_all_files_are_told_together(load: Load) -> None:
 def test_a_name_has_one_home(load: Load) -> None:
     text = "sounds: {a: {text: a}}"
     assert problems(load, text, more=text) == [
-        "more.yaml:1: 'a' is in here.yaml too; keep one of them."
+        "more.yaml:1: 'a' is also in here.yaml; keep one of them."
     ]
 
 
@@ -155,7 +155,7 @@ def test_a_way_has_one_home(load: Load) -> None:
     motion = "motions: {m: {from: Sit, to: Stand, postures: [[5, Stand]]}}\n"
     way = "transitions: [{from: Sit, to: Stand, motion: m}]"
     assert problems(load, motion + way, more=way) == [
-        "more.yaml:1: a way from Sit to Stand is in here.yaml too."
+        "more.yaml:1: a transition from Sit to Stand is also in here.yaml."
     ]
 
 

@@ -58,7 +58,7 @@ def spoilt(folder: Path, old: str, new: str) -> Path:
         ('rgba="0.85 0.88 0.9 1"', 'rgba="1 1 1"', 4, "give four numbers"),
         ('value="1"', 'value="1 "', 9, "is '1 '; give a finite number"),
         ('size="0.08 0.14 0.12"', 'size="1e308 1 1"', 14, "give numbers from 0 to 100"),
-        ('<?xml version="1.0"', '<?xml version="1.0" encoding="no"', 1, "write it in"),
+        ('<?xml version="1.0"', '<?xml version="1.0" encoding="no"', 1, "save it as"),
         ("<link ", '<material name="light"/>\n  <link ', 6, "'light' appears twice"),
         (AXIS, AXIS + "<a>" * 100 + "</a>" * 100, 26, "nested more than 100 deep"),
     ],

@@ -74,7 +74,7 @@ def test_a_mesh_is_found_as_ros_and_urdf_name_it(
     [
         ('<mesh filename="package://bot/no.obj"/>', "'package://bot/no.obj' is not a"),
         ('<mesh filename="no.stl"/>', "'no.stl' is not a file in"),
-        ('<mesh filename="bad.obj"/>', "'bad.obj' holds no mesh of the kind .obj"),
+        ('<mesh filename="bad.obj"/>', "'bad.obj' has no mesh of type .obj"),
         ('<mesh filename="two_leg.urdf"/>', "ends in .urdf; give one of .obj, .stl"),
         ("<mesh/>", "has no attribute 'filename'"),
         ('<box size="0.08 0 0.12"/>', "size of the box is 0.08 0 0.12 m; give extents"),

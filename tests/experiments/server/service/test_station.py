@@ -192,7 +192,7 @@ WRONG = {
     "behaviours: [" + "{name: a}, " * 501 + "]": "behaviours is [",
     "resources: [{name: lamp, parent: rot}]": "w.yaml:1: Resource 'rot' is not in",
     "retry_s: !!python/name:os.system 1": "w.yaml:1: tag",
-    "behaviours: {name: a": "w.yaml:1:21: is no YAML",
+    "behaviours: {name: a": "w.yaml:1:21: is not YAML",
 }
 
 
