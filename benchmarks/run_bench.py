@@ -57,7 +57,7 @@ class Part(StrEnum):
     """Parts that can be measured separately."""
 
     HEAT = "heat"
-    """The loop, the controllers, whole arms and fast-forward."""
+    """The loop, the controllers, whole trials and fast-forward."""
     SCENARIO = "scenario"
     """Ten behaviours on one robot."""
     LIVE = "live"
@@ -83,9 +83,9 @@ class BenchCfg:
     """Whose steps are measured."""
     controller_blocks: int = 20
     rounds: int = 2
-    """Of arms alone and side by side."""
-    arm_seconds: float | None = None
-    """Simulated time of these arms in s; None is four times `seconds`."""
+    """Of trials alone and side by side."""
+    trial_seconds: float | None = None
+    """Simulated time of these trials in s; None is four times `seconds`."""
     fast_forward_seconds: float | None = None
     """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
     two minutes for five seconds."""
@@ -209,7 +209,7 @@ def _has_both_engines() -> bool:
 def _measure_heat(
     robot: Robot, cfg: BenchCfg, on_stage: Callable[[str], None]
 ) -> list[Figure]:
-    arm_s = cfg.arm_seconds or 4.0 * cfg.seconds
+    trial_s = cfg.trial_seconds or 4.0 * cfg.seconds
     fast_s = cfg.fast_forward_seconds or 24.0 * cfg.seconds
     with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
         folder = Path(name)
@@ -226,13 +226,13 @@ def _measure_heat(
         )
         on_stage("servos")
         servos = measure_servos(robot, seconds=cfg.seconds, settle_s=cfg.settle_s)
-        on_stage("arms side by side")
-        arms = measure_real_time(
-            cfg.robot_folder, folder, seconds=arm_s, rounds=cfg.rounds
+        on_stage("trials side by side")
+        trials = measure_real_time(
+            cfg.robot_folder, folder, seconds=trial_s, rounds=cfg.rounds
         )
         on_stage("fast-forward")
         fast = measure_fast_forward(cfg.robot_folder, folder, seconds=fast_s)
-    return [*loop.figures, *steps, *servos, *arms, *fast]
+    return [*loop.figures, *steps, *servos, *trials, *fast]
 
 
 def run_bench_command(

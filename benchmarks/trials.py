@@ -32,31 +32,31 @@ MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
 def measure_real_time(
     robot_folder: Path, folder: Path, *, seconds: float, rounds: int
 ) -> list[Figure]:
-    """Measure how much faster than the clock one arm runs, and two side by side.
+    """Measure how much faster than the clock one trial runs, and two side by side.
 
-    Every round runs one arm and then two, each with its recorder, without
+    Every round runs one trial and then two, each with its recorder, without
     fast-forward. Of two the slower counts. Building the world and starting the
     processes is not in it.
 
     Args:
         robot_folder: of the robot.
         folder: for the run folders.
-        seconds: simulated time of an arm in s.
+        seconds: simulated time of a trial in s.
         rounds: how often.
     """
     one: list[float] = []
     two: list[float] = []
     for _ in range(rounds):
         for controllers, factors in ((("smart",), one), (("fixed", "smart"), two)):
-            arms = [
+            trials = [
                 _trial_cfg(robot_folder, folder, name, seconds, None)
                 for name in controllers
             ]
-            results = run_side_by_side(arms, lambda _number, _time_s: None)
+            results = run_side_by_side(trials, lambda _number, _time_s: None)
             factors.append(min(_real_time_factor(result) for result in results))
     return [
-        figure("one_arm_real_time", "one arm, times real time", "1", one),
-        figure("two_arms_real_time", "two side by side, the slower", "1", two),
+        figure("one_trial_real_time", "one trial, times real time", "1", one),
+        figure("two_trials_real_time", "two side by side, the slower", "1", two),
         ratio("two_over_one", "speed of each of two / of one", two, one),
     ]
 
@@ -64,7 +64,7 @@ def measure_real_time(
 def measure_fast_forward(
     robot_folder: Path, folder: Path, *, seconds: float
 ) -> list[Figure]:
-    """Measure an arm with and without fast-forward, and how far their heat differs.
+    """Measure a trial with and without fast-forward, and how far their heat differs.
 
     Args:
         robot_folder: of the robot.
@@ -124,13 +124,13 @@ def _real_time_factor(result: TrialResult) -> float:
 
 
 def _check_completed(result: TrialResult) -> TrialResult:
-    """Return the result of an arm that came to its end.
+    """Return the result of a trial that reached its end.
 
     Raises:
         TestbedError: it did not.
     """
     if result.failure is not None:
-        raise TestbedError(f"the arm {result.controller}: {result.failure}.")
+        raise TestbedError(f"the trial {result.controller}: {result.failure}.")
     return result
 
 

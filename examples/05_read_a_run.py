@@ -27,7 +27,7 @@ def record(base: Path) -> Path:
         minutes=2.0, controllers=("fixed",), misalignment_deg={"LAnklePitch": 2.0}
     )
     result = run_heat(cfg, base / "lesson")
-    return Path(result.arms["fixed"].folder or "")
+    return Path(result.trials["fixed"].folder or "")
 
 
 def show(folder: Path) -> None:

@@ -22,9 +22,11 @@ def record(controller: str, folder: Path) -> Path:
         misalignment_deg={"LAnklePitch": 2.0},
         slope_deg=3.0,
     )
-    arm = run_heat(cfg, folder / f"lesson-{controller}").arms[controller]
-    print(f"{controller}: {arm.sim_s:.0f} s, legs {arm.legs_power_w:.2f} W at the end")
-    return Path(arm.folder or "")
+    trial = run_heat(cfg, folder / f"lesson-{controller}").trials[controller]
+    print(
+        f"{controller}: {trial.sim_s:.0f} s, legs {trial.legs_power_w:.2f} W at the end"
+    )
+    return Path(trial.folder or "")
 
 
 def main(folder: Path) -> None:

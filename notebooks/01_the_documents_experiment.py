@@ -63,8 +63,8 @@ result = run_heat(
     ),
     folder,
 )
-run = {name: read_run(arm.folder) for name, arm in result.arms.items()}
-stepped = ", ".join(f"{n} {a.physics_s:.0f} s" for n, a in result.arms.items())
+run = {name: read_run(trial.folder) for name, trial in result.trials.items()}
+stepped = ", ".join(f"{n} {a.physics_s:.0f} s" for n, a in result.trials.items())
 Markdown(f"Of {60 * story.minutes:.0f} s, the physics stepped: {stepped}.")
 
 # %% [markdown]
@@ -84,11 +84,11 @@ FigureView(temperature_figure(result, frames))
 # %%
 table = {}
 for name, published in result.published.items():
-    arm = result.arms[name]
-    ours = {f"{j}, end, °C": arm.joints[j].end_degc for j in published.end_degc}
+    trial = result.trials[name]
+    ours = {f"{j}, end, °C": trial.joints[j].end_degc for j in published.end_degc}
     theirs = {f"{j}, end, °C": degc for j, degc in published.end_degc.items()}
     for side in ("left", "right"):
-        ours[f"{side} leg rises, K"] = getattr(arm, f"{side}_leg_rise_k")
+        ours[f"{side} leg rises, K"] = getattr(trial, f"{side}_leg_rise_k")
         theirs[f"{side} leg rises, K"] = getattr(published, f"{side}_leg_rise_k")
     table[name, "published"] = pd.Series(theirs)
     table[name, "simulated"] = pd.Series(ours)
@@ -98,7 +98,7 @@ nothing = "Nothing is published of these controllers."
 comparison.round(1) + 0.0 if table else Markdown(result.not_comparable or nothing)
 
 # %%
-lives = "; ".join(f"`{n}`: {lifetime_text(a)}" for n, a in result.arms.items())
+lives = "; ".join(f"`{n}`: {lifetime_text(a)}" for n, a in result.trials.items())
 words = f"First joint at 80 °C: {lives}."
 if "smart" in result.published:
     difference = comparison["smart", "difference"]
@@ -169,14 +169,14 @@ FigureView(
 )
 
 # %%
-overall = {name: arm.legs_joule_loss_j for name, arm in result.arms.items()}
+overall = {name: trial.legs_joule_loss_j for name, trial in result.trials.items()}
 lines = []
 for name in others:
-    arm = result.arms[name]
+    trial = result.trials[name]
     would_do = (
-        f", where {arm.least_power_w:.2f} W would do" if arm.least_power_w else ""
+        f", where {trial.least_power_w:.2f} W would do" if trial.least_power_w else ""
     )
-    ends = "" if arm.legs_power_w is None else f"{arm.legs_power_w:.2f} W{would_do}"
+    ends = "" if trial.legs_power_w is None else f"{trial.legs_power_w:.2f} W{would_do}"
     lines.append(
         f"Over the whole run the legs of `{name}` make "
         f"{overall[name] / overall[reference]:.0%} of the heat of `{reference}`. "

@@ -67,17 +67,17 @@ with TemporaryDirectory() as temporary:
         ),
         Path(temporary) / "bad-joint",
     )
-    run = {name: read_run(arm.folder) for name, arm in result.arms.items()}
+    run = {name: read_run(trial.folder) for name, trial in result.trials.items()}
     rows_read = {name: len(one.frame) for name, one in run.items()}
-assert not any(arm.fell for arm in result.arms.values())
+assert not any(trial.fell for trial in result.trials.values())
 pd.DataFrame(
     {
         name: {
-            "stepped with physics, s": arm.physics_s,
-            "settled after, s": arm.settled_s,
+            "stepped with physics, s": trial.physics_s,
+            "settled after, s": trial.settled_s,
             "rows": rows_read[name],
         }
-        for name, arm in result.arms.items()
+        for name, trial in result.trials.items()
     }
 )
 
@@ -149,8 +149,8 @@ Markdown(
 # a spring: the position error times the servo's gain.
 
 # %%
-power = {name: arm.legs_power_w for name, arm in result.arms.items()}
-coolest = result.arms[min(power, key=power.get)]
+power = {name: trial.legs_power_w for name, trial in result.trials.items()}
+coolest = result.trials[min(power, key=power.get)]
 least = coolest.least_power_w  # no contact forces within the friction cones cost less
 floor = coolest.least_with_gears_w  # nor with all the help that stuck gears can give
 left = ", ".join(f"{n} {power[n] / power[reference]:.0%}" for n in others)
@@ -169,15 +169,15 @@ FigureView(
 # %%
 rows = {
     name: {
-        "legs, W": arm.legs_power_w,
-        f"× {reference}": arm.legs_power_w / power[reference],
-        "× least": arm.legs_power_w / arm.least_power_w,
-        "× least with gears": arm.legs_power_w / arm.least_with_gears_w,
+        "legs, W": trial.legs_power_w,
+        f"× {reference}": trial.legs_power_w / power[reference],
+        "× least": trial.legs_power_w / trial.least_power_w,
+        "× least with gears": trial.legs_power_w / trial.least_with_gears_w,
         "gears apart, W": split[name].measured_w,
         "gears apart, × least": split[name].measured_w / split[name].least_w,
-        "largest shift, °": arm.largest_shift_deg,
+        "largest shift, °": trial.largest_shift_deg,
     }
-    for name, arm in result.arms.items()
+    for name, trial in result.trials.items()
 }
 pd.DataFrame(rows).T.round(2)
 
@@ -207,8 +207,8 @@ shifts = {
     name: np.rad2deg(
         run[name].channel("target").iloc[-1] - robot.posture(result.posture).angles
     )
-    for name, arm in result.arms.items()
-    if arm.largest_shift_deg > 0.0
+    for name, trial in result.trials.items()
+    if trial.largest_shift_deg > 0.0
 }
 angles = {name: one.channel("q").iloc[-1] for name, one in run.items()}
 ways = "; ".join(

@@ -76,8 +76,8 @@ with TemporaryDirectory() as temporary:
     cfg = HeatCfg(
         preset="document", controllers=(story.controller,), minutes=story.minutes
     )
-    arm = run_heat(cfg, Path(temporary) / "run").arms[story.controller]
-    run = read_log(arm.folder)
+    trial = run_heat(cfg, Path(temporary) / "run").trials[story.controller]
+    run = read_log(trial.folder)
     records = {
         seen: [
             heat_log_of_run(run, joint, robot, seen=seen).records[0]

@@ -246,7 +246,7 @@ def run_trial(
 
 
 class Trial:
-    """The course of one arm; `run` once."""
+    """The course of one trial; `run` once."""
 
     def __init__(
         self,

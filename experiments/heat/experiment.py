@@ -70,7 +70,7 @@ def with_preset(cfg: HeatCfg) -> HeatCfg:
 
 
 def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
-    """Check everything that was asked for and return one arm a controller.
+    """Check the configuration and return one trial for each controller.
 
     Raises:
         BadInput: a value cannot be used; nothing has been started or written yet.
@@ -140,58 +140,58 @@ def _check_preset(preset: str, setting: HeatCfg, robot: Robot) -> None:
         ) from error
 
 
-def record_trials(arms: Sequence[TrialCfg], out: Path) -> tuple[Path, list[TrialCfg]]:
-    """Make the run folder, with one for each arm in it, and send the arms there.
+def record_trials(trials: Sequence[TrialCfg], out: Path) -> tuple[Path, list[TrialCfg]]:
+    """Make the run folder with a subfolder for each trial; return both.
 
     Args:
-        arms: from `plan_trials`.
+        trials: from `plan_trials`.
         out: the run folder; where it exists, `out-2` and so on.
 
     Raises:
         BadInput: the folder cannot be made.
     """
     folder = create_run_folder(out.parent, out.name)
-    names = [plain_name(arm.controller) for arm in arms]
+    names = [plain_name(trial.controller) for trial in trials]
     return folder, [
-        dataclasses.replace(arm, folder=create_run_folder(folder, name))
-        for arm, name in zip(arms, names, strict=True)
+        dataclasses.replace(trial, folder=create_run_folder(folder, name))
+        for trial, name in zip(trials, names, strict=True)
     ]
 
 
 def run_trials(
-    cfg: HeatCfg, arms: Sequence[TrialCfg], on_progress: TrialProgress
+    cfg: HeatCfg, trials: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> HeatResult:
     """Run the planned trials and combine their results.
 
     Args:
         cfg: configuration of the experiment.
-        arms: from `plan_trials`, or from `record_trials` to record them.
+        trials: from `plan_trials`, or from `record_trials` to record them.
         on_progress: called with the number and simulated time of a trial.
 
     Raises:
         BadInput: no trial has a result, and the first rejected its configuration.
         TestbedError: no trial has a result, and the first failed.
     """
-    outcomes = outcomes_side_by_side(arms, on_progress)
+    outcomes = outcomes_side_by_side(trials, on_progress)
     ended = {
-        arm.controller: outcome.result
-        for arm, outcome in zip(arms, outcomes, strict=True)
+        trial.controller: outcome.result
+        for trial, outcome in zip(trials, outcomes, strict=True)
         if outcome.result is not None
     }
     if not ended:
         outcomes[0].needed()
     return HeatResult(
-        minutes=arms[0].duration_s / 60.0,
-        posture=arms[0].posture,
+        minutes=trials[0].duration_s / 60.0,
+        posture=trials[0].posture,
         seed=cfg.seed,
-        misalignment_deg=dict(arms[0].simulation.misalignment_deg),
-        arms=ended,
+        misalignment_deg=dict(trials[0].simulation.misalignment_deg),
+        trials=ended,
         failed={
-            arm.controller: outcome.error
-            for arm, outcome in zip(arms, outcomes, strict=True)
+            trial.controller: outcome.error
+            for trial, outcome in zip(trials, outcomes, strict=True)
             if outcome.error is not None
         },
-        settings=settings_of_run(cfg, arms[0]),
+        settings=settings_of_run(cfg, trials[0]),
     )
 
 
@@ -210,31 +210,31 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
         BadInput: a value is invalid, or the folder cannot be created.
         TestbedError: no robot has a result.
     """
-    arms = plan_trials(cfg)
+    trials = plan_trials(cfg)
     if out is not None:
-        _, arms = record_trials(arms, out)
-    return run_trials(cfg, arms, lambda _number, _time_s: None)
+        _, trials = record_trials(trials, out)
+    return run_trials(cfg, trials, lambda _number, _time_s: None)
 
 
 def failures(result: HeatResult) -> dict[str, str]:
     """Return why robots ended early, by controller; empty when none did."""
     early = {
-        name: arm.failure
-        for name, arm in result.arms.items()
-        if arm.failure is not None
+        name: trial.failure
+        for name, trial in result.trials.items()
+        if trial.failure is not None
     }
     return early | dict(result.failed)
 
 
-def settings_of_run(cfg: HeatCfg, arm: TrialCfg) -> dict[str, Any]:
-    """Return what `HeatResult.settings` says of a run, from one of its arms."""
+def settings_of_run(cfg: HeatCfg, trial: TrialCfg) -> dict[str, Any]:
+    """Return what `HeatResult.settings` says of a run, from one of its trials."""
     return {
-        "robot": arm.load_robot().name,
+        "robot": trial.load_robot().name,
         "robot_folder": (
-            None if arm.robot_folder == default_robot_folder() else str(cfg.robot)
+            None if trial.robot_folder == default_robot_folder() else str(cfg.robot)
         ),
         "preset": cfg.preset,
         "full": cfg.full,
         **with_preset(cfg).told(),
-        "other_start_degc": arm.simulation.other_start_degc,
+        "other_start_degc": trial.simulation.other_start_degc,
     }

@@ -156,7 +156,7 @@ class HeatResult:
     posture: str
     seed: int
     misalignment_deg: dict[str, float]
-    arms: dict[str, TrialResult]
+    trials: dict[str, TrialResult]
     settings: dict[str, Any] = field(default_factory=dict)
     """Every other setting of the run, as given."""
     failed: dict[str, str] = field(default_factory=dict)
@@ -171,10 +171,12 @@ class HeatResult:
                 self.posture, self.minutes, self.misalignment_deg, self.settings
             ),
             *(
-                f"{name} ended after {arm.sim_s:.4g} s"
-                for name, arm in self.arms.items()
+                f"{name} ended after {trial.sim_s:.4g} s"
+                for name, trial in self.trials.items()
                 if name in PUBLISHED
-                and (arm.failure is not None or arm.sim_s < 60.0 * self.minutes - 1.0)
+                and (
+                    trial.failure is not None or trial.sim_s < 60.0 * self.minutes - 1.0
+                )
             ),
         ]
         return differences_line(found) if found else None
@@ -184,12 +186,12 @@ class HeatResult:
         """Published numbers to compare, by controller; empty if not comparable."""
         if self.not_comparable is not None:
             return {}
-        return {name: PUBLISHED[name] for name in self.arms if name in PUBLISHED}
+        return {name: PUBLISHED[name] for name in self.trials if name in PUBLISHED}
 
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
-        arms = {name: arm.as_json() for name, arm in self.arms.items()}
-        for row in arms.values():
+        trials = {name: trial.as_json() for name, trial in self.trials.items()}
+        for row in trials.values():
             del row["controller"]
         return {
             "experiment": "heat",
@@ -198,7 +200,7 @@ class HeatResult:
             "seed": self.seed,
             "misalignment_deg": self.misalignment_deg,
             "settings": self.settings,
-            "arms": arms,
+            "trials": trials,
             "failed": self.failed,
             "published": {name: asdict(p) for name, p in self.published.items()},
             "not_comparable": self.not_comparable,

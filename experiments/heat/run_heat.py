@@ -42,13 +42,15 @@ def run_heat_command(
     Raises:
         BadInput: a value cannot be used, or a file not be written.
     """
-    arms = plan_trials(cfg)
+    trials = plan_trials(cfg)
     check_json_file(json_file)
     say_before_a_run()
-    folder, arms = record_trials(arms, out)
+    folder, trials = record_trials(trials, out)
     try:
-        with simulated_time({arm.controller: arm.duration_s for arm in arms}) as bars:
-            result = run_trials(cfg, arms, bars)
+        with simulated_time(
+            {trial.controller: trial.duration_s for trial in trials}
+        ) as bars:
+            result = run_trials(cfg, trials, bars)
     except KeyboardInterrupt as stop:
         why = why_stopped(stop)
         print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
@@ -59,7 +61,7 @@ def run_heat_command(
 
     console = console_for(json_file)
     console.print(terminal_tables(result, shows_all=all_rows))
-    _show(console, result, arms, folder)
+    _show(console, result, trials, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
         whose = "" if name in result.failed else f"{name}: "  # an error names it itself
@@ -68,7 +70,7 @@ def run_heat_command(
 
 
 def _show(
-    console: Console, result: HeatResult, arms: list[TrialCfg], folder: Path
+    console: Console, result: HeatResult, trials: list[TrialCfg], folder: Path
 ) -> None:
     from nao_testbed.experiments.heat.figures.posed_robot import last_pose  # noqa: PLC0415  # the engine
     from nao_testbed.experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
@@ -79,16 +81,16 @@ def _show(
     from nao_testbed.sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
     frames = {
-        arm.controller: read_run(arm.folder).frame
-        for arm in arms
-        if arm.folder is not None and arm.controller in result.arms
+        trial.controller: read_run(trial.folder).frame
+        for trial in trials
+        if trial.folder is not None and trial.controller in result.trials
     }
-    robot = arms[0].load_robot()
+    robot = trials[0].load_robot()
     limits = {joint.name: joint.effort_limit for joint in robot.joints}
     paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
     temperatures = {
-        name: {joint: row.end_degc for joint, row in arm.joints.items()}
-        for name, arm in result.arms.items()
+        name: {joint: row.end_degc for joint, row in trial.joints.items()}
+        for name, trial in result.trials.items()
     }
     picture = folder / "robot.png"
     ends = {
@@ -102,7 +104,7 @@ def _show(
         picture,
         poses={name: pose for name, pose in ends.items() if pose is not None},
         remarks={
-            name: why for name, why in failures(result).items() if name in result.arms
+            name: why for name, why in failures(result).items() if name in result.trials
         },
         slope_deg=float(result.settings["slope_deg"]),
         settings=settings_of(result),
@@ -116,7 +118,7 @@ def _show(
         soft_wrap=True,
         markup=False,
     )
-    first = next(iter(result.arms.values())).folder
+    first = next(iter(result.trials.values())).folder
     console.print(
         f"Run folder: {folder}   (in Python: read_run({first!r}).frame)",
         soft_wrap=True,

@@ -39,7 +39,7 @@ class WorkerOutcome:
         """Return the result.
 
         Raises:
-            BadInput: the arm refused its configuration.
+            BadInput: the trial refused its configuration.
             TestbedError: it could not go on.
         """
         if self.result is None:
@@ -63,28 +63,28 @@ def _work(cfg: TrialCfg, report: Send) -> WorkerOutcome:
 
 
 def run_side_by_side(
-    arms: Sequence[TrialCfg], on_progress: TrialProgress
+    trials: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> list[TrialResult]:
-    """Run all arms as `outcomes_side_by_side` does; each of them must have a result.
+    """Run all trials as `outcomes_side_by_side` does; each of them must have a result.
 
     Returns:
-        The results in the order of the arms.
+        The results in the order of the trials.
 
     Raises:
-        BadInput: an arm refused its configuration.
-        TestbedError: an arm could not go on.
-        KeyboardInterrupt: after every arm has closed its run folder.
+        BadInput: a trial refused its configuration.
+        TestbedError: a trial could not go on.
+        KeyboardInterrupt: after every trial has closed its run folder.
     """
-    return [outcome.needed() for outcome in outcomes_side_by_side(arms, on_progress)]
+    return [outcome.needed() for outcome in outcomes_side_by_side(trials, on_progress)]
 
 
 def outcomes_side_by_side(
-    arms: Sequence[TrialCfg], on_progress: TrialProgress
+    trials: Sequence[TrialCfg], on_progress: TrialProgress
 ) -> list[WorkerOutcome]:
     """Run all trials, as many in parallel as there are cores.
 
     Args:
-        arms: trials to run.
+        trials: trials to run.
         on_progress: called with the number and simulated time of a trial.
 
     Returns:
@@ -95,13 +95,13 @@ def outcomes_side_by_side(
         KeyboardInterrupt: after every trial has closed its run folder or was killed; a
             note names controllers that did not return.
     """
-    if len(arms) == 1:  # no process to start: faster, and a debugger can follow
+    if len(trials) == 1:  # no process to start: faster, and a debugger can follow
         return [
             WorkerOutcome(
-                result=run_trial(arms[0], lambda time_s: on_progress(0, time_s))
+                result=run_trial(trials[0], lambda time_s: on_progress(0, time_s))
             )
         ]
-    waiting = list(enumerate(arms))[::-1]
+    waiting = list(enumerate(trials))[::-1]
     at_work: dict[int, Worker[WorkerOutcome]] = {}
     outcomes: dict[int, WorkerOutcome] = {}
     try:
@@ -109,8 +109,8 @@ def outcomes_side_by_side(
             while waiting or at_work:
                 check()
                 while waiting and len(at_work) < processors():
-                    number, arm = waiting.pop()
-                    at_work[number] = Worker(partial(_work, arm))
+                    number, trial = waiting.pop()
+                    at_work[number] = Worker(partial(_work, trial))
                 wait([one for w in at_work.values() for one in w.waitable], timeout=0.1)
                 for number, worker in list(at_work.items()):
                     has_ended = worker.has_ended  # before what it says last
@@ -119,11 +119,11 @@ def outcomes_side_by_side(
                     if has_ended or worker.has_ended:
                         del at_work[number]
                         worker.close()
-                        outcomes[number] = _outcome(worker, arms[number].controller)
+                        outcomes[number] = _outcome(worker, trials[number].controller)
     except BaseException as stop:
-        _end(at_work, arms, stop)
+        _end(at_work, trials, stop)
         raise
-    return [outcomes[number] for number in range(len(arms))]
+    return [outcomes[number] for number in range(len(trials))]
 
 
 def _outcome(worker: Worker[WorkerOutcome], controller: str) -> WorkerOutcome:
@@ -136,7 +136,7 @@ def _outcome(worker: Worker[WorkerOutcome], controller: str) -> WorkerOutcome:
 
 def _end(
     at_work: dict[int, Worker[WorkerOutcome]],
-    arms: Sequence[TrialCfg],
+    trials: Sequence[TrialCfg],
     stop: BaseException,
 ) -> None:
     """End those at work, and note on `stop` whose controllers would not."""
@@ -147,6 +147,6 @@ def _end(
         worker.close()
         if worker.was_killed:
             stop.add_note(
-                f"controller {arms[number].controller!r} did not return, its process "
+                f"controller {trials[number].controller!r} did not return, its process "
                 "was killed"
             )

@@ -31,7 +31,7 @@ from nao_testbed.experiments.live.resume import plan_resumed
 from nao_testbed.experiments.live.robot.moment import Moment
 from nao_testbed.experiments.live.robot.operation import Wish
 from nao_testbed.experiments.live.run_live import LivePlan, run_live_command
-from nao_testbed.experiments.live.video import VideoMaker, recorded_arms
+from nao_testbed.experiments.live.video import VideoMaker, recorded_trials
 from nao_testbed.experiments.report.replay.scene import (
     MOST_STEPS,
     SHORTEST_STEP_S,
@@ -136,44 +136,44 @@ class _Part:
 class ReplayedRun:
     """Robots of a run, sampled on a time grid that includes all events."""
 
-    def __init__(self, arms: Sequence[RecordedTrial]) -> None:
+    def __init__(self, trials: Sequence[RecordedTrial]) -> None:
         """Read the rows.
 
         Raises:
             BadInput: they are of several robots, or rows lack required values.
         """
-        self.arms = tuple(arms)
-        self.robot = recorded_robot(arms[0].run.meta)
-        if len({arm.run.meta.robot for arm in arms}) > 1:
+        self.trials = tuple(trials)
+        self.robot = recorded_robot(trials[0].run.meta)
+        if len({trial.run.meta.robot for trial in trials}) > 1:
             raise BadInput(
                 "the run holds robots of several descriptions; give the folder of one."
             )
-        self.end_s = max(float(arm.frame.index[-1]) for arm in arms)
+        self.end_s = max(float(trial.frame.index[-1]) for trial in trials)
         step_s = max(SHORTEST_STEP_S, self.end_s / MOST_STEPS)
         told = [
             [
                 (t, text)
-                for t, text in sorted([*events_of(arm), *_shared(arm)])
+                for t, text in sorted([*events_of(trial), *_shared(trial)])
                 if 0.0 <= t <= self.end_s
             ]
-            for arm in arms
+            for trial in trials
         ]
         times = [t for events in told for t, _ in events]
         steps = np.arange(0.0, self.end_s, step_s)
         self._grid_s = np.unique(np.concatenate([steps, times, [self.end_s]]))
-        body = dress(arms[0], self.robot)
+        body = dress(trials[0], self.robot)
         self._parts = [
             _Part(
-                motion=pose_robot(arm, body, self._grid_s),
-                seen=_readings(arm, self.robot, self._grid_s),
-                lights=_lights(arm, self.robot, self._grid_s),
+                motion=pose_robot(trial, body, self._grid_s),
+                seen=_readings(trial, self.robot, self._grid_s),
+                lights=_lights(trial, self.robot, self._grid_s),
                 events=events,
             )
-            for arm, events in zip(arms, told, strict=True)
+            for trial, events in zip(trials, told, strict=True)
         ]
-        self.names = [arm.name for arm in arms]
-        self.slope_deg = slope_deg(arms[0])
-        self.notes = base_notes(arms)
+        self.names = [trial.name for trial in trials]
+        self.slope_deg = slope_deg(trials[0])
+        self.notes = base_notes(trials)
 
     @property
     def motions(self) -> list[RobotTrack]:
@@ -236,21 +236,21 @@ def read_recording(folder: Path) -> ReplayedRun:
     Raises:
         BadInput: the folder is not a single run, or has no rows.
     """
-    arms = list(recorded_arms(folder))
-    check_one_run(folder, arms)
-    arms = [arm for arm in arms if len(arm.frame)]
-    if not arms:
+    trials = list(recorded_trials(folder))
+    check_one_run(folder, trials)
+    trials = [trial for trial in trials if len(trial.frame)]
+    if not trials:
         raise BadInput(f"{folder} has no rows to show; give the folder of another run.")
-    return ReplayedRun(arms)
+    return ReplayedRun(trials)
 
 
-def _shared(arm: RecordedTrial) -> list[tuple[float, str]]:
+def _shared(trial: RecordedTrial) -> list[tuple[float, str]]:
     """Return the events of grants, losses, states and starts of a shared robot.
 
     Grants at 0 s precede the run and are omitted.
     """
     found = []
-    for event in arm.run.events:
+    for event in trial.run.events:
         data = event.data
         match event.kind:
             case "Granted" if event.time_s > 0.0:
@@ -281,31 +281,31 @@ def _some(names: object) -> str:
 
 
 def _rows(
-    arm: RecordedTrial, columns: list[str], grid_s: NDArray[np.float64]
+    trial: RecordedTrial, columns: list[str], grid_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the last row before each time; NaN for missing values."""
-    time_s = arm.frame.index.to_numpy(float)
+    time_s = trial.frame.index.to_numpy(float)
     rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
-    values: NDArray[np.float64] = arm.frame.reindex(columns=columns).to_numpy(float)[
+    values: NDArray[np.float64] = trial.frame.reindex(columns=columns).to_numpy(float)[
         rows
     ]
     return values
 
 
 def _readings(
-    arm: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
+    trial: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     return {
-        name: _rows(arm, [f"{name}.{one}" for one in reading.members(robot)], grid_s)
+        name: _rows(trial, [f"{name}.{one}" for one in reading.members(robot)], grid_s)
         for name, reading in READINGS.items()
     }
 
 
 def _lights(
-    arm: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
+    trial: RecordedTrial, robot: Robot, grid_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     columns = [f"leds.{name}" for name in colour_names(robot.leds)]
-    return np.clip(np.nan_to_num(_rows(arm, columns, grid_s)), 0.0, 1.0)
+    return np.clip(np.nan_to_num(_rows(trial, columns, grid_s)), 0.0, 1.0)
 
 
 class Show:
@@ -346,7 +346,7 @@ class Show:
                         f"{moment.controller} lies at {time_s:.1f} s; choose an "
                         "earlier moment."
                     )
-            self.plan = plan_resumed(self.recording.arms, time_s)
+            self.plan = plan_resumed(self.recording.trials, time_s)
         if isinstance(wish, MakeVideo) and number == 0:
             self._video.ask()
         self._player.act(wish)

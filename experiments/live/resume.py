@@ -59,44 +59,44 @@ def _posture(robot: Robot, angles: FloatArray) -> Posture:
     return replace(nearest, name=RECORDED, angles=angles, status="estimate")
 
 
-def plan_resumed(arms: Sequence[RecordedTrial], time_s: float) -> LivePlan:
+def plan_resumed(trials: Sequence[RecordedTrial], time_s: float) -> LivePlan:
     """Return robots that start in the recorded states at a time.
 
     Args:
-        arms: with rows.
+        trials: with rows.
         time_s: in the time of the recording.
 
     Raises:
         BadInput: a recording lacks required values.
     """
-    robot = recorded_robot(arms[0].run.meta)
-    names = [arm.name for arm in arms]
+    robot = recorded_robot(trials[0].run.meta)
+    names = [trial.name for trial in trials]
     check_controllers(names, robot)
-    return plan_of([_resumed(arm, robot, time_s) for arm in arms])
+    return plan_of([_resumed(trial, robot, time_s) for trial in trials])
 
 
-def _resumed(arm: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:
-    meta = arm.run.meta
+def _resumed(trial: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:
+    meta = trial.run.meta
     config = cast("Mapping[str, Any]", meta.config)
     try:
         simulation = _SIMULATION.validate_python(config.get("simulation"))
     except ValidationError as error:
         raise BadInput(
-            f"{arm.run.folder} does not tell the setting of its robot in the words of "
-            "this version; record it anew."
+            f"{trial.run.folder} lacks the robot setting that this version needs; "
+            "record it again."
         ) from error
-    row = max(int(arm.frame.index.searchsorted(time_s + 1e-9)) - 1, 0)
-    target = _row(arm, "target", robot.joint_names, row)
-    shift = _row(arm, "shift", robot.joint_names, row)
-    degc = _row(arm, "true_temperature", robot.motor_names, row)
+    row = max(int(trial.frame.index.searchsorted(time_s + 1e-9)) - 1, 0)
+    target = _row(trial, "target", robot.joint_names, row)
+    shift = _row(trial, "shift", robot.joint_names, row)
+    degc = _row(trial, "true_temperature", robot.motor_names, row)
     if not np.isfinite([*target, *degc]).all():
         raise BadInput(
-            f"{arm.run.folder} holds no set-points or no temperatures at {time_s:g} s; "
-            "choose another moment."
+            f"{trial.run.folder} has no set-points or temperatures at {time_s:g} s; "
+            "choose another time."
         )
     set_points = target - np.nan_to_num(shift)
     return ResumedCfg(
-        controller=arm.name,
+        controller=trial.name,
         robot_folder=robot.folder,
         posture=RECORDED,
         duration_s=0.0,
@@ -106,16 +106,16 @@ def _resumed(arm: RecordedTrial, robot: Robot, time_s: float) -> ResumedCfg:
         ),
         fast_forward=None,
         control_period=float(config.get("control_period") or CONTROL_PERIOD),
-        origin=arm.run.folder,
+        origin=trial.run.folder,
         at_s=time_s,
         set_points=tuple(set_points.tolist()),
     )
 
 
 def _row(
-    arm: RecordedTrial, channel: str, members: Sequence[str], row: int
+    trial: RecordedTrial, channel: str, members: Sequence[str], row: int
 ) -> FloatArray:
     """Return a row of a channel; NaN for missing values."""
     columns = [f"{channel}.{member}" for member in members]
-    values: FloatArray = arm.frame.reindex(columns=columns).iloc[row].to_numpy(float)
+    values: FloatArray = trial.frame.reindex(columns=columns).iloc[row].to_numpy(float)
     return values

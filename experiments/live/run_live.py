@@ -108,7 +108,7 @@ def _named(
 class LivePlan:
     """Robots to be shown side by side."""
 
-    arms: tuple[TrialCfg | ScenarioCfg, ...]
+    trials: tuple[TrialCfg | ScenarioCfg, ...]
     """One configuration per robot, without its run folder."""
     controllers: tuple[str, ...]
     """One controller per robot."""
@@ -131,14 +131,14 @@ def plan_standing(cfg: HeatCfg) -> LivePlan:
     return plan_of(plan_trials(cfg))
 
 
-def plan_of(arms: Sequence[TrialCfg]) -> LivePlan:
+def plan_of(trials: Sequence[TrialCfg]) -> LivePlan:
     """Return a plan of robots that differ only in their controllers."""
-    world = arms[0].simulation.world
+    world = trials[0].simulation.world
     return LivePlan(
-        arms=tuple(arms),
-        controllers=tuple(arm.controller for arm in arms),
-        robot=arms[0].load_robot(),
-        posture=arms[0].posture,
+        trials=tuple(trials),
+        controllers=tuple(trial.controller for trial in trials),
+        robot=trials[0].load_robot(),
+        posture=trials[0].posture,
         slope_deg=world.slope_deg,
         obstacles=world.obstacles,
     )
@@ -157,7 +157,7 @@ def plan_scenario(cfg: ScenarioCfg, controllers: Sequence[str]) -> LivePlan:
     names = tuple(controllers) or (scenario.controller,)
     world = scenario.simulation.world
     return LivePlan(
-        arms=tuple(replace(cfg, controller=name) for name in names),
+        trials=tuple(replace(cfg, controller=name) for name in names),
         controllers=names,
         robot=scenario.robot,
         posture=scenario.posture,
@@ -268,9 +268,9 @@ def run_live_command(
         say_before_a_run()
         folder = create_run_folder(out.parent, out.name)
         try:
-            for arm, name in zip(plan.arms, plan.controllers, strict=True):
+            for trial, name in zip(plan.trials, plan.controllers, strict=True):
                 kept = create_run_folder(folder, plain_name(name))
-                robots.append(RobotProcess(replace(arm, folder=kept)))
+                robots.append(RobotProcess(replace(trial, folder=kept)))
                 links.append(robots[-1].link)
             scene = page.lay_scene()
             print(page.url, flush=True)

@@ -24,9 +24,9 @@ FILE = "video.mp4"
 """Name in the run folder."""
 
 
-def recorded_arms(folder: Path) -> Sequence[RecordedTrial]:
+def recorded_trials(folder: Path) -> Sequence[RecordedTrial]:
     """Return the robots of a run; raises as `runs_in` and `read_source`."""
-    return [arm for run in runs_in(folder) for arm in read_source(run).arms]
+    return [trial for run in runs_in(folder) for trial in read_source(run).trials]
 
 
 class VideoMaker:
@@ -84,9 +84,9 @@ def _make(folder: Path, path: Path, link: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process sends the stop
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # clean up by an exception
     try:
-        arms = [arm for arm in recorded_arms(folder) if len(arm.frame)]
-        robots = {arm.name: recorded_robot(arm.run.meta) for arm in arms}
-        film = Film(arms, robots, FilmCfg(), ("Recording", folder.name))
+        trials = [trial for trial in recorded_trials(folder) if len(trial.frame)]
+        robots = {trial.name: recorded_robot(trial.run.meta) for trial in trials}
+        film = Film(trials, robots, FilmCfg(), ("Recording", folder.name))
 
         def tell(done: int) -> None:
             if done % 25 == 0:

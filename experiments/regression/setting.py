@@ -50,7 +50,7 @@ class StandingCfg(RobotSetting):
             )
 
     def plan(self, controller: str = "fixed") -> TrialCfg:
-        """Check every value and return the arm that a trial runs.
+        """Check every value and return the trial configuration.
 
         Args:
             controller: as `controllers.make_controller` takes it.
@@ -67,10 +67,10 @@ class StandingCfg(RobotSetting):
             full=not self.fast_forward,
             exact=True,
         )
-        (arm,) = plan_trials(asked)
-        check_pushes(self.pushes, arm.load_robot())
+        (trial,) = plan_trials(asked)
+        check_pushes(self.pushes, trial.load_robot())
         check_in_time(self.pushes, self.seconds)
-        return dataclasses.replace(arm, duration_s=self.seconds, pushes=self.pushes)
+        return dataclasses.replace(trial, duration_s=self.seconds, pushes=self.pushes)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data: the basic keys, and values other than the defaults.

@@ -71,20 +71,20 @@ SHOWN = frozenset(
 
 
 def event_tables(
-    arms: Sequence[RecordedTrial], happened: Sequence[tuple[float, str]] = ()
+    trials: Sequence[RecordedTrial], happened: Sequence[tuple[float, str]] = ()
 ) -> tuple[DataTable, ...]:
     """Return the table of events, and that of counts, if they have rows.
 
     Args:
-        arms: the robots of the run.
+        trials: the robots of the run.
         happened: times in s and texts of further events, as in `RunPage`.
     """
     found: list[tuple[float, str, str]] = []
     counts: list[Row] = []
-    for arm in arms:
-        found += [(time_s, arm.name, what) for time_s, what in events_of(arm)]
-        counts += _counts(arm)
-    first = arms[0].name if arms else ""
+    for trial in trials:
+        found += [(time_s, trial.name, what) for time_s, what in events_of(trial)]
+        counts += _counts(trial)
+    first = trials[0].name if trials else ""
     found += [(time_s, first, what) for time_s, what in happened]
     found.sort(key=lambda event: event[0])
     rows = tuple(Row(cells=(number(t, 2), *rest)) for t, *rest in found[:MOST_EVENTS])
@@ -104,15 +104,15 @@ def event_tables(
 
 
 def events_of(
-    arm: RecordedTrial, kinds: Collection[str] = SHOWN
+    trial: RecordedTrial, kinds: Collection[str] = SHOWN
 ) -> list[tuple[float, str]]:
     """Return the time in s and the text of each event of these kinds, unsorted."""
-    config = cast("Mapping[str, Any]", arm.run.meta.config)
+    config = cast("Mapping[str, Any]", trial.run.meta.config)
     events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
-    events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in kinds]
-    if arm.run.state.startswith("failed: ") and len(arm.frame):
-        reason = arm.run.state.removeprefix("failed: ")
-        events.append((float(arm.frame.index[-1]), f"ended: {reason}"))
+    events += [(e.time_s, _words(e)) for e in trial.run.events if e.kind in kinds]
+    if trial.run.state.startswith("failed: ") and len(trial.frame):
+        reason = trial.run.state.removeprefix("failed: ")
+        events.append((float(trial.frame.index[-1]), f"ended: {reason}"))
     return events
 
 
@@ -131,15 +131,15 @@ def _words(event: Event) -> str:
     return f"{event.kind}: {details}" if details else event.kind
 
 
-def _counts(arm: RecordedTrial) -> list[Row]:
-    kinds = Counter(e.kind for e in arm.run.events if e.kind not in SHOWN)
+def _counts(trial: RecordedTrial) -> list[Row]:
+    kinds = Counter(e.kind for e in trial.run.events if e.kind not in SHOWN)
     rows = []
     for kind, times in sorted(kinds.items()):
         name = kind
         if kind == FAST_FORWARD:
-            skipped = sum(_skipped_s(e) for e in arm.run.events if e.kind == kind)
+            skipped = sum(_skipped_s(e) for e in trial.run.events if e.kind == kind)
             name = f"fast-forward, {number(skipped, 0)} s without physics in all"
-        rows.append(Row(cells=(arm.name, name, str(times))))
+        rows.append(Row(cells=(trial.name, name, str(times))))
     return rows
 
 
@@ -152,10 +152,10 @@ ELSEWHERE = frozenset({"command", "folder", "controller", "scenario"})
 """Fields of a configuration that the page shows in another place."""
 
 
-def settings_tables(arms: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
+def settings_tables(trials: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
     """Return what was recorded beside the numbers: what robots share, what differs."""
-    origins = {arm.name: _origin(arm) for arm in arms}
-    settings = {arm.name: dict(_flat(arm.run.meta.config)) for arm in arms}
+    origins = {trial.name: _origin(trial) for trial in trials}
+    settings = {trial.name: dict(_flat(trial.run.meta.config)) for trial in trials}
     tables = (
         _shared("Where it comes from", origins),
         _differing("Where the robots differ", origins, settings),
@@ -164,16 +164,16 @@ def settings_tables(arms: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _origin(arm: RecordedTrial) -> dict[str, str]:
-    meta = arm.run.meta
+def _origin(trial: RecordedTrial) -> dict[str, str]:
+    meta = trial.run.meta
     return {
         "experiment": meta.experiment,
         "robot": meta.robot,
         "command": " ".join(meta.command) or NOTHING,
         "seed": str(meta.seed),
-        "state": arm.run.state,
+        "state": trial.run.state,
         "started (UTC)": meta.started_utc.removesuffix("+00:00").replace("T", " "),
-        "rows": str(len(arm.frame)),
+        "rows": str(len(trial.frame)),
         "commit": meta.commit or "not known",
         **{_of_version(name): str(text) for name, text in meta.versions.items()},
     }
@@ -268,12 +268,12 @@ class Heard:
     end_s: float
 
 
-def heard_of(arm: RecordedTrial) -> tuple[Heard, ...]:
+def heard_of(trial: RecordedTrial) -> tuple[Heard, ...]:
     """Return what a robot said or played, by beginning."""
-    last_s = float(arm.frame.index[-1]) if len(arm.frame) else np.inf
+    last_s = float(trial.frame.index[-1]) if len(trial.frame) else np.inf
     begun: dict[object, tuple[str, float]] = {}
     found = []
-    for event in arm.run.events:
+    for event in trial.run.events:
         data = event.data
         if data.get("unit") != "sound":
             continue
@@ -302,14 +302,14 @@ def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
     return texts
 
 
-def sound_of(arm: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
+def sound_of(trial: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
     """Return the sound of a run; None where there is none.
 
     Args:
-        arm: the robot that was heard.
+        trial: the robot that was heard.
         problems: gets a line where there is a sound that the page cannot have.
     """
-    path = arm.run.folder / SOUND_FILE
+    path = trial.run.folder / SOUND_FILE
     if not path.exists():
         return None
     try:
@@ -329,7 +329,7 @@ def sound_of(arm: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
             f"{SOUND_FILE} cannot be read: {cause_of(error) or 'it is cut off'}."
         )
         return None
-    heard = heard_of(arm)
+    heard = heard_of(trial)
     named = [
         f"{number(one.begin_s, 2)} to {number(one.end_s, 2)} s: {one.label}"
         for one in heard[:MOST_NAMED]
@@ -340,12 +340,12 @@ def sound_of(arm: RecordedTrial, problems: list[str]) -> SoundPlayer | None:
     return SoundPlayer(uri=f"data:audio/wav;base64,{text}", named=tuple(named))
 
 
-def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
+def trial_from_rows(trial: RecordedTrial, robot: Robot) -> TrialResult | None:
     """Return the result of one robot; None without rows or temperatures in them.
 
     Heat in J: sum over rows of R (tau / K)² dt, with R and K of the robot's data.
     """
-    frame = arm.frame
+    frame = trial.frame
     motors = robot.motor_names
     temperature = recorded_channel(frame, "true_temperature", motors)
     if temperature is None:
@@ -375,10 +375,10 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
             steady_degc=math.nan,
             forecast_80_degc_s=None,
         )
-    state = arm.run.state
+    state = trial.run.state
     failure = None if state == "done" else state.removeprefix("failed: ")
     return TrialResult(
-        controller=arm.name,
+        controller=trial.name,
         joints=joints,
         left_leg_rise_k=leg_rise(joints, "L"),
         right_leg_rise_k=leg_rise(joints, "R"),
@@ -390,17 +390,21 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
     )
 
 
-def heat_from_rows(arms: Mapping[str, TrialResult], first: RecordedTrial) -> HeatResult:
+def heat_from_rows(
+    trials: Mapping[str, TrialResult], first: RecordedTrial
+) -> HeatResult:
     """Put results of robots together; what they share is read from the first one."""
     config = cast("Mapping[str, Any]", first.run.meta.config)
     simulation = config.get("simulation") or {}
-    duration_s = config.get("duration_s") or max(arm.sim_s for arm in arms.values())
+    duration_s = config.get("duration_s") or max(
+        trial.sim_s for trial in trials.values()
+    )
     return HeatResult(
         minutes=float(duration_s) / 60.0,
         posture=str(config.get("posture", "")),
         seed=first.run.meta.seed,
         misalignment_deg=dict(simulation.get("misalignment_deg") or {}),
-        arms=dict(arms),
+        trials=dict(trials),
         settings={
             "robot": first.run.meta.robot,
             "preset": config.get("preset"),

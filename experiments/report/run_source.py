@@ -131,7 +131,7 @@ class RunSource:
 
     folder: Path
     kind: Kind
-    arms: tuple[RecordedTrial, ...]
+    trials: tuple[RecordedTrial, ...]
     heat: HeatResult | None = None
     """What `heat.json` says, where there is one."""
     page: RunPage | None = None
@@ -200,9 +200,9 @@ def read_source(folder: Path) -> RunSource:
         raise BadInput(f"{folder} {what}; give a folder that a run has written.")
     if (folder / META_FILE).exists():
         return _read_single(folder)
-    arms, _ = _inside(folder)
-    if arms or (folder / HEAT_FILE).exists():
-        return _read_heat(folder, list(arms))
+    trials, _ = _inside(folder)
+    if trials or (folder / HEAT_FILE).exists():
+        return _read_heat(folder, list(trials))
     state = "is empty" if not any(folder.iterdir()) else "is no run folder"
     raise BadInput(
         f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
@@ -211,53 +211,53 @@ def read_source(folder: Path) -> RunSource:
     )
 
 
-def check_one_run(folder: Path, arms: list[RecordedTrial]) -> None:
+def check_one_run(folder: Path, trials: list[RecordedTrial]) -> None:
     """Check that the robots belong to one experiment.
 
     Raises:
         BadInput: it is a folder above runs.
     """
-    metas = [arm.run.meta for arm in arms]
+    metas = [trial.run.meta for trial in trials]
     if len({(meta.experiment, tuple(meta.command)) for meta in metas}) > 1:
-        some = ", ".join(str(arm.run.folder) for arm in arms[:3])
+        some = ", ".join(str(trial.run.folder) for trial in trials[:3])
         raise BadInput(
-            f"{folder} holds {len(arms)} runs of different commands; give those that "
+            f"{folder} holds {len(trials)} runs of different commands; give those that "
             f"the page shall show, such as {some}."
         )
 
 
 def _read_single(folder: Path) -> RunSource:
     warnings: list[str] = []
-    arm = _read_trial(folder, warnings)
-    run = arm.run
+    trial = _read_trial(folder, warnings)
+    run = trial.run
     is_heat = run.meta.experiment in {"heat", "robot"}
     reader = None if is_heat else page_reader(run.meta.experiment)
     page = None if reader is None else reader(run, warnings)
     return RunSource(
         folder=folder,
         kind="heat" if is_heat else "other",
-        arms=(arm,),
+        trials=(trial,),
         page=page,
         warnings=tuple(warnings),
     )
 
 
-def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
+def _read_heat(folder: Path, trial_folders: list[Path]) -> RunSource:
     warnings: list[str] = []
-    arms: list[RecordedTrial] = []
-    for path in arm_folders:
+    trials: list[RecordedTrial] = []
+    for path in trial_folders:
         try:
-            arms.append(_read_trial(path, warnings))
+            trials.append(_read_trial(path, warnings))
         except BadInput as error:
             warnings.append(f"{path.name} is left out: {error}")
     if not (folder / HEAT_FILE).exists():
-        check_one_run(folder, arms)
-    shared = Counter(arm.name for arm in arms)
-    arms = [
-        replace(arm, name=f"{arm.name} ({arm.run.folder.name})")
-        if shared[arm.name] > 1
-        else arm
-        for arm in arms
+        check_one_run(folder, trials)
+    shared = Counter(trial.name for trial in trials)
+    trials = [
+        replace(trial, name=f"{trial.name} ({trial.run.folder.name})")
+        if shared[trial.name] > 1
+        else trial
+        for trial in trials
     ]
     data = None
     if (folder / HEAT_FILE).exists():
@@ -269,16 +269,20 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
         except BadInput as error:
             warnings.append(str(error))
     if heat is not None:
-        known = list(heat.arms)
-        arms.sort(key=lambda arm: known.index(arm.name) if arm.name in known else 99)
+        known = list(heat.trials)
+        trials.sort(
+            key=lambda trial: known.index(trial.name) if trial.name in known else 99
+        )
         warnings += [
             f"{name} has no result: {why}" for name, why in heat.failed.items()
         ]
-        without = [name for name in known if name not in {arm.name for arm in arms}]
+        without = [
+            name for name in known if name not in {trial.name for trial in trials}
+        ]
         warnings += [
             f"{name}: its folder is missing, with its rows." for name in without
         ]
-    elif not arms:
+    elif not trials:
         raise BadInput(f"{folder} has nothing that can be read: {'; '.join(warnings)}")
     if heat is None:
         warnings.insert(
@@ -289,7 +293,7 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     return RunSource(
         folder=folder,
         kind="heat",
-        arms=tuple(arms),
+        trials=tuple(trials),
         heat=heat,
         warnings=tuple(warnings),
     )

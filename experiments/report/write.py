@@ -76,13 +76,15 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         heat = source.heat or _recomputed(source, robots)
         if heat is not None:
             results = heat_tables(heat)
-            frames = {arm.name: arm.frame for arm in source.arms if len(arm.frame)}
+            frames = {
+                trial.name: trial.frame for trial in source.trials if len(trial.frame)
+            }
             robot = next(iter(robots.values()), None)
             figures = heat_figures(heat, frames, robot, prefix, problems)
     page = source.page or RunPage(title=_title(source))
     figures = [*_pictures(source), *page.figures, *figures]
     replay = _replay(source, robots, problems) if with_replay else None
-    sound = sound_of(source.arms[0], problems) if source.page is not None else None
+    sound = sound_of(source.trials[0], problems) if source.page is not None else None
     return Section(
         name=source.name,
         title=page.title,
@@ -93,8 +95,8 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         figures=figures,
         replay=replay,
         sound=sound,
-        events=event_tables(source.arms, page.happened),
-        settings=settings_tables(source.arms),
+        events=event_tables(source.trials, page.happened),
+        settings=settings_tables(source.trials),
         texts=page.texts,
     )
 
@@ -102,22 +104,22 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
 def _robots(source: RunSource, problems: list[str]) -> dict[str, Robot]:
     """Load the robot of each trial; report and omit missing ones."""
     robots: dict[str, Robot] = {}
-    for arm in source.arms:
+    for trial in source.trials:
         try:
-            robots[arm.name] = recorded_robot(arm.run.meta)
+            robots[trial.name] = recorded_robot(trial.run.meta)
         except TestbedError as error:
-            problems.append(f"{arm.name}: its robot cannot be loaded: {error}")
+            problems.append(f"{trial.name}: its robot cannot be loaded: {error}")
     return robots
 
 
 def _recomputed(source: RunSource, robots: Mapping[str, Robot]) -> HeatResult | None:
     found = {
-        arm.name: result
-        for arm in source.arms
-        if arm.name in robots
-        and (result := trial_from_rows(arm, robots[arm.name])) is not None
+        trial.name: result
+        for trial in source.trials
+        if trial.name in robots
+        and (result := trial_from_rows(trial, robots[trial.name])) is not None
     }
-    return heat_from_rows(found, source.arms[0]) if found else None
+    return heat_from_rows(found, source.trials[0]) if found else None
 
 
 def _pictures(source: RunSource) -> list[PageFigure]:
@@ -138,14 +140,16 @@ def _replay(
     )
 
     check_viser()
-    arms = [arm for arm in source.arms if len(arm.frame) and arm.name in robots]
-    if not arms:
+    trials = [
+        trial for trial in source.trials if len(trial.frame) and trial.name in robots
+    ]
+    if not trials:
         problems.append("There is no replay: no robot with rows.")
         return None
-    names = ", ".join(arm.name for arm in arms)
-    caption = f"Replay, from left to right: {names}." if len(arms) > 1 else "Replay."
+    names = ", ".join(trial.name for trial in trials)
+    caption = f"Replay, from left to right: {names}." if len(trials) > 1 else "Replay."
     try:
-        return build_replay(arms, robots, caption)
+        return build_replay(trials, robots, caption)
     except BadInput as error:
         problems.append(f"There is no replay: {error}.")
         return None
@@ -155,22 +159,22 @@ def _title(source: RunSource) -> str:
     if source.kind == "heat":
         is_robot = (source.folder / META_FILE).exists()
         return "One robot of a heat run" if is_robot else "Heat experiment"
-    return f"Run of {source.arms[0].run.meta.experiment}" if source.arms else "Run"
+    return f"Run of {source.trials[0].run.meta.experiment}" if source.trials else "Run"
 
 
 def _lead(source: RunSource, page: RunPage, heat: HeatResult | None) -> str:
     if heat is not None:
-        names = ", ".join(heat.arms)
+        names = ", ".join(heat.trials)
         preset = heat.settings.get("preset")
         return (
             f"{heat.settings.get('robot', 'The robot')} holds {heat.posture} for "
             f"{duration(60.0 * heat.minutes)} under {names}"
             f"{f', preset {preset}' if preset else ''}, seed {heat.seed}."
         )
-    if not source.arms:
+    if not source.trials:
         return ""
-    meta = source.arms[0].run.meta
-    words = f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}"
+    meta = source.trials[0].run.meta
+    words = f"{meta.robot} under {source.trials[0].name}, seed {meta.seed}"
     if page.outcome:
         words += f": {page.outcome}"
     return f"{page.lead} {words}.".strip()

@@ -36,7 +36,7 @@ TINY = BenchCfg(
     settle_s=0.1,
     controller_blocks=2,
     rounds=1,
-    arm_seconds=0.1,
+    trial_seconds=0.1,
     fast_forward_seconds=0.1,
     scenario_seconds=0.5,
     live_seconds=1.0,
@@ -79,8 +79,8 @@ OTHERS = {
     "minheat_share",
     "torque_servo_us",
     "pybullet_servo_us",
-    "one_arm_real_time",
-    "two_arms_real_time",
+    "one_trial_real_time",
+    "two_trials_real_time",
     "full_s",
     "fast_forward_s",
     "fast_forward_difference_k",
@@ -202,14 +202,14 @@ def test_the_reference_carries_the_weight(nao: Robot) -> None:
     assert (forces >= 0.0).all()
 
 
-def test_an_arm_that_fell_is_no_measurement(
+def test_a_trial_that_fell_is_no_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fallen(arms: list[object], _progress: object) -> list[object]:
+    def fallen(trials: list[object], _progress: object) -> list[object]:
         class Result:
             failure, controller = "fell at 1.00 s", "smart"
 
-        return [Result() for _ in arms]
+        return [Result() for _ in trials]
 
     monkeypatch.setattr("benchmarks.trials.run_side_by_side", fallen)
     with pytest.raises(TestbedError, match="smart: fell at"):

@@ -60,7 +60,7 @@ def joint_result(start_degc: float, rise_k: float) -> JointResult:
     )
 
 
-def arm_result(controller: str, joints: dict[str, JointResult]) -> TrialResult:
+def trial_result(controller: str, joints: dict[str, JointResult]) -> TrialResult:
     return TrialResult(
         controller=controller,
         joints=joints,
@@ -76,18 +76,18 @@ def arm_result(controller: str, joints: dict[str, JointResult]) -> TrialResult:
 
 def make_result(*controllers: str) -> HeatResult:
     """The published experiment with round heat; others heat as `smart` does."""
-    arms = {}
+    trials = {}
     for controller in controllers:
         rises = RISES.get(controller, RISES["smart"])
         joints = {"HeadYaw": joint_result(30.0, 1.0)}
         joints |= {n: joint_result(STARTS.get(n, 30.0), r) for n, r in rises.items()}
-        arms[controller] = arm_result(controller, joints)
+        trials[controller] = trial_result(controller, joints)
     return HeatResult(
         minutes=15.0,
         posture="PoseInit",
         seed=7,
         misalignment_deg=dict(load_preset("document").misalignment_deg),
-        arms=arms,
+        trials=trials,
         settings={"preset": "document", "servo": "torque"},
     )
 
@@ -139,14 +139,14 @@ def two_leg_result() -> HeatResult:
     names = [f"{side}_{j}" for side in ("left", "right") for j in ("hip", "knee")]
     hot = {n: joint_result(30.0, 10.0 * (i + 1)) for i, n in enumerate(names)}
     cool = {n: joint_result(30.0, 2.0 * (i + 1)) for i, n in enumerate(names)}
-    fallen = arm_result("smart", cool)
+    fallen = trial_result("smart", cool)
     return HeatResult(
         minutes=15.0,
         posture="Stand",
         seed=0,
         misalignment_deg={},
-        arms={
-            "fixed": arm_result("fixed", hot),
+        trials={
+            "fixed": trial_result("fixed", hot),
             "smart": TrialResult(
                 **{**vars(fallen), "failure": "fell at 3.20 s", "fell": True}
             ),
@@ -156,13 +156,13 @@ def two_leg_result() -> HeatResult:
 
 @pytest.fixture
 def make_frame() -> Callable[[TrialResult], pd.DataFrame]:
-    """Make the frame of an arm: temperatures on a straight line, stiffness 0.5."""
+    """Make the frame of a trial: temperatures on a straight line, stiffness 0.5."""
 
-    def make(arm: TrialResult) -> pd.DataFrame:
-        time_s = np.linspace(0.0, arm.sim_s, 2000)
+    def make(trial: TrialResult) -> pd.DataFrame:
+        time_s = np.linspace(0.0, trial.sim_s, 2000)
         columns = {}
-        for name, row in arm.joints.items():
-            rise = row.rise_k * time_s / arm.sim_s
+        for name, row in trial.joints.items():
+            rise = row.rise_k * time_s / trial.sim_s
             columns[f"temperature.{name}"] = row.start_degc + rise
             columns[f"stiffness.{name}"] = np.full_like(time_s, 0.5)
         return pd.DataFrame(columns, index=pd.Index(time_s, name="time_s"))

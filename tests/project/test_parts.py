@@ -131,7 +131,7 @@ from nao_testbed.experiments.regression import run_standing_trial, StandingCfg
 from nao_testbed.experiments.sweep import commands
 
 cfg = nt.HeatCfg(controllers=("fixed",), minutes=0.05)
-print(*nt.run_heat(cfg, Path("run")).arms)
+print(*nt.run_heat(cfg, Path("run")).trials)
 print(nt.write_report(ReportCfg(runs=(Path("run"),))))
 StandingCfg()
 """

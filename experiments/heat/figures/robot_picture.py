@@ -39,7 +39,7 @@ EDGE = 0.06
 
 def draw_robot_picture(
     robot: Robot,
-    arms: Mapping[str, Mapping[str, float]],
+    trials: Mapping[str, Mapping[str, float]],
     posture: str,
     path: Path,
     *,
@@ -52,7 +52,7 @@ def draw_robot_picture(
 
     Args:
         robot: robot to draw.
-        arms: controller to temperatures by joint in °C.
+        trials: controller to temperatures by joint in °C.
         posture: posture of trials without a pose, on level ground.
         path: path of the PNG.
         poses: controller to the pose of its robot; None: all stand in the posture.
@@ -65,19 +65,19 @@ def draw_robot_picture(
         BadInput: the file cannot be written.
     """
     known = poses or {}
-    standing = None if arms.keys() <= known.keys() else standing_pose(robot, posture)
-    shown = [pose for name in arms if (pose := known.get(name, standing)) is not None]
+    standing = None if trials.keys() <= known.keys() else standing_pose(robot, posture)
+    shown = [pose for name in trials if (pose := known.get(name, standing)) is not None]
     views = view_robots(robot, shown, slope_deg=slope_deg)
     figure = robot_figure(
-        dict(zip(arms, views, strict=True)), arms, remarks or {}, slope_deg
+        dict(zip(trials, views, strict=True)), trials, remarks or {}, slope_deg
     )
-    described = settings or {"posture": posture, "arms": {**arms}}
+    described = settings or {"posture": posture, "trials": {**trials}}
     return save_figure(figure, path, TITLE, described)
 
 
 def robot_figure(
     views: Mapping[str, RobotView],
-    arms: Mapping[str, Mapping[str, float]],
+    trials: Mapping[str, Mapping[str, float]],
     remarks: Mapping[str, str],
     slope_deg: float = 0.0,
 ) -> "Figure":
@@ -85,7 +85,7 @@ def robot_figure(
 
     Args:
         views: controller to the view of its robot, all of one size.
-        arms: controller to temperatures by joint in °C.
+        trials: controller to temperatures by joint in °C.
         remarks: controller to a line below its name.
         slope_deg: slope of the ground, shown unless it is 0.
     """
@@ -100,7 +100,7 @@ def robot_figure(
     }
     above = REMARK_HEIGHT * max(map(len, lines.values()), default=0)
     pitch = panel_width + 2.0 * EDGE
-    whole = pitch * len(arms) + 0.9, PANEL_HEIGHT + NAME_HEIGHT + above + 0.2
+    whole = pitch * len(trials) + 0.9, PANEL_HEIGHT + NAME_HEIGHT + above + 0.2
     figure = new_figure(*whole)
     figure.set_layout_engine("none")  # an image without axes would be laid over words
     figure.set_facecolor(tuple(BACKGROUND))
@@ -109,9 +109,9 @@ def robot_figure(
         figure.add_axes(
             ((i * pitch + EDGE) / whole[0], low, panel_width / whole[0], tall)
         )
-        for i in range(len(arms))
+        for i in range(len(trials))
     ]
-    for axes, (name, temperatures) in zip(panels, arms.items(), strict=True):
+    for axes, (name, temperatures) in zip(panels, trials.items(), strict=True):
         _draw_trial(axes, views[name], temperatures, lines.get(name, []))
         axes.set_title(
             name,

@@ -68,10 +68,12 @@ def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
     Raises:
         BadInput: it has another form; the message names the wrong key.
     """
-    arms = data.get("arms")
-    if isinstance(arms, dict) and all(isinstance(row, dict) for row in arms.values()):
-        arms = {name: {**row, "controller": name} for name, row in arms.items()}
-    result = json_as(path, json.dumps({**data, "arms": arms}), HeatResult)
+    trials = data.get("trials", data.get("arms"))  # the key of older files
+    if isinstance(trials, dict) and all(
+        isinstance(row, dict) for row in trials.values()
+    ):
+        trials = {name: {**row, "controller": name} for name, row in trials.items()}
+    result = json_as(path, json.dumps({**data, "trials": trials}), HeatResult)
     json_as(path, json.dumps(result.settings), _Settings, "settings")
     return result
 
@@ -103,7 +105,7 @@ def heat_figures(
     limits = result.settings.get("effort_limits_nm") or {}
     if robot is not None:
         limits = {j.name: j.effort_limit for j in robot.joints} | dict(limits)
-    controllers = ", ".join(result.arms)
+    controllers = ", ".join(result.trials)
 
     def shifts() -> "Drawn | None":
         if robot is None or result.posture not in robot.postures:
@@ -142,11 +144,13 @@ def parts_of(result: HeatResult) -> list[HeatResult]:
 
     Four are two and two.
     """
-    names = list(result.arms)
+    names = list(result.trials)
     n_parts = max(1, math.ceil(len(names) / MOST_ABREAST))
     size = math.ceil(len(names) / n_parts)
     return [
-        replace(result, arms={name: result.arms[name] for name in names[i : i + size]})
+        replace(
+            result, trials={name: result.trials[name] for name in names[i : i + size]}
+        )
         for i in range(0, len(names), size)
     ]
 
@@ -156,7 +160,7 @@ def _temperature_plan(
 ) -> PlannedFigure:
     from nao_testbed.experiments.heat.figures.temperatures import temperature_figure  # noqa: PLC0415  # matplotlib
 
-    controllers = ", ".join(result.arms)
+    controllers = ", ".join(result.trials)
     return PlannedFigure(
         caption=f"Joint temperatures over time under {controllers}.",
         draw=lambda: temperature_figure(result, frames),
@@ -182,16 +186,16 @@ def power_over_time(
     curves = {
         name: legs_power_from(frame, robot)
         for name, frame in frames.items()
-        if name in result.arms and set(torques) <= set(frame.columns)
+        if name in result.trials and set(torques) <= set(frame.columns)
     }
     if not any((curve.watts > 0.0).any() for curve in curves.values()):
         return None
     known = [
-        arm
-        for arm in result.arms.values()
-        if arm.legs_power_w is not None and arm.least_power_w
+        trial
+        for trial in result.trials.values()
+        if trial.legs_power_w is not None and trial.least_power_w
     ]
-    coolest = min(known, key=lambda arm: arm.legs_power_w or 0.0, default=None)
+    coolest = min(known, key=lambda trial: trial.legs_power_w or 0.0, default=None)
     least = {}
     if coolest is not None:
         least = {
@@ -221,15 +225,17 @@ def picture_of(path: Path, caption: str, alt: str) -> list[PageFigure]:
 def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
     """Return the overview's quantities of a robot; `joints` for robots without legs."""
     return (
-        Quantity("time", lambda arm: arm.sim_s, "s", 0),
+        Quantity("time", lambda trial: trial.sim_s, "s", 0),
         Quantity(
             "hottest joint",
-            lambda arm: hottest(arm)[1].end_degc if arm.joints else None,
+            lambda trial: hottest(trial)[1].end_degc if trial.joints else None,
             "°C",
         ),
         LEFT_RISE,
         RIGHT_RISE,
-        Quantity("Joule loss of the legs", lambda arm: legs_loss(arm, joints), "J", 0),
+        Quantity(
+            "Joule loss of the legs", lambda trial: legs_loss(trial, joints), "J", 0
+        ),
         POWER,
         RATIO_TO_MINIMUM,
         ENDED_EARLY,
@@ -251,8 +257,8 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
     """
     told = _overview(shown_joints(result))
     return tuple(
-        Row(cells=(run, name, *(quantity.bare(arm) for quantity in told)))
-        for name, arm in result.arms.items()
+        Row(cells=(run, name, *(quantity.bare(trial) for quantity in told)))
+        for name, trial in result.trials.items()
     )
 
 

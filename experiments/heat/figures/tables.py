@@ -45,15 +45,15 @@ MOST_ROWS = 10
 def has_published_legs(result: HeatResult) -> bool:
     """Return True if the robot has the leg joints shown in ES2659053."""
     return all(
-        arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
-        for arm in result.arms.values()
+        trial.left_leg_rise_k is not None and trial.right_leg_rise_k is not None
+        for trial in result.trials.values()
     )
 
 
 def why_not_comparable(result: HeatResult) -> str | None:
     """Return the reason for a missing comparison; None if none is expected."""
     is_asked = has_published_legs(result) and not PUBLISHED.keys().isdisjoint(
-        result.arms
+        result.trials
     )
     return result.not_comparable if is_asked else None
 
@@ -62,70 +62,72 @@ def shown_joints(result: HeatResult) -> tuple[str, ...]:
     """Return the joints to look at: the ten of ES2659053, or the hottest ones."""
     if has_published_legs(result):
         return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)
-    arms = list(result.arms.values())
-    names = list(dict.fromkeys(name for arm in arms for name in arm.joints))
+    trials = list(result.trials.values())
+    names = list(dict.fromkeys(name for trial in trials for name in trial.joints))
 
     def hottest_first(name: str) -> float:
-        ends = [arm.joints[name].end_degc for arm in arms if name in arm.joints]
+        ends = [trial.joints[name].end_degc for trial in trials if name in trial.joints]
         return -max(ends)
 
     return tuple(sorted(names, key=hottest_first)[:MOST_ROWS])
 
 
-def hottest(arm: TrialResult) -> tuple[str, JointResult]:
+def hottest(trial: TrialResult) -> tuple[str, JointResult]:
     """Return the joint with the highest temperature at the end."""
-    return max(arm.joints.items(), key=lambda item: item[1].end_degc)
+    return max(trial.joints.items(), key=lambda item: item[1].end_degc)
 
 
-def mean_effort(arm: TrialResult, names: Sequence[str]) -> float:
+def mean_effort(trial: TrialResult, names: Sequence[str]) -> float:
     """Return the mean |torque| of the joints named in N·m; NaN without any."""
-    efforts = [arm.joints[n].mean_abs_effort_nm for n in names if n in arm.joints]
+    efforts = [trial.joints[n].mean_abs_effort_nm for n in names if n in trial.joints]
     return sum(efforts) / len(efforts) if efforts else math.nan
 
 
-def legs_loss(arm: TrialResult, names: Sequence[str]) -> float:
+def legs_loss(trial: TrialResult, names: Sequence[str]) -> float:
     """Return the Joule loss of the legs in J; without it that of the joints named."""
-    if arm.legs_joule_loss_j is not None:
-        return arm.legs_joule_loss_j
-    return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
+    if trial.legs_joule_loss_j is not None:
+        return trial.legs_joule_loss_j
+    return sum(trial.joints[n].joule_loss_j for n in names if n in trial.joints)
 
 
-def lifetime_s(arm: TrialResult) -> float:
+def lifetime_s(trial: TrialResult) -> float:
     """Return the time until a joint reaches 80 °C or the robot shuts down, in s.
 
     Times after the end of the run are extrapolated with the last torques; inf if 80 °C
     is never reached. NaN if the robot fell or failed before.
     """
-    failed = arm.failure is not None
+    failed = trial.failure is not None
     times = [
-        arm.shut_down_s,
+        trial.shut_down_s,
         *(
             joint.time_to_80_degc_s if failed else joint.forecast_80_degc_s
-            for joint in arm.joints.values()
+            for joint in trial.joints.values()
         ),
     ]
     never = math.nan if failed else math.inf
     return min((time for time in times if time is not None), default=never)
 
 
-def lifetime_text(arm: TrialResult) -> str:
+def lifetime_text(trial: TrialResult) -> str:
     """Return the text for `lifetime_s`."""
-    time_s = lifetime_s(arm)
+    time_s = lifetime_s(trial)
     if math.isnan(time_s):
         return "ended before"
     if math.isinf(time_s):
         return "not reached"
     minutes = f"{time_s / 60.0:.1f} min"
-    if time_s == arm.shut_down_s:
+    if time_s == trial.shut_down_s:
         return f"{minutes} (shut down)"
-    reached = any(joint.time_to_80_degc_s is not None for joint in arm.joints.values())
+    reached = any(
+        joint.time_to_80_degc_s is not None for joint in trial.joints.values()
+    )
     return minutes + ("" if reached else " (forecast)")
 
 
-def in_the_end_text(arm: TrialResult) -> str:
+def in_the_end_text(trial: TrialResult) -> str:
     """Return the hottest joint of the steady state under the last torques."""
-    name = max(arm.joints, key=lambda joint: arm.joints[joint].steady_degc)
-    steady = arm.joints[name].steady_degc
+    name = max(trial.joints, key=lambda joint: trial.joints[joint].steady_degc)
+    steady = trial.joints[name].steady_degc
     return (
         f"{name} {steady:.0f} °C"
         if math.isfinite(steady)
@@ -133,29 +135,35 @@ def in_the_end_text(arm: TrialResult) -> str:
     )
 
 
-def lifetime_ratio_text(arm: TrialResult, reference: TrialResult) -> str:
+def lifetime_ratio_text(trial: TrialResult, reference: TrialResult) -> str:
     """Return the lifetime as a multiple of the reference's."""
-    time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
+    time_s, reference_s = lifetime_s(trial), lifetime_s(reference)
     if not math.isfinite(reference_s) or math.isnan(time_s):
         return NOTHING
     return "∞" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
 
 
 LEFT_RISE = Quantity[TrialResult](
-    "temperature rise, left leg", lambda arm: arm.left_leg_rise_k, "K", is_signed=True
+    "temperature rise, left leg",
+    lambda trial: trial.left_leg_rise_k,
+    "K",
+    is_signed=True,
 )
 RIGHT_RISE = Quantity[TrialResult](
-    "temperature rise, right leg", lambda arm: arm.right_leg_rise_k, "K", is_signed=True
+    "temperature rise, right leg",
+    lambda trial: trial.right_leg_rise_k,
+    "K",
+    is_signed=True,
 )
 POWER = Quantity[TrialResult](
-    "final power of the legs", lambda arm: arm.legs_power_w, "W", 2
+    "final power of the legs", lambda trial: trial.legs_power_w, "W", 2
 )
 RATIO_TO_MINIMUM = Quantity[TrialResult](
     "ratio to the minimum power",
-    lambda arm: times_least(arm.legs_power_w, arm.least_with_gears_w),
+    lambda trial: times_least(trial.legs_power_w, trial.least_with_gears_w),
 )
 ENDED_EARLY = Quantity[TrialResult](
-    "ended early", lambda arm: arm.failure or "no", is_text=True
+    "ended early", lambda trial: trial.failure or "no", is_text=True
 )
 
 RISE = Quantity[JointResult]("rise", lambda joint: joint.rise_k, "K", is_signed=True)
@@ -173,44 +181,44 @@ SHORT = 2
 
 def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
     """Return the quantities of each robot, in the order of the rows."""
-    arms = list(result.arms.values())
+    trials = list(result.trials.values())
     joints = shown_joints(result)
     shown = "of the legs" if has_published_legs(result) else "of the joints shown"
-    has_legs = any(arm.legs_joule_loss_j is not None for arm in arms)
-    beside = [] if any(map(_is_recomputed, arms)) else arms
-    flags = dict.fromkeys(flag for arm in arms for flag in arm.flags)
+    has_legs = any(trial.legs_joule_loss_j is not None for trial in trials)
+    beside = [] if any(map(_is_recomputed, trials)) else trials
+    flags = dict.fromkeys(flag for trial in trials for flag in trial.flags)
 
-    def over_first(arm: TrialResult) -> str | None:
-        return lifetime_ratio_text(arm, arms[0]) if arm in beside[1:] else None
+    def over_first(trial: TrialResult) -> str | None:
+        return lifetime_ratio_text(trial, trials[0]) if trial in beside[1:] else None
 
     return (
         Quantity("hottest joint at the end", _hottest),
         Quantity("time to 80 °C", _lifetime),
         *(
             [Quantity("steady state, hottest", in_the_end_text, is_extra=True)]
-            if any(math.isinf(lifetime_s(arm)) for arm in beside)
+            if any(math.isinf(lifetime_s(trial)) for trial in beside)
             else []
         ),
-        Quantity(f"ratio to {arms[0].controller}", over_first),
+        Quantity(f"ratio to {trials[0].controller}", over_first),
         LEFT_RISE,
         RIGHT_RISE,
         Quantity(
             f"mean |torque| {shown}",
-            lambda arm: mean_effort(arm, joints),
+            lambda trial: mean_effort(trial, joints),
             "N·m",
             2,
             is_extra=True,
         ),
         Quantity(
             f"Joule loss {'of the legs' if has_legs else shown}",
-            lambda arm: legs_loss(arm, joints),
+            lambda trial: legs_loss(trial, joints),
             "J",
             0,
         ),
         POWER,
         Quantity(
             "minimum power",
-            lambda arm: arm.least_with_gears_w,
+            lambda trial: trial.least_with_gears_w,
             "W",
             2,
             is_extra=True,
@@ -218,49 +226,49 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
         RATIO_TO_MINIMUM,
         Quantity(
             "minimum, no gear friction",
-            lambda arm: arm.least_power_w,
+            lambda trial: trial.least_power_w,
             "W",
             2,
             is_extra=True,
         ),
         Quantity(
             "ratio to it",
-            lambda arm: times_least(arm.legs_power_w, arm.least_power_w),
+            lambda trial: times_least(trial.legs_power_w, trial.least_power_w),
             is_extra=True,
         ),
         *(
             [
                 Quantity(
                     "largest set-point shift",
-                    lambda arm: arm.largest_shift_deg,
+                    lambda trial: trial.largest_shift_deg,
                     "°",
                     2,
                     is_extra=True,
                 )
             ]
-            if any(arm.largest_shift_deg for arm in arms)
+            if any(trial.largest_shift_deg for trial in trials)
             else []
         ),
         *(
             Quantity(f"{who}: {what}", partial(_of_pressing, who=who, part=part), unit)
-            for who in dict.fromkeys(who for arm in arms for who in arm.pressing)
+            for who in dict.fromkeys(who for trial in trials for who in trial.pressing)
             for what, part, unit in (
                 ("first touch", "first_s", "s"),
                 ("largest force", "largest_n", "N"),
                 ("force at the end", "last_n", "N"),
             )
         ),
-        Quantity("settling time", lambda arm: arm.settled_s, "s", is_extra=True),
+        Quantity("settling time", lambda trial: trial.settled_s, "s", is_extra=True),
         Quantity(
             "battery charge at the end",
-            lambda arm: (
-                None if arm.battery_charge is None else 100 * arm.battery_charge
+            lambda trial: (
+                None if trial.battery_charge is None else 100 * trial.battery_charge
             ),
             "%",
             is_extra=True,
         ),
         Quantity(
-            "battery life", lambda arm: arm.battery_minutes, "min", 0, is_extra=True
+            "battery life", lambda trial: trial.battery_minutes, "min", 0, is_extra=True
         ),
         *(
             Quantity(
@@ -269,10 +277,12 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             for flag in flags
             if flag.isupper()  # others are a controller's own counts: events
         ),
-        *([ENDED_EARLY] if any(arm.failure for arm in arms) else []),
-        Quantity("simulated time", lambda arm: duration(arm.sim_s), is_extra=True),
-        Quantity("physics stepped for", lambda arm: arm.physics_s, "s", is_extra=True),
-        Quantity("computing time", lambda arm: arm.wall_s, "s", is_extra=True),
+        *([ENDED_EARLY] if any(trial.failure for trial in trials) else []),
+        Quantity("simulated time", lambda trial: duration(trial.sim_s), is_extra=True),
+        Quantity(
+            "physics stepped for", lambda trial: trial.physics_s, "s", is_extra=True
+        ),
+        Quantity("computing time", lambda trial: trial.wall_s, "s", is_extra=True),
     )
 
 
@@ -307,22 +317,22 @@ def terminal_tables(result: HeatResult, *, shows_all: bool = False) -> Group:
 
 def outcome_table(result: HeatResult) -> DataTable:
     """Return a row for each quantity, a column for each controller."""
-    arms = list(result.arms.values())
+    trials = list(result.trials.values())
     return DataTable(
         caption="Results",
-        columns=(*text_columns(""), *(Column(label=name) for name in result.arms)),
-        rows=rows_across(outcome_quantities(result), arms),
-        note=_outcome_note(arms),
+        columns=(*text_columns(""), *(Column(label=name) for name in result.trials)),
+        rows=rows_across(outcome_quantities(result), trials),
+        note=_outcome_note(trials),
     )
 
 
 def joint_table(result: HeatResult) -> DataTable:
     """Return a row for each joint: temperatures and mean torque by controller."""
-    arms = list(result.arms.values())
+    trials = list(result.trials.values())
     rows: list[Row] = []
     legs = has_published_legs(result)
     for joint in shown_joints(result):
-        found = [arm.joints.get(joint) for arm in arms]
+        found = [trial.joints.get(joint) for trial in trials]
         start = next(row.start_degc for row in found if row is not None)
         cells = [
             NOTHING if row is None else quantity.bare(row)
@@ -335,8 +345,8 @@ def joint_table(result: HeatResult) -> DataTable:
                 joint[0]
             ]
             sums = [
-                rise.bare(arm) if quantity is RISE else ""
-                for arm in arms
+                rise.bare(trial) if quantity is RISE else ""
+                for trial in trials
                 for quantity in OF_JOINTS
             ]
             rows.append(Row(cells=(f"{side} leg, sum", "", *sums), is_sum=True))
@@ -347,7 +357,7 @@ def joint_table(result: HeatResult) -> DataTable:
             Column(label="start", unit="°C"),
             *(
                 quantity.column(name, is_extra=k >= SHORT)
-                for name in result.arms
+                for name in result.trials
                 for k, quantity in enumerate(OF_JOINTS)
             ),
         ),
@@ -361,22 +371,22 @@ def published_table(result: HeatResult) -> DataTable:
     known = list(result.published) if has_published_legs(result) else []
     rows: list[Row] = []
     for name in known:
-        arm, numbers = result.arms[name], PUBLISHED[name]
+        trial, numbers = result.trials[name], PUBLISHED[name]
         found = [
-            (f"{joint} at the end, °C", degc, arm.joints[joint].end_degc)
+            (f"{joint} at the end, °C", degc, trial.joints[joint].end_degc)
             for joint, degc in numbers.end_degc.items()
         ]
         for side in ("right", "left"):
             rise = f"{side}_leg_rise_k"
             label = f"temperature rise, {side} leg, K"
-            found.append((label, getattr(numbers, rise), getattr(arm, rise)))
+            found.append((label, getattr(numbers, rise), getattr(trial, rise)))
         rows += [
             Row(cells=(name, label, number(a, 0), number(b), signed(b - a)))
             for label, a, b in found
         ]
     if {"fixed", "smart"} <= set(known):
         label = "time to 80 °C, ratio to fixed"
-        ratio = lifetime_ratio_text(result.arms["smart"], result.arms["fixed"])
+        ratio = lifetime_ratio_text(result.trials["smart"], result.trials["fixed"])
         cells = ("smart", label, f"about {LIFETIME_FACTOR:.0f} ×", ratio, "")
         rows.append(Row(cells=cells))
     return DataTable.of(
@@ -400,14 +410,14 @@ def _worth(known: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def _outcome_note(arms: Sequence[TrialResult]) -> str:
+def _outcome_note(trials: Sequence[TrialResult]) -> str:
     words = []
-    if any(arm.least_power_w is not None for arm in arms):
+    if any(trial.least_power_w is not None for trial in trials):
         words.append(
             "Minimum power: Joule loss of the optimal contact forces in the final "
             "posture, with gear friction bearing as much of the load as it can."
         )
-    if any(map(_is_recomputed, arms)):
+    if any(map(_is_recomputed, trials)):
         words.append(
             "Computed from recorded samples: torques and losses approximate those of "
             "the complete run."
@@ -415,21 +425,21 @@ def _outcome_note(arms: Sequence[TrialResult]) -> str:
     return " ".join(words)
 
 
-def _is_recomputed(arm: TrialResult) -> bool:
-    return math.isnan(arm.wall_s)
+def _is_recomputed(trial: TrialResult) -> bool:
+    return math.isnan(trial.wall_s)
 
 
-def _hottest(arm: TrialResult) -> str:
-    if not arm.joints:
+def _hottest(trial: TrialResult) -> str:
+    if not trial.joints:
         return NOTHING
-    name, row = hottest(arm)
+    name, row = hottest(trial)
     return f"{name} {number(row.end_degc)} °C"
 
 
-def _lifetime(arm: TrialResult) -> str:
-    if not _is_recomputed(arm):
-        return lifetime_text(arm)
-    times = [row.time_to_80_degc_s for row in arm.joints.values()]
+def _lifetime(trial: TrialResult) -> str:
+    if not _is_recomputed(trial):
+        return lifetime_text(trial)
+    times = [row.time_to_80_degc_s for row in trial.joints.values()]
     reached = [time for time in times if time is not None]
     return duration(min(reached)) if reached else "not in these rows"
 
@@ -441,10 +451,10 @@ def times_least(power_w: float | None, least_w: float | None) -> str:
     return f"{number(power_w / least_w, 2)} ×"
 
 
-def _of_pressing(arm: TrialResult, *, who: str, part: str) -> float | None:
-    one = arm.pressing.get(who)
+def _of_pressing(trial: TrialResult, *, who: str, part: str) -> float | None:
+    one = trial.pressing.get(who)
     return None if one is None else float(getattr(one, part))
 
 
-def _cycles(arm: TrialResult, *, flag: str) -> str:
-    return f"{arm.flags.get(flag, 0)} cycles"
+def _cycles(trial: TrialResult, *, flag: str) -> str:
+    return f"{trial.flags.get(flag, 0)} cycles"

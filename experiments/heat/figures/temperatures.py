@@ -69,17 +69,17 @@ def temperature_figure(
 ) -> "Figure":
     """Return the charts: rows are legs, columns are controllers, axes are shared."""
     rows = panel_rows(result)
-    n = len(result.arms)
+    n = len(result.trials)
     figure = new_figure(COLUMN_WIDTH * n + 0.3, ROW_HEIGHT * len(rows) + 0.8)
     panels = figure.subplots(len(rows), n, sharex=True, sharey=True, squeeze=False)
     low, high = _temperature_range(result)
     for row, (side, joints) in enumerate(rows.items()):
-        for column, (name, arm) in enumerate(result.arms.items()):
+        for column, (name, trial) in enumerate(result.trials.items()):
             axes = panels[row, column]
-            _draw_limits(axes, result, arm)
-            _draw_curves(axes, arm, frames.get(name), joints, side, result)
+            _draw_limits(axes, result, trial)
+            _draw_curves(axes, trial, frames.get(name), joints, side, result)
             if side in SIDES:
-                _draw_published(axes, result, arm, side)
+                _draw_published(axes, result, trial, side)
             axes.set_ylim(low, high)
             panel_title(axes, f"{name}, {SIDES.get(side, 'hottest joints')}")
     for axes in panels[:, 0]:
@@ -93,22 +93,22 @@ def temperature_figure(
 def _temperature_range(result: HeatResult) -> tuple[float, float]:
     """Return an axis that holds every temperature, and the shut-down line."""
     values = [SHUT_DOWN_DEGC]
-    for arm in result.arms.values():
+    for trial in result.trials.values():
         for joint in shown_joints(result):
-            if joint in arm.joints:
-                values += [arm.joints[joint].start_degc, arm.joints[joint].end_degc]
+            if joint in trial.joints:
+                values += [trial.joints[joint].start_degc, trial.joints[joint].end_degc]
     return min(values) - 9.0, max(values) + 8.0
 
 
-def _ends_early(result: HeatResult, arm: TrialResult) -> bool:
+def _ends_early(result: HeatResult, trial: TrialResult) -> bool:
     """Return True if names stand at the curves' ends; other words are right of them."""
-    return arm.sim_s <= 0.5 * 60.0 * result.minutes
+    return trial.sim_s <= 0.5 * 60.0 * result.minutes
 
 
-def _draw_limits(axes: "Axes", result: HeatResult, arm: TrialResult) -> None:
+def _draw_limits(axes: "Axes", result: HeatResult, trial: TrialResult) -> None:
     axes.axhline(SHUT_DOWN_DEGC, xmax=1.0 / ROOM, color=INK, lw=0.8, ls=(0, (4, 3)))
     is_shut_down = result.settings.get("protection") == "document"
-    early = _ends_early(result, arm)
+    early = _ends_early(result, trial)
     axes.annotate(
         f"{'shut-down at ' if is_shut_down else ''}{SHUT_DOWN_DEGC:.0f} °C",
         (1.0 / ROOM if early else 0.015, SHUT_DOWN_DEGC),
@@ -127,7 +127,7 @@ def _draw_limits(axes: "Axes", result: HeatResult, arm: TrialResult) -> None:
 
 def _draw_curves(
     axes: "Axes",
-    arm: TrialResult,
+    trial: TrialResult,
     frame: "pd.DataFrame | None",
     joints: Sequence[str],
     side: str,
@@ -141,14 +141,14 @@ def _draw_curves(
     ends: dict[str, tuple[float, float]] = {}
     colours = joint_colours(joints)
     for joint in joints:
-        if joint not in arm.joints:
+        if joint not in trial.joints:
             continue
-        minutes, degc = _curve(arm, frame, joint)
+        minutes, degc = _curve(trial, frame, joint)
         axes.plot(minutes, degc, color=colours[joint], lw=1.8, label=joint)
         ends[joint] = (float(minutes[-1]), float(degc[-1]))
     labels = spread_labels([degc for _, degc in ends.values()], LABEL_GAP_DEGC)
     last = max((minutes for minutes, _ in ends.values()), default=0.0)
-    place = last if _ends_early(result, arm) else result.minutes
+    place = last if _ends_early(result, trial) else result.minutes
     for (joint, end), height in zip(ends.items(), labels, strict=True):
         axes.annotate(
             f"{joint.removeprefix(side)} {end[1]:.0f} °C",
@@ -172,10 +172,10 @@ def _draw_curves(
 
 
 def _curve(
-    arm: TrialResult, frame: "pd.DataFrame | None", joint: str
+    trial: TrialResult, frame: "pd.DataFrame | None", joint: str
 ) -> tuple[FloatArray, FloatArray]:
     """Return minutes and °C, from the heating model if recorded, or from the sensor."""
-    row = arm.joints[joint]
+    row = trial.joints[joint]
     if frame is not None:
         for column in (f"true_temperature.{joint}", f"temperature.{joint}"):
             if column in frame.columns:
@@ -183,7 +183,7 @@ def _curve(
                 keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
                 minutes = frame.index.to_numpy(float)[keep] / 60.0
                 return minutes, frame[column].to_numpy(float)[keep]
-    return np.array([0.0, arm.sim_s / 60.0]), np.array([row.start_degc, row.end_degc])
+    return np.array([0.0, trial.sim_s / 60.0]), np.array([row.start_degc, row.end_degc])
 
 
 def _rise_in_words(rise_k: float) -> str:
@@ -192,14 +192,14 @@ def _rise_in_words(rise_k: float) -> str:
 
 
 def _draw_published(
-    axes: "Axes", result: HeatResult, arm: TrialResult, side: str
+    axes: "Axes", result: HeatResult, trial: TrialResult, side: str
 ) -> None:
     """Mark the published end values, and write both sums of rises.
 
     They belong to one setting: elsewhere they are no end to compare with.
     """
-    published = result.published.get(arm.controller)
-    ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
+    published = result.published.get(trial.controller)
+    ours = trial.left_leg_rise_k if side == "L" else trial.right_leg_rise_k
     words = "" if ours is None else f"the five {_rise_in_words(ours)}"
     if published is not None:
         theirs = (
@@ -223,7 +223,7 @@ def _draw_published(
                     label=f"published {joint}",
                 )
                 _name_mark(axes, result.minutes, degc, colour)
-    early = _ends_early(result, arm)
+    early = _ends_early(result, trial)
     axes.text(
         0.985 if early else 0.015,
         0.03,
@@ -277,18 +277,18 @@ def effort_figure(
     left out where either is not known, and where a current was limited as well.
     """
     rows = panel_rows(result)
-    n = len(result.arms)
+    n = len(result.trials)
     figure = new_figure(
         1.2 + 0.62 * max(map(len, rows.values())) * max(n, 2), 2.6 * len(rows) + 0.8
     )
     panels = figure.subplots(len(rows), 1, sharey=True, squeeze=False)[:, 0]
     width = 0.8 / n
-    colours = controller_colours(result.arms)
+    colours = controller_colours(result.trials)
     for axes, (side, joints) in zip(panels, rows.items(), strict=True):
         place = np.arange(len(joints))
-        for i, (name, arm) in enumerate(result.arms.items()):
+        for i, (name, trial) in enumerate(result.trials.items()):
             x = place + (i - (n - 1) / 2.0) * width
-            efforts = [arm.joints[joint].mean_abs_effort_nm for joint in joints]
+            efforts = [trial.joints[joint].mean_abs_effort_nm for joint in joints]
             axes.bar(
                 x,
                 efforts,
@@ -422,7 +422,7 @@ def settings_of(result: HeatResult) -> dict[str, object]:
         "minutes": result.minutes,
         "posture": result.posture,
         "seed": result.seed,
-        "controllers": list(result.arms),
+        "controllers": list(result.trials),
         "misalignment_deg": result.misalignment_deg,
         "settings": result.settings,
     }

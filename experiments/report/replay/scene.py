@@ -182,12 +182,12 @@ COLOURS = 12
 
 
 def build_replay(
-    arms: Sequence[RecordedTrial], robots: Mapping[str, Robot], caption: str
+    trials: Sequence[RecordedTrial], robots: Mapping[str, Robot], caption: str
 ) -> Replay:
     """Return the replay of robots side by side.
 
     Args:
-        arms: trials with rows.
+        trials: trials with rows.
         robots: robots by name of the trial.
         caption: caption of the replay.
 
@@ -200,22 +200,24 @@ def build_replay(
         colour_of,
     )
 
-    end_s = max(float(arm.frame.index[-1]) for arm in arms)
+    end_s = max(float(trial.frame.index[-1]) for trial in trials)
     step_s = max(SHORTEST_STEP_S, end_s / MOST_STEPS)
     grid_s = np.arange(0.0, end_s + 0.5 * step_s, step_s)
     bodies: dict[Path, Rig] = {}
     motions = []
-    for arm in arms:
-        robot = robots[arm.name]
+    for trial in trials:
+        robot = robots[trial.name]
         if robot.urdf not in bodies:
-            bodies[robot.urdf] = dress(arm, robot)
-        motions.append(pose_robot(arm, bodies[robot.urdf], grid_s))
+            bodies[robot.urdf] = dress(trial, robot)
+        motions.append(pose_robot(trial, bodies[robot.urdf], grid_s))
     in_minutes = end_s >= MINUTES_FROM_S
-    html = build_scene(motions, grid_s, 60.0 if in_minutes else 1.0, slope_deg(arms[0]))
+    html = build_scene(
+        motions, grid_s, 60.0 if in_minutes else 1.0, slope_deg(trials[0])
+    )
     return Replay(
         html=html,
         caption=caption,
-        notes=tuple(_notes(arms, robots, motions, step_s, in_minutes=in_minutes)),
+        notes=tuple(_notes(trials, robots, motions, step_s, in_minutes=in_minutes)),
         scale=tuple(
             _hex(colour_of(float(degc)))
             for degc in np.linspace(COLDEST_DEGC, HOTTEST_DEGC, COLOURS)
@@ -226,7 +228,7 @@ def build_replay(
 
 
 def _notes(
-    arms: Sequence[RecordedTrial],
+    trials: Sequence[RecordedTrial],
     robots: Mapping[str, Robot],
     motions: Sequence[RobotTrack],
     step_s: float,
@@ -240,14 +242,14 @@ def _notes(
     )
     notes = [
         f"{clock} The rows are shown every {duration(step_s)}.",
-        *base_notes(arms),
+        *base_notes(trials),
     ]
-    if any(misalignment(arm, robots[arm.name]).any() for arm in arms):
+    if any(misalignment(trial, robots[trial.name]).any() for trial in trials):
         notes.append(
             "Joint angles are those of the encoders with the calibration errors of the "
             "settings put back."
         )
-    slope = slope_deg(arms[0])
+    slope = slope_deg(trials[0])
     if slope:
         notes.append(f"The ground rises by {number(slope)}° ahead of the robots.")
     if any(motion.lamps for motion in motions):
@@ -260,10 +262,10 @@ def _notes(
     return notes
 
 
-def base_notes(arms: Sequence[RecordedTrial]) -> list[str]:
+def base_notes(trials: Sequence[RecordedTrial]) -> list[str]:
     """Return notes on recorded and estimated base poses."""
-    known = [arm.name for arm in arms if base_pose_of(arm.frame)]
-    guessed = [arm.name for arm in arms if arm.name not in known]
+    known = [trial.name for trial in trials if base_pose_of(trial.frame)]
+    guessed = [trial.name for trial in trials if trial.name not in known]
     notes = []
     if known:
         whose = f" of {', '.join(known)}" if guessed else ""

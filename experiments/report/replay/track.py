@@ -184,20 +184,22 @@ class Lamp:
     """(n, 3) in 255ths."""
 
 
-def lamps_of(arm: RecordedTrial, body: Rig, rows: NDArray[np.intp]) -> tuple[Lamp, ...]:
+def lamps_of(
+    trial: RecordedTrial, body: Rig, rows: NDArray[np.intp]
+) -> tuple[Lamp, ...]:
     """Return the lamps of a recorded robot.
 
     Args:
-        arm: with rows; a group that they lack has no lamp.
+        trial: with rows; a group that they lack has no lamp.
         body: of the robot.
         rows: (n,) numbers of the rows that are shown.
     """
     lamps = []
     for group, position in lamp_places(body):
         columns = [f"leds.{name}" for name in colour_names((group,))]
-        if not set(columns) <= set(arm.frame.columns):
+        if not set(columns) <= set(trial.frame.columns):
             continue
-        seen = arm.frame[columns].to_numpy(float)[rows]
+        seen = trial.frame[columns].to_numpy(float)[rows]
         lamps.append(
             Lamp(
                 name=group.name,
@@ -236,21 +238,21 @@ class RobotTrack:
     obstacles: tuple[Obstacle, ...]
 
 
-def dress(arm: RecordedTrial, robot: Robot) -> Rig:
+def dress(trial: RecordedTrial, robot: Robot) -> Rig:
     """Return the shapes of a recorded robot, measured as it stood at the start.
 
     Raises:
         BadInput: the rows hold no joint angles.
     """
-    q = _channel(arm, "q", robot.joint_names)[0] + misalignment(arm, robot)
+    q = _channel(trial, "q", robot.joint_names)[0] + misalignment(trial, robot)
     return clothe(robot, q)
 
 
-def pose_robot(arm: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrack:
+def pose_robot(trial: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrack:
     """Return the motion of a recorded robot.
 
     Args:
-        arm: with rows.
+        trial: with rows.
         body: of the robot that was recorded.
         grid_s: (n,) times in s at which it is wanted; each shows the last row before.
 
@@ -258,32 +260,35 @@ def pose_robot(arm: RecordedTrial, body: Rig, grid_s: FloatArray) -> RobotTrack:
         BadInput: a channel that it takes is not in the rows.
     """
     robot = body.robot
-    time_s = arm.frame.index.to_numpy(float)
+    time_s = trial.frame.index.to_numpy(float)
     rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
-    degc = _temperature(arm, robot.motor_names)[rows]
-    q = _channel(arm, "q", robot.joint_names)[rows] + misalignment(arm, robot)
+    degc = _temperature(trial, robot.motor_names)[rows]
+    q = _channel(trial, "q", robot.joint_names)[rows] + misalignment(trial, robot)
     poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
-    base = base_pose_of(arm.frame)
+    base = base_pose_of(trial.frame)
     if base is not None:
         rotation: FloatArray = Rotation.from_quat(base[1][rows]).as_matrix()
         position = base[0][rows]
     else:
-        felt, gyro = _channel(arm, "accelerometer", AXES), _channel(arm, "gyro", AXES)
+        felt, gyro = (
+            _channel(trial, "accelerometer", AXES),
+            _channel(trial, "gyro", AXES),
+        )
         up_in_imu = upward(time_s, felt, gyro)[rows]
         up = np.einsum("nij,nj->ni", poses[robot.imu.link][0], up_in_imu)
         rotation = base_rotations(up)
-        position = base_positions(rotation, poses, body.shapes, slope_deg(arm))
+        position = base_positions(rotation, poses, body.shapes, slope_deg(trial))
     return RobotTrack(
-        name=arm.name,
+        name=trial.name,
         body=body,
         q=q,
         rotation=rotation,
         position=position,
         degc=degc[:, list(robot.motor_of_joint)],
-        lamps=lamps_of(arm, body, rows),
-        said=tuple(texts_at(heard_of(arm), grid_s)),
+        lamps=lamps_of(trial, body, rows),
+        said=tuple(texts_at(heard_of(trial), grid_s)),
         height=_height(body, rotation, poses),
-        obstacles=obstacles_of(recorded_boxes(_world(arm).get("obstacles"))),
+        obstacles=obstacles_of(recorded_boxes(_world(trial).get("obstacles"))),
     )
 
 
@@ -305,35 +310,35 @@ def _height(body: Rig, rotation: FloatArray, poses: Poses) -> float:
     return float((highest - lowest).max())
 
 
-def misalignment(arm: RecordedTrial, robot: Robot) -> FloatArray:
+def misalignment(trial: RecordedTrial, robot: Robot) -> FloatArray:
     """Return the calibration errors (n_joints,) in rad that the settings name."""
-    errors = _simulation(arm).get("misalignment_deg") or {}
+    errors = _simulation(trial).get("misalignment_deg") or {}
     found = [float(errors.get(name, 0.0)) for name in robot.joint_names]
     return np.deg2rad(np.array(found, dtype=np.float64))
 
 
-def slope_deg(arm: RecordedTrial) -> float:
+def slope_deg(trial: RecordedTrial) -> float:
     """Return the slope of the ground that the settings name, in degrees."""
-    return float(_world(arm).get("slope_deg", 0.0))
+    return float(_world(trial).get("slope_deg", 0.0))
 
 
-def _world(arm: RecordedTrial) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", _simulation(arm).get("world") or {})
+def _world(trial: RecordedTrial) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", _simulation(trial).get("world") or {})
 
 
-def _simulation(arm: RecordedTrial) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", arm.run.meta.config.get("simulation") or {})
+def _simulation(trial: RecordedTrial) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", trial.run.meta.config.get("simulation") or {})
 
 
-def _temperature(arm: RecordedTrial, motors: tuple[str, ...]) -> FloatArray:
+def _temperature(trial: RecordedTrial, motors: tuple[str, ...]) -> FloatArray:
     """Return those of the heating model, or where there is none the reported ones."""
-    is_known = f"true_temperature.{motors[0]}" in arm.frame.columns
-    return _channel(arm, "true_temperature" if is_known else "temperature", motors)
+    is_known = f"true_temperature.{motors[0]}" in trial.frame.columns
+    return _channel(trial, "true_temperature" if is_known else "temperature", motors)
 
 
-def _channel(arm: RecordedTrial, name: str, members: tuple[str, ...]) -> FloatArray:
+def _channel(trial: RecordedTrial, name: str, members: tuple[str, ...]) -> FloatArray:
     columns = [f"{name}.{member}" for member in members]
-    values = arm.frame.reindex(columns=columns)
+    values = trial.frame.reindex(columns=columns)
     for column in columns:
         if values[column].isna().all():
             raise BadInput(f"its rows hold no {column}")

@@ -103,7 +103,7 @@ class Film:
 
     def __init__(
         self,
-        arms: Sequence[RecordedTrial],
+        trials: Sequence[RecordedTrial],
         robots: Mapping[str, Robot],
         cfg: FilmCfg,
         titles: tuple[str, str] = ("", ""),
@@ -111,7 +111,7 @@ class Film:
         """Read the motions of the robots.
 
         Args:
-            arms: recorded trials, with rows.
+            trials: recorded trials, with rows.
             robots: robots by name of the trial.
             cfg: options.
             titles: bold title, and the line below.
@@ -119,15 +119,15 @@ class Film:
         Raises:
             BadInput: there are too many robots, or rows lack data.
         """
-        if not 1 <= len(arms) <= MOST_ROBOTS:
+        if not 1 <= len(trials) <= MOST_ROBOTS:
             raise BadInput(
-                f"the run has {len(arms)} robots with rows; a video shows 1 to "
+                f"the run has {len(trials)} robots with rows; a video shows 1 to "
                 f"{MOST_ROBOTS}. Give the folder of one of them."
             )
         self.cfg = cfg
-        self._end_s = max(float(arm.frame.index[-1]) for arm in arms)
+        self._end_s = max(float(trial.frame.index[-1]) for trial in trials)
         is_silent = cfg.is_gif or self._end_s > LONGEST_SOUND_S
-        self.sound = None if is_silent else _sound_of(arms)
+        self.sound = None if is_silent else _sound_of(trials)
         longest_s = LONGEST_GIF_S if cfg.is_gif else LONGEST_S
         self.speed = cfg.speed or (
             1.0 if self.sound is not None else _speed(self._end_s, longest_s)
@@ -138,13 +138,14 @@ class Film:
         n = max(int(np.ceil(self._end_s / step_s)), 1)
         self._grid_s = np.minimum(np.arange(n + 1) * step_s, self._end_s)
         self._motions = [
-            pose_robot(arm, dress(arm, robots[arm.name]), self._grid_s) for arm in arms
+            pose_robot(trial, dress(trial, robots[trial.name]), self._grid_s)
+            for trial in trials
         ]
-        self._slope_deg = slope_deg(arms[0])
+        self._slope_deg = slope_deg(trials[0])
         told = [
-            (t, text if len(arms) == 1 else f"{arm.name}: {text}")
-            for arm in arms
-            for t, text in events_of(arm, SHOWN - {COUNTED_AT_END})
+            (t, text if len(trials) == 1 else f"{trial.name}: {text}")
+            for trial in trials
+            for t, text in events_of(trial, SHOWN - {COUNTED_AT_END})
         ]
         self._events = sorted(told)
         self._title, self._lead = titles
@@ -306,10 +307,10 @@ def _speed(end_s: float, longest_s: float) -> float:
     return next((one for one in SPEEDS if end_s <= one * longest_s), SPEEDS[-1])
 
 
-def _sound_of(arms: Sequence[RecordedTrial]) -> Path | None:
+def _sound_of(trials: Sequence[RecordedTrial]) -> Path | None:
     """Return the first robot's sound that can be read; None where there is none."""
-    for arm in arms:
-        path = arm.run.folder / SOUND_FILE
+    for trial in trials:
+        path = trial.run.folder / SOUND_FILE
         try:
             with wave.open(str(path)) as file:
                 is_mono = file.getnchannels() == 1

@@ -65,10 +65,10 @@ def write_videos(
         WriteError: the operating system refuses.
     """
     for path, source, section in zip(files, sources, sections, strict=True):
-        arms = [arm for arm in source.arms if len(arm.frame)]
-        robots = {arm.name: recorded_robot(arm.run.meta) for arm in arms}
+        trials = [trial for trial in source.trials if len(trial.frame)]
+        robots = {trial.name: recorded_robot(trial.run.meta) for trial in trials}
         titles = (f"{section.title}: {section.name}", section.lead)
-        film = Film(arms, robots, cfg, titles)
+        film = Film(trials, robots, cfg, titles)
         film.write(path, partial(_tell, on_progress, film.frames, source.name))
 
 

@@ -109,10 +109,10 @@ def plan(*, full: bool, **asked: object) -> list[TrialCfg]:
     return plan_trials(dataclasses.replace(cfg, **asked))  # type: ignore[arg-type]
 
 
-def run_recorded(arms: list[TrialCfg], base: Path) -> tuple[TrialResult, Run]:
-    (arm,) = arms
+def run_recorded(trials: list[TrialCfg], base: Path) -> tuple[TrialResult, Run]:
+    (trial,) = trials
     folder = create_run_folder(base, "run")
-    result = run_trial(dataclasses.replace(arm, folder=folder), lambda _: None)
+    result = run_trial(dataclasses.replace(trial, folder=folder), lambda _: None)
     return result, read_run(folder)
 
 
@@ -220,8 +220,8 @@ def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
 @pytest.mark.slow(covers=True)
 def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
     """However steady it is: it stands still long before 8 s."""
-    (arm,) = plan(full=False, minutes=0.2, controllers=("fixed",))
-    later = dataclasses.replace(arm, fast_forward=FastForwardCfg(not_before_s=8.0))
+    (trial,) = plan(full=False, minutes=0.2, controllers=("fixed",))
+    later = dataclasses.replace(trial, fast_forward=FastForwardCfg(not_before_s=8.0))
     result, run = run_recorded([later], tmp_path)
     assert begin_of(only(run, "fast-forward")) >= 8.0
     assert result.sim_s == pytest.approx(12.0)
@@ -238,9 +238,9 @@ class Catching(FixedStiffness):
 @pytest.mark.slow
 def test_no_jump_while_a_push_is_caught() -> None:
     """A guard lowers its limits cycle by cycle: in a jump it would see none."""
-    (arm,) = plan(full=False, controllers=("fixed",), minutes=0.3)
-    left_alone = run_trial(arm)
-    caught = run_trial(arm, controller=Catching())
+    (trial,) = plan(full=False, controllers=("fixed",), minutes=0.3)
+    left_alone = run_trial(trial)
+    caught = run_trial(trial, controller=Catching())
     assert left_alone.physics_s < 15.0
     assert caught.physics_s == pytest.approx(18.0)
 
@@ -248,8 +248,8 @@ def test_no_jump_while_a_push_is_caught() -> None:
 @pytest.fixture(scope="module")
 def jumping(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrialResult, Run]:
     """A run that ends in a jump."""
-    arms = plan(full=False, minutes=0.2, controllers=("fixed",))
-    return run_recorded(arms, tmp_path_factory.mktemp("jumping"))
+    trials = plan(full=False, minutes=0.2, controllers=("fixed",))
+    return run_recorded(trials, tmp_path_factory.mktemp("jumping"))
 
 
 def test_jumps_keep_the_rows_in_step_with_the_clock(

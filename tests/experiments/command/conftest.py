@@ -76,8 +76,8 @@ def walker_run(recorded: RecordedRuns) -> Path:
         cfg = HeatCfg(
             controllers=("fixed",), minutes=0.01, robot=TWO_LEG, posture="Stand"
         )
-        _, (arm,) = record_trials(plan_trials(cfg), folder / "heat")
-        run_trial(arm)
+        _, (trial,) = record_trials(plan_trials(cfg), folder / "heat")
+        run_trial(trial)
 
     return recorded("walker", stand) / "heat" / "fixed"
 

@@ -114,12 +114,12 @@ def test_of_two_robots_the_other_one_keeps_its_table(
     (line,) = ran.err.splitlines()
     assert line.startswith(f"error: {said}")
     data = json.loads((here / "run.json").read_text("utf-8"))
-    assert (list(data["arms"]), list(data["failed"])) == (["fixed"], ["theirs:step"])
+    assert (list(data["trials"]), list(data["failed"])) == (["fixed"], ["theirs:step"])
     (path,) = here.glob("runs/heat/*/traceback.txt")
     assert str(path.relative_to(here)) in line
     source = read_source(here / "runs/heat")
     assert any(said in warning for warning in source.warnings)
-    assert [arm.name for arm in source.arms] == ["fixed", "theirs:step"]
+    assert [trial.name for trial in source.trials] == ["fixed", "theirs:step"]
 
 
 @pytest.mark.parametrize("door", ["step", "reset"])

@@ -53,13 +53,13 @@ def json_of(folder: Path) -> Any:
 @pytest.mark.slow
 @pytest.mark.requirement("ST-26")
 def test_another_robot_is_heated_and_drawn(here: Path, launch: Launch) -> None:
-    """A folder of data and no code: table, figures, picture, two arms, pure JSON."""
+    """A folder of data and no code: table, figures, picture, two trials, pure JSON."""
     process = launch(f"{WALKER} --misalign left_ankle=2 --json -")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     data = json.loads(out)
-    assert list(data["arms"]) == ["fixed", "smart"]
-    fixed, smart = data["arms"]["fixed"], data["arms"]["smart"]
+    assert list(data["trials"]) == ["fixed", "smart"]
+    fixed, smart = data["trials"]["fixed"], data["trials"]["smart"]
     assert set(fixed["joints"]) == set(smart["joints"])
     assert len(fixed["joints"]) == 6
     assert fixed["left_leg_rise_k"] is None
@@ -80,8 +80,8 @@ def test_another_robot_is_heated_and_drawn(here: Path, launch: Launch) -> None:
         colours = picture.convert("RGB").getcolors(1 << 24)
     assert colours is not None
     assert len(colours) > 1000, "the picture is empty"
-    for arm in data["arms"].values():
-        run = read_run(here / arm["folder"])
+    for trial in data["trials"].values():
+        run = read_run(here / trial["folder"])
         assert run.state == "done"
         assert run.frame.index[-1] == pytest.approx(6.0)
 
@@ -98,7 +98,7 @@ def test_json_goes_to_its_file_and_to_the_run_folder(
     assert data == json_of(here / "runs" / "heat")
     assert (data["experiment"], data["minutes"], data["seed"]) == ("heat", 0.1, 3)
     assert data["posture"] == "Stand"
-    knee = data["arms"]["fixed"]["joints"]["left_knee"]
+    knee = data["trials"]["fixed"]["joints"]["left_knee"]
     assert knee["rise_k"] == knee["end_degc"] - knee["start_degc"]
     assert knee["time_to_80_degc_s"] is None
     assert data["published"] == {}
@@ -115,7 +115,7 @@ def test_an_old_run_is_never_overwritten(here: Path, nao_testbed: Run) -> None:
     assert (here / "mine" / "fixed").is_dir()
     assert (here / "mine-2" / "fixed").is_dir()
     first, second = (json_of(here / name) for name in ("mine", "mine-2"))
-    assert first["arms"]["fixed"]["joints"] == second["arms"]["fixed"]["joints"]
+    assert first["trials"]["fixed"]["joints"] == second["trials"]["fixed"]["joints"]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -132,7 +132,7 @@ def test_a_motor_that_burns_is_null_in_json(here: Path, nao_testbed: Run) -> Non
     """Copper beyond its runaway torque has no steady state; JSON knows no inf."""
     ran = nao_testbed(f"{WALKER} --controllers fixed --copper --misalign left_knee=12")
     assert ran.status in {0, 1}
-    joints = json_of(here / "runs" / "heat")["arms"]["fixed"]["joints"]
+    joints = json_of(here / "runs" / "heat")["trials"]["fixed"]["joints"]
     assert [n for n, row in joints.items() if row["steady_degc"] is None]
 
 
@@ -167,14 +167,14 @@ def test_a_fall_is_a_result_with_status_1(here: Path, nao_testbed: Run) -> None:
     """Stiffness 0.05 cannot hold the robot: it falls, and its data are kept."""
     ran = nao_testbed("heat --minutes 0.2 --controllers constant:0.05 --json -")
     assert ran.status == 1
-    arm = json.loads(ran.out)["arms"]["constant:0.05"]
-    assert arm["fell"] is True
-    assert arm["failure"].startswith("fell at ")
-    assert arm["sim_s"] < 12.0
-    assert f"constant:0.05: {arm['failure']}\n" in ran.err
-    run = read_run(here / arm["folder"])
-    assert run.state == f"failed: {arm['failure']}"
-    assert run.frame.index[-1] == pytest.approx(arm["sim_s"])
+    trial = json.loads(ran.out)["trials"]["constant:0.05"]
+    assert trial["fell"] is True
+    assert trial["failure"].startswith("fell at ")
+    assert trial["sim_s"] < 12.0
+    assert f"constant:0.05: {trial['failure']}\n" in ran.err
+    run = read_run(here / trial["folder"])
+    assert run.state == f"failed: {trial['failure']}"
+    assert run.frame.index[-1] == pytest.approx(trial["sim_s"])
     assert {path.name for path in (here / "runs" / "heat").iterdir()} >= FILES
 
 
@@ -235,10 +235,10 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     assert ran.status == 1
     assert "right_knee" in ran.err
     assert "not finite" in ran.err
-    arm = json_of(here / "runs" / "heat")["arms"][controller]
-    assert arm["fell"] is False
+    trial = json_of(here / "runs" / "heat")["trials"][controller]
+    assert trial["fell"] is False
     run = stopped_run(here, controller)
-    assert run.state == f"failed: {arm['failure']}"
+    assert run.state == f"failed: {trial['failure']}"
     last = run.last_second
     assert last is not None
     assert np.isnan(last["q.right_knee"].iloc[-1])
@@ -270,7 +270,7 @@ def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
 
 
 def stopped_run(here: Path, controller: str) -> RunFolder:
-    """Return the run of the only arm; the folder holds the report as ever."""
+    """Return the run of the only trial; the folder holds the report as ever."""
     folder = here / "runs" / "heat"
     assert {path.name for path in folder.iterdir()} >= {*FILES, controller}
     return read_run(folder / controller)

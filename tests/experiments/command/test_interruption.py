@@ -22,7 +22,7 @@ IMPORTING_S = 0.4
 """After the run folders were made: the workers import, which takes about a second."""
 STEPPING_S = 2.0
 """Two workers that have computed for so long have recorded something."""
-ARMS = ("fixed", "smart")
+TRIALS = ("fixed", "smart")
 
 pytestmark = pytest.mark.slow
 
@@ -37,11 +37,13 @@ def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None
 
 
 def recording(here: Path) -> bool:
-    return all((here / "runs" / "heat" / arm / "meta.json").exists() for arm in ARMS)
+    return all(
+        (here / "runs" / "heat" / trial / "meta.json").exists() for trial in TRIALS
+    )
 
 
 def runs(here: Path) -> list[Run]:
-    return [read_run(here / "runs" / "heat" / arm) for arm in ARMS]
+    return [read_run(here / "runs" / "heat" / trial) for trial in TRIALS]
 
 
 def group_is_empty(group: int) -> bool:
@@ -57,7 +59,7 @@ def group_is_empty(group: int) -> bool:
 
 @pytest.fixture
 def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
-    """Both arms step their physics."""
+    """Both trials step their physics."""
     process = launch(LINE)
     wait_for(lambda: recording(here), process)
     enough_s = cpu_s(process.pid) + STEPPING_S

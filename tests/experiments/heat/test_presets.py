@@ -101,7 +101,7 @@ def test_the_documents_legs_are_limited_to_3_2_newton_metres() -> None:
 
 
 @pytest.mark.requirement("ST-23")
-def test_both_arms_are_the_same_robot_in_the_same_state() -> None:
+def test_both_trials_are_the_same_robot_in_the_same_state() -> None:
     """Only the controller differs: the comparison is fair."""
     fixed, smart = plan_trials(HeatCfg(preset="document"))
     assert (fixed.controller, smart.controller) == ("fixed", "smart")
@@ -137,8 +137,8 @@ def test_a_preset_says_how_long_and_in_which_posture() -> None:
 
 def test_a_robot_without_the_documents_posture_takes_its_first_one() -> None:
     two_leg = Path(__file__).parents[2] / "data" / "two_leg"
-    (arm,) = plan_trials(HeatCfg(robot=two_leg, controllers=("fixed",)))
-    assert arm.posture == "Stand"
+    (trial,) = plan_trials(HeatCfg(robot=two_leg, controllers=("fixed",)))
+    assert trial.posture == "Stand"
 
 
 @pytest.mark.slow

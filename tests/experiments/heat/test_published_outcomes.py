@@ -30,34 +30,34 @@ pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def arms() -> dict[str, TrialResult]:
+def trials() -> dict[str, TrialResult]:
     """Fifteen minutes of both robots, with fast-forward."""
     planned = plan_trials(HeatCfg(preset="document"))
-    for arm in planned:
-        angles = arm.simulation.misalignment_deg.values()
+    for trial in planned:
+        angles = trial.simulation.misalignment_deg.values()
         assert max(map(abs, angles)) <= MISALIGNMENT_DEG
     results = run_side_by_side(planned, lambda *_: None)
-    return {arm.controller: arm for arm in results}
+    return {trial.controller: trial for trial in results}
 
 
 @pytest.mark.requirement("ST-23")
-def test_both_robots_stand_for_fifteen_minutes(arms: dict[str, TrialResult]) -> None:
-    """Nobody falls, and the two arms start from the same temperatures."""
-    for arm in arms.values():
-        assert arm.failure is None
-        assert not arm.fell
-        assert arm.sim_s == pytest.approx(900.0)
-        for name, row in arm.joints.items():
+def test_both_robots_stand_for_fifteen_minutes(trials: dict[str, TrialResult]) -> None:
+    """Nobody falls, and the two trials start from the same temperatures."""
+    for trial in trials.values():
+        assert trial.failure is None
+        assert not trial.fell
+        assert trial.sim_s == pytest.approx(900.0)
+        for name, row in trial.joints.items():
             assert STARTS[0] <= row.start_degc <= STARTS[1], name
-            assert row.start_degc == arms["fixed"].joints[name].start_degc
+            assert row.start_degc == trials["fixed"].joints[name].start_degc
             assert math.isfinite(row.end_degc)
 
 
 @pytest.mark.requirement("ST-24")
 def test_without_the_method_the_rises_are_the_published_ones(
-    arms: dict[str, TrialResult],
+    trials: dict[str, TrialResult],
 ) -> None:
-    fixed, published = arms["fixed"], PUBLISHED["fixed"]
+    fixed, published = trials["fixed"], PUBLISHED["fixed"]
     assert published.right_leg_rise_k == 50.0
     assert published.left_leg_rise_k == 109.0
     assert fixed.right_leg_rise_k == pytest.approx(50.0, abs=ATOL_RIGHT_RISE)
@@ -66,10 +66,10 @@ def test_without_the_method_the_rises_are_the_published_ones(
 
 @pytest.mark.requirement("ST-24")
 def test_without_the_method_the_two_joints_end_as_published(
-    arms: dict[str, TrialResult],
+    trials: dict[str, TrialResult],
 ) -> None:
     """60 °C in the right hip; 80 °C in the left ankle before 15 minutes are over."""
-    joints = arms["fixed"].joints
+    joints = trials["fixed"].joints
     assert joints["RHipPitch"].end_degc == pytest.approx(60.0, abs=ATOL_END)
     assert joints["LAnklePitch"].end_degc == pytest.approx(80.0, abs=ATOL_END)
     hottest = max(joints, key=lambda name: joints[name].end_degc)
@@ -80,8 +80,8 @@ def test_without_the_method_the_two_joints_end_as_published(
 
 
 @pytest.mark.requirement("ST-24")
-def test_the_method_keeps_both_legs_cooler(arms: dict[str, TrialResult]) -> None:
-    fixed, smart = arms["fixed"], arms["smart"]
+def test_the_method_keeps_both_legs_cooler(trials: dict[str, TrialResult]) -> None:
+    fixed, smart = trials["fixed"], trials["smart"]
     for side in ("left", "right"):
         cooler = getattr(smart, f"{side}_leg_rise_k")
         hotter = getattr(fixed, f"{side}_leg_rise_k")
@@ -93,11 +93,11 @@ def test_the_method_keeps_both_legs_cooler(arms: dict[str, TrialResult]) -> None
 
 @pytest.mark.requirement("ST-24")
 def test_with_the_method_the_hottest_joint_lasts_four_times_longer(
-    arms: dict[str, TrialResult],
+    trials: dict[str, TrialResult],
 ) -> None:
     """Or for ever: the forecast goes on with the torques of the last seconds."""
     assert LIFETIME_FACTOR == 4.0
-    assert lifetime_s(arms["smart"]) >= LIFETIME_FACTOR * lifetime_s(arms["fixed"])
+    assert lifetime_s(trials["smart"]) >= LIFETIME_FACTOR * lifetime_s(trials["fixed"])
 
 
 def rises(angle_deg: float) -> dict[str, float]:
@@ -107,9 +107,9 @@ def rises(angle_deg: float) -> dict[str, float]:
         controllers=("fixed",),
         misalignment_deg={"LAnklePitch": angle_deg} if angle_deg else {},
     )
-    (arm,) = run_side_by_side(plan_trials(cfg), lambda *_: None)
-    assert arm.failure is None
-    return {name: row.rise_k for name, row in arm.joints.items()}
+    (trial,) = run_side_by_side(plan_trials(cfg), lambda *_: None)
+    assert trial.failure is None
+    return {name: row.rise_k for name, row in trial.joints.items()}
 
 
 @pytest.fixture(scope="module")

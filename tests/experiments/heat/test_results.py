@@ -64,11 +64,11 @@ def test_json_keeps_the_contract(make_heat_result: Make) -> None:
     text = json.dumps(result.as_json(), allow_nan=False)
     data = json.loads(text)
     contract = {"experiment", "minutes", "posture", "seed", "misalignment_deg"}
-    assert contract | {"arms", "published"} <= set(data)
+    assert contract | {"trials", "published"} <= set(data)
     assert data["experiment"] == "heat"
     assert data["misalignment_deg"] == result.misalignment_deg
-    assert set(data["arms"]) == {"fixed", "smart"}
-    arm = data["arms"]["fixed"]
+    assert set(data["trials"]) == {"fixed", "smart"}
+    trial = data["trials"]["fixed"]
     assert {
         "joints",
         "left_leg_rise_k",
@@ -76,7 +76,7 @@ def test_json_keeps_the_contract(make_heat_result: Make) -> None:
         "fell",
         "sim_s",
         "wall_s",
-    } <= set(arm)
+    } <= set(trial)
     assert {
         "start_degc",
         "end_degc",
@@ -84,8 +84,8 @@ def test_json_keeps_the_contract(make_heat_result: Make) -> None:
         "mean_abs_effort_nm",
         "joule_loss_j",
         "time_to_80_degc_s",
-    } <= set(arm["joints"]["LAnklePitch"])
-    assert arm["left_leg_rise_k"] == 109.0
+    } <= set(trial["joints"]["LAnklePitch"])
+    assert trial["left_leg_rise_k"] == 109.0
     assert data["published"]["smart"]["end_degc"]["LAnklePitch"] == 48.0
     assert data["not_comparable"] is None
 
@@ -106,8 +106,8 @@ def test_a_robot_that_fell_is_set_beside_nothing(make_heat_result: Make) -> None
     fell: dict[str, Any] = {"fell": True, "failure": "fell at 3.20 s", "sim_s": 4.2}
 
     def with_fallen(name: str) -> HeatResult:
-        arm = replace(result.arms[name], **fell)
-        return replace(result, arms={**result.arms, name: arm})
+        trial = replace(result.trials[name], **fell)
+        return replace(result, trials={**result.trials, name: trial})
 
     assert with_fallen("constant:0.3").published.keys() == {"fixed"}
     assert with_fallen("fixed").not_comparable == (
@@ -120,12 +120,12 @@ def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
     """And no other line that people type."""
 
     def differs(cfg: HeatCfg) -> tuple[str, ...]:
-        arm = plan_trials(cfg)[0]
+        trial = plan_trials(cfg)[0]
         return differences(
-            arm.posture,
-            arm.duration_s / 60.0,
-            arm.simulation.misalignment_deg,
-            settings_of_run(cfg, arm),
+            trial.posture,
+            trial.duration_s / 60.0,
+            trial.simulation.misalignment_deg,
+            settings_of_run(cfg, trial),
         )
 
     assert differs(HeatCfg(preset="document", seed=3, full=True)) == ()
@@ -148,16 +148,18 @@ def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
 
 def test_json_says_null_for_never(make_heat_result: Make) -> None:
     result = make_heat_result("fixed")
-    arm = result.arms["fixed"]
-    burning = replace(arm.joints["LAnklePitch"], steady_degc=math.inf)
-    arm = replace(arm, joints={**arm.joints, "LAnklePitch": burning})
-    joints = replace(result, arms={"fixed": arm}).as_json()["arms"]["fixed"]["joints"]
+    trial = result.trials["fixed"]
+    burning = replace(trial.joints["LAnklePitch"], steady_degc=math.inf)
+    trial = replace(trial, joints={**trial.joints, "LAnklePitch": burning})
+    joints = replace(result, trials={"fixed": trial}).as_json()["trials"]["fixed"][
+        "joints"
+    ]
     assert joints["HeadYaw"]["time_to_80_degc_s"] is None
     assert joints["HeadYaw"]["forecast_80_degc_s"] is None
     assert joints["LAnklePitch"]["steady_degc"] is None
     assert joints["HeadYaw"]["steady_degc"] == 32.0
 
 
-def test_failures_name_the_arms_that_ended_early(two_leg_result: HeatResult) -> None:
+def test_failures_name_the_trials_that_ended_early(two_leg_result: HeatResult) -> None:
     assert failures(two_leg_result) == {"smart": "fell at 3.20 s"}
-    assert hottest(two_leg_result.arms["fixed"])[0] == "right_knee"
+    assert hottest(two_leg_result.trials["fixed"])[0] == "right_knee"

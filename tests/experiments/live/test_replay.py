@@ -88,12 +88,12 @@ def test_a_moment_is_what_was_recorded_then(
 
 def test_who_lies_has_fallen(live_run: Path) -> None:
     """The base turns by 60 degrees about y in the last row of one that stood."""
-    (arm,) = read_source(live_run).arms
-    frame = arm.frame.copy()
+    (trial,) = read_source(live_run).trials
+    frame = trial.frame.copy()
     lies = np.array([0.0, np.sin(np.pi / 6.0), 0.0, np.cos(np.pi / 6.0)])
     columns = [f"{BASE_QUATERNION}.{part}" for part in "xyzw"]
     for name, value in zip(columns, lies, strict=True):
         frame[name] = [*frame[name].iloc[:-1], value]
-    recording = ReplayedRun([replace(arm, frame=frame)])
+    recording = ReplayedRun([replace(trial, frame=frame)])
     assert not recording.moments(0.0)[0].has_fallen
     assert recording.moments(recording.end_s)[0].has_fallen

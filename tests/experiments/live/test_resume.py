@@ -26,32 +26,32 @@ from tests.experiments.live.robot.test_live_robot import run
 
 
 @pytest.fixture
-def arm(recording: ReplayedRun) -> RecordedTrial:
+def trial(recording: ReplayedRun) -> RecordedTrial:
     """A live robot of the preset `document`; a joint is heated after 0.4 s."""
-    (arm,) = recording.arms
-    return arm
+    (trial,) = recording.trials
+    return trial
 
 
-def with_run(arm: RecordedTrial, **meta: Any) -> RecordedTrial:
-    told = dataclasses.replace(arm.run.meta, **meta)
-    return dataclasses.replace(arm, run=dataclasses.replace(arm.run, meta=told))
+def with_run(trial: RecordedTrial, **meta: Any) -> RecordedTrial:
+    told = dataclasses.replace(trial.run.meta, **meta)
+    return dataclasses.replace(trial, run=dataclasses.replace(trial.run, meta=told))
 
 
-def resumed(arm: RecordedTrial, time_s: float) -> ResumedCfg:
-    (cfg,) = plan_resumed([arm], time_s).arms
+def resumed(trial: RecordedTrial, time_s: float) -> ResumedCfg:
+    (cfg,) = plan_resumed([trial], time_s).trials
     assert isinstance(cfg, ResumedCfg)
     return cfg
 
 
 def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
-    arm: RecordedTrial,
+    trial: RecordedTrial,
 ) -> None:
-    robot = resumed(arm, 0.2).load_robot()
+    robot = resumed(trial, 0.2).load_robot()
     for time_s, hot in ((0.2, False), (0.8, True)):
-        live = LiveRobot(play_of(resumed(arm, time_s)))
+        live = LiveRobot(play_of(resumed(trial, time_s)))
         try:
             moment = live.moment()
-            row = arm.frame.loc[:time_s].iloc[-1]
+            row = trial.frame.loc[:time_s].iloc[-1]
             names = [f"true_temperature.{name}" for name in robot.motor_names]
             wanted = row[names].to_numpy(float)[list(robot.motor_of_joint)]
             np.testing.assert_allclose(moment.degc, wanted, atol=0.02)
@@ -65,49 +65,51 @@ def test_it_begins_with_the_temperatures_and_set_points_of_the_moment(
             live.close("done")
 
 
-def test_its_setting_is_that_of_the_recording(arm: RecordedTrial) -> None:
-    plan = plan_resumed([arm], 0.5)
-    config: Any = arm.run.meta.config
-    cfg = resumed(arm, 0.5)
-    assert plan.controllers == (arm.name,)
+def test_its_setting_is_that_of_the_recording(trial: RecordedTrial) -> None:
+    plan = plan_resumed([trial], 0.5)
+    config: Any = trial.run.meta.config
+    cfg = resumed(trial, 0.5)
+    assert plan.controllers == (trial.name,)
     assert cfg.simulation.misalignment_deg == config["simulation"]["misalignment_deg"]
     assert cfg.simulation.misalignment_deg["LAnklePitch"] == 0.78
-    assert cfg.simulation.seed == arm.run.meta.seed
+    assert cfg.simulation.seed == trial.run.meta.seed
     assert plan.robot.posture(RECORDED).state == "Stand"
 
 
-def test_a_shift_is_left_to_the_controller(arm: RecordedTrial) -> None:
+def test_a_shift_is_left_to_the_controller(trial: RecordedTrial) -> None:
     """What `minheat` had shifted it shifts again; kept in, it would be there twice."""
-    frame = arm.frame.copy()
+    frame = trial.frame.copy()
     frame["shift.LHipRoll"] = 0.03
-    cfg = resumed(dataclasses.replace(arm, frame=frame), 0.5)
-    plain = resumed(arm, 0.5)
+    cfg = resumed(dataclasses.replace(trial, frame=frame), 0.5)
+    plain = resumed(trial, 0.5)
     robot = cfg.load_robot()
     less = np.array(plain.set_points) - np.array(cfg.set_points)
     assert less[robot.joint_index("LHipRoll")] == pytest.approx(0.03)
     assert np.count_nonzero(less) == 1
 
 
-def test_a_posture_like_none_that_is_stored_is_in_no_state(arm: RecordedTrial) -> None:
-    frame = arm.frame.copy()
+def test_a_posture_like_none_that_is_stored_is_in_no_state(
+    trial: RecordedTrial,
+) -> None:
+    frame = trial.frame.copy()
     frame["target.LShoulderRoll"] += 0.6
-    robot = plan_resumed([dataclasses.replace(arm, frame=frame)], 0.5).robot
+    robot = plan_resumed([dataclasses.replace(trial, frame=frame)], 0.5).robot
     assert robot.posture(RECORDED).state is None
     assert robot.posture(RECORDED).effectors == ()
 
 
-def test_what_a_recording_does_not_tell_is_refused(arm: RecordedTrial) -> None:
-    with pytest.raises(BadInput, match="does not tell the setting"):
-        plan_resumed([with_run(arm, config={})], 0.5)
-    bare = arm.frame.drop(columns=["target.HeadYaw"])
-    with pytest.raises(BadInput, match=r"no set-points or no temperatures at 0\.5 s"):
-        plan_resumed([dataclasses.replace(arm, frame=bare)], 0.5)
+def test_what_a_recording_does_not_tell_is_refused(trial: RecordedTrial) -> None:
+    with pytest.raises(BadInput, match="lacks the robot setting"):
+        plan_resumed([with_run(trial, config={})], 0.5)
+    bare = trial.frame.drop(columns=["target.HeadYaw"])
+    with pytest.raises(BadInput, match=r"no set-points or temperatures at 0\.5 s"):
+        plan_resumed([dataclasses.replace(trial, frame=bare)], 0.5)
     with pytest.raises(BadInput, match="ghost"):
-        plan_resumed([dataclasses.replace(arm, name="ghost")], 0.5)
+        plan_resumed([dataclasses.replace(trial, name="ghost")], 0.5)
 
 
 def plans(show: Show) -> list[Any]:
-    return [] if show.plan is None else list(show.plan.arms)
+    return [] if show.plan is None else list(show.plan.trials)
 
 
 @pytest.mark.slow(covers=True)
@@ -131,9 +133,9 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
 
 
 @pytest.mark.slow(covers=True)
-def test_what_is_live_is_steered_as_ever(arm: RecordedTrial, tmp_path: Path) -> None:
+def test_what_is_live_is_steered_as_ever(trial: RecordedTrial, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
-    cfg = dataclasses.replace(resumed(arm, 0.8), folder=tmp_path / "again")
+    cfg = dataclasses.replace(resumed(trial, 0.8), folder=tmp_path / "again")
     live = LiveRobot(play_of(cfg))
     live.act(Misalign(joint="LAnklePitch", error_deg=0.0))
     live.act(HeatNow(joint="LAnklePitch", degc=50.0))
@@ -141,6 +143,6 @@ def test_what_is_live_is_steered_as_ever(arm: RecordedTrial, tmp_path: Path) -> 
     index = live.body.sim.robot.joint_index("LAnklePitch")
     assert live.body.sim.misalignment[index] == 0.0
     live.close("done")
-    (again,) = read_recording(tmp_path / "again").arms
+    (again,) = read_recording(tmp_path / "again").trials
     start_degc = resumed(again, 0.9).simulation.start_degc
     assert start_degc["LAnklePitch"] == pytest.approx(50.0, abs=0.5)

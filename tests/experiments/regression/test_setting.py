@@ -13,7 +13,7 @@ from nao_testbed.models import BadInput, Robot
 from tests.experiments.common.known_names import without_lists
 
 
-def test_every_value_reaches_the_arm() -> None:
+def test_every_value_reaches_the_trial() -> None:
     setting = make_setting(
         {
             "seconds": 30,
@@ -31,20 +31,20 @@ def test_every_value_reaches_the_arm() -> None:
         },
         "here",
     )
-    arm = setting.plan("smart")
-    simulation = arm.simulation
-    assert arm.controller == "smart"
-    assert arm.duration_s == 30.0
-    assert arm.posture == "Stand"
-    assert arm.pushes == (Push(at_s=7.0),)
-    assert arm.fast_forward is None
-    assert arm.exact
+    trial = setting.plan("smart")
+    simulation = trial.simulation
+    assert trial.controller == "smart"
+    assert trial.duration_s == 30.0
+    assert trial.posture == "Stand"
+    assert trial.pushes == (Push(at_s=7.0),)
+    assert trial.fast_forward is None
+    assert trial.exact
     assert simulation.misalignment_deg == {"LAnklePitch": 2.0}
     assert simulation.start_degc == {"LAnklePitch": 50.0}
     assert simulation.seed == 3
     assert simulation.protection == "nao"
     assert simulation.heating.ambient_degc == 20.0
-    assert arm.effort_limits == {"LKneePitch": 3.0}
+    assert trial.effort_limits == {"LKneePitch": 3.0}
     assert (simulation.world.slope_deg, simulation.world.friction) == (1.0, 0.5)
 
 

@@ -27,18 +27,20 @@ def heat_folder(recorded: RecordedRuns) -> Path:
 
 def record_heat(runs: Path) -> None:
     cfg = HeatCfg(preset="document", minutes=0.05, command=("nao-testbed", MARKUP))
-    arms = plan_trials(cfg)
-    folder, arms = record_trials(arms, runs / "heat")
+    trials = plan_trials(cfg)
+    folder, trials = record_trials(trials, runs / "heat")
     push = Push(at_s=2.5, force_n=(3.0, 0.0, 0.0))
     results = {}
-    for arm in arms:
-        results[arm.controller] = run_trial(dataclasses.replace(arm, pushes=(push,)))
+    for trial in trials:
+        results[trial.controller] = run_trial(
+            dataclasses.replace(trial, pushes=(push,))
+        )
     result = HeatResult(
         minutes=0.05,
         posture="PoseInit",
         seed=0,
-        misalignment_deg=dict(arms[0].simulation.misalignment_deg),
-        arms=results,
+        misalignment_deg=dict(trials[0].simulation.misalignment_deg),
+        trials=results,
         settings={"preset": "document", "robot": "nao"},
     )
     text = json_text(result.as_json())
@@ -77,7 +79,7 @@ def page_file(heat_folder: Path, recorded: RecordedRuns) -> Path:
 def write_page(heat_folder: Path, folder: Path) -> None:
     shutil.copytree(heat_folder, folder)
     result = json.loads((folder / "heat.json").read_text(encoding="utf-8"))
-    result["arms"][MARKUP] = result["arms"].pop("smart")
+    result["trials"][MARKUP] = result["trials"].pop("smart")
     (folder / "heat.json").write_text(json.dumps(result), encoding="utf-8")
     meta = json.loads((folder / "smart" / "meta.json").read_text(encoding="utf-8"))
     meta["config"]["controller"] = MARKUP

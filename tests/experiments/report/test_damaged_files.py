@@ -70,8 +70,8 @@ CONFIG: list[tuple[str, object]] = [
 ]
 RESULT: list[tuple[str, object]] = [
     ("minutes", "x"),
-    ("arms.smart.sim_s", []),
-    ("arms.smart.joints.HeadYaw.end_degc", "hot"),
+    ("trials.smart.sim_s", []),
+    ("trials.smart.joints.HeadYaw.end_degc", "hot"),
     ("settings.start_degc", 3),
 ]
 SCENARIO: list[dict[str, object]] = [

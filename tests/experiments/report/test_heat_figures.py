@@ -26,41 +26,43 @@ def test_no_more_than_three_controllers_stand_abreast(
 ) -> None:
     names = [f"constant:0.{i + 1}" for i in range(n)]
     parts = parts_of(make_heat_result(*names))
-    assert [len(part.arms) for part in parts] == sizes
-    assert [name for part in parts for name in part.arms] == names
+    assert [len(part.trials) for part in parts] == sizes
+    assert [name for part in parts for name in part.trials] == names
 
 
 def test_power_over_time_ends_at_the_power_of_the_run(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert source.heat is not None
-    frames = {arm.name: arm.frame for arm in source.arms}
+    frames = {trial.name: trial.frame for trial in source.trials}
     figure = power_over_time(source.heat, frames, NAO)
     assert figure is not None
     (axes,) = figure.axes
     told = {text.get_text().rsplit(" ", 2)[0] for text in axes.texts}
     assert {"fixed", "smart", "least, gears free"} <= told
     torques = [f"motor_torque.{name}" for name in NAO.motor_names]
-    for line, arm in zip(axes.lines, source.arms, strict=False):
+    for line, trial in zip(axes.lines, source.trials, strict=False):
         curve = np.asarray(line.get_ydata())
-        watts = arm.frame[torques].to_numpy() ** 2 @ joule_loss(NAO)
+        watts = trial.frame[torques].to_numpy() ** 2 @ joule_loss(NAO)
         assert curve[-1] == pytest.approx(watts[-1])
-        is_in_slot = (arm.frame.index >= 2.5) & (arm.frame.index < 3.0)
+        is_in_slot = (trial.frame.index >= 2.5) & (trial.frame.index < 3.0)
         assert curve[-2] == pytest.approx(watts[is_in_slot].mean())
-        if arm.name == "fixed":  # the push is caught with torques faster than the rows
-            told_w = source.heat.arms[arm.name].legs_power_w
+        if (
+            trial.name == "fixed"
+        ):  # the push is caught with torques faster than the rows
+            told_w = source.heat.trials[trial.name].legs_power_w
             assert curve[-3:].mean() == pytest.approx(told_w, rel=0.05)
 
 
 def test_one_limp_robot_without_a_least_is_drawn_too(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert source.heat is not None
-    frame = source.arms[0].frame.copy()
+    frame = source.trials[0].frame.copy()
     torques = [f"motor_torque.{name}" for name in NAO.motor_names]
     frame.loc[frame.index > 1.5, torques] = 0.0
-    arm = dataclasses.replace(
-        source.heat.arms["fixed"], least_power_w=None, least_with_gears_w=None
+    trial = dataclasses.replace(
+        source.heat.trials["fixed"], least_power_w=None, least_with_gears_w=None
     )
-    result = dataclasses.replace(source.heat, arms={"fixed": arm})
+    result = dataclasses.replace(source.heat, trials={"fixed": trial})
     figure = power_over_time(result, {"fixed": frame}, NAO)
     assert figure is not None
     assert figure.axes[0].get_ylim()[0] == pytest.approx(0.6 * SMALLEST_W)

@@ -45,19 +45,19 @@ def cells(table: DataTable, first: str) -> tuple[str, ...]:
     return row.cells[1:]
 
 
-def apart(arms: tuple[RecordedTrial, ...]) -> list[RecordedTrial]:
+def apart(trials: tuple[RecordedTrial, ...]) -> list[RecordedTrial]:
     """The robots as if each had begun in a second of its own."""
     return [
         dataclasses.replace(
-            arm,
+            trial,
             run=dataclasses.replace(
-                arm.run,
+                trial.run,
                 meta=dataclasses.replace(
-                    arm.run.meta, started_utc=f"2026-01-01T00:00:{i:02}+00:00"
+                    trial.run.meta, started_utc=f"2026-01-01T00:00:{i:02}+00:00"
                 ),
             ),
         )
-        for i, arm in enumerate(arms)
+        for i, trial in enumerate(trials)
     ]
 
 
@@ -71,18 +71,25 @@ def test_a_result_with_unknown_and_without_new_fields_is_read(
     make_heat_result: Make,
 ) -> None:
     data = make_heat_result("fixed").as_json()
-    data["arms"]["fixed"]["of_the_future"] = 1
-    del data["arms"]["fixed"]["settled_s"]
+    data["trials"]["fixed"]["of_the_future"] = 1
+    del data["trials"]["fixed"]["settled_s"]
     result = read_heat_result(Path("heat.json"), data)
-    assert result.arms["fixed"].settled_s is None
+    assert result.trials["fixed"].settled_s is None
+
+
+def test_a_result_with_the_key_of_older_files_is_read(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    data = result.as_json()
+    data["arms"] = data.pop("trials")
+    assert read_heat_result(Path("heat.json"), data) == result
 
 
 def test_rows_tell_what_the_run_has_told(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert source.heat is not None
-    for arm in source.arms:
-        ours = trial_from_rows(arm, NAO)
-        theirs = source.heat.arms[arm.name]
+    for trial in source.trials:
+        ours = trial_from_rows(trial, NAO)
+        theirs = source.heat.trials[trial.name]
         assert ours is not None
         assert ours.sim_s == pytest.approx(theirs.sim_s)
         for joint, row in theirs.joints.items():
@@ -108,7 +115,7 @@ def test_the_distance_to_the_published_numbers_is_shown(
     shown = {row.cells[:2]: row.cells[2:] for row in table.rows}
     for name in ("fixed", "smart"):
         published = PUBLISHED[name].end_degc["LAnklePitch"]
-        ours = result.arms[name].joints["LAnklePitch"].end_degc
+        ours = result.trials[name].joints["LAnklePitch"].end_degc
         assert shown[name, "LAnklePitch at the end, °C"] == (
             f"{published:.0f}",
             f"{ours:.1f}",
@@ -130,29 +137,33 @@ def test_only_the_published_experiment_is_held_against_the_numbers(
 @pytest.mark.requirement("ST-24")
 def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
     """A crashed run has no heat.json; what it ran with is in each robot's folder."""
-    arms = read_source(heat_folder).arms
-    ours = {arm.name: found for arm in arms if (found := trial_from_rows(arm, NAO))}
-    result = heat_from_rows(ours, arms[0])
+    trials = read_source(heat_folder).trials
+    ours = {
+        trial.name: found for trial in trials if (found := trial_from_rows(trial, NAO))
+    }
+    result = heat_from_rows(ours, trials[0])
     assert not published_table(result).rows
     assert "it takes 0.05 min, not 15." in joint_table(result).note
     whole = dataclasses.replace(result, minutes=15.0)
     cut = joint_table(whole).note
     assert "fixed ended after 3 s, smart ended after 3 s." in cut
-    arms_15 = {n: dataclasses.replace(arm, sim_s=900.0) for n, arm in ours.items()}
-    assert published_table(dataclasses.replace(whole, arms=arms_15)).rows
+    trials_15 = {
+        n: dataclasses.replace(trial, sim_s=900.0) for n, trial in ours.items()
+    }
+    assert published_table(dataclasses.replace(whole, trials=trials_15)).rows
 
 
 def test_the_power_stands_beside_both_of_its_least_values(
     make_heat_result: Make,
 ) -> None:
     result = make_heat_result("fixed")
-    arm = dataclasses.replace(
-        result.arms["fixed"],
+    trial = dataclasses.replace(
+        result.trials["fixed"],
         legs_power_w=1.2,
         least_power_w=0.6,
         least_with_gears_w=0.3,
     )
-    table = outcome_table(dataclasses.replace(result, arms={"fixed": arm}))
+    table = outcome_table(dataclasses.replace(result, trials={"fixed": trial}))
     assert cells(table, "minimum, no gear friction") == ("0.60 W",)
     assert cells(table, "ratio to it") == ("2.00 ×",)
     assert cells(table, "minimum power") == ("0.30 W",)
@@ -166,8 +177,8 @@ def test_every_row_has_a_cell_for_every_column(
     tables = [
         *heat_tables(make_heat_result("fixed", "smart", "constant:0.6")),
         *heat_tables(two_leg_result),
-        *event_tables(source.arms),
-        *settings_tables(apart(source.arms)),
+        *event_tables(source.trials),
+        *settings_tables(apart(source.trials)),
     ]
     assert len(tables) == 3 + 2 + 1 + 3
     for table in tables:
@@ -178,12 +189,12 @@ def test_a_leg_has_its_sum_below_its_joints(make_heat_result: Make) -> None:
     result = make_heat_result("fixed")
     table = heat_tables(result)[1]
     assert cells(table, "left leg, sum")[2] == signed(
-        result.arms["fixed"].left_leg_rise_k
+        result.trials["fixed"].left_leg_rise_k
     )
 
 
 def test_pushes_are_among_the_events(heat_folder: Path) -> None:
-    table = event_tables(read_source(heat_folder).arms)[0]
+    table = event_tables(read_source(heat_folder).trials)[0]
     assert table.rows[0].cells == (
         "2.50",
         "fixed",
@@ -194,8 +205,8 @@ def test_pushes_are_among_the_events(heat_folder: Path) -> None:
 def test_what_robots_share_and_where_they_differ_are_told_apart(
     heat_folder: Path,
 ) -> None:
-    arms = apart(read_source(heat_folder).arms)
-    origin, differing, settings = settings_tables(arms)
+    trials = apart(read_source(heat_folder).trials)
+    origin, differing, settings = settings_tables(trials)
     assert cells(origin, "seed") == ("0",)
     assert cells(differing, "started (UTC)") == (
         "2026-01-01 00:00:00",
@@ -208,7 +219,7 @@ def test_what_robots_share_and_where_they_differ_are_told_apart(
 
 
 def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
-    frame = read_source(heat_folder).arms[0].frame.copy()
+    frame = read_source(heat_folder).trials[0].frame.copy()
     posture = NAO.posture("PoseInit").angles
     assert shift_history_figure({"fixed": frame}, NAO, posture) is None, (
         "the way into it"
@@ -229,7 +240,7 @@ def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
 def test_a_joint_looks_the_same_under_every_controller(heat_folder: Path) -> None:
     """Whatever else was shifted there, and however far; no two joints look alike."""
     posture = NAO.posture("PoseInit").angles
-    frame = read_source(heat_folder).arms[0].frame
+    frame = read_source(heat_folder).trials[0].frame
     late = frame.index > 2.5
 
     def shifted(**degrees: float) -> pd.DataFrame:

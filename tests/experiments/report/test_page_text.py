@@ -110,11 +110,11 @@ def test_headings_are_in_order_and_parts_have_names(page: Reader) -> None:
 
 def test_numbers_of_the_run_are_on_the_page(text: str, page_file: Path) -> None:
     result = json.loads((page_file.parent / "heat.json").read_text(encoding="utf-8"))
-    for arm in result["arms"].values():
-        row = arm["joints"]["LAnklePitch"]
+    for trial in result["trials"].values():
+        row = trial["joints"]["LAnklePitch"]
         assert f">{row['end_degc']:.1f}<" in text
         assert f">{row['mean_abs_effort_nm']:.2f}<" in text
-        assert f">{arm['legs_power_w']:.2f} W<" in text
+        assert f">{trial['legs_power_w']:.2f} W<" in text
 
 
 def test_a_figure_follows_the_colours_of_the_page() -> None:

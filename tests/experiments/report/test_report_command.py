@@ -242,8 +242,8 @@ def test_a_stopped_run_keeps_its_preset(report: Run, copy_of: Copy) -> None:
 
 
 def test_the_preset_of_a_heat_run_is_recorded() -> None:
-    (arm,) = plan_trials(HeatCfg(controllers=("fixed",), preset="document"))
-    assert arm.preset == "document"
+    (trial,) = plan_trials(HeatCfg(controllers=("fixed",), preset="document"))
+    assert trial.preset == "document"
 
 
 def test_a_page_says_nothing_of_who_made_it(

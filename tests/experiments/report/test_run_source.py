@@ -17,9 +17,9 @@ Copy = Callable[[str], Path]
 def test_a_whole_run_is_read_without_a_word(heat_folder: Path) -> None:
     source = read_source(heat_folder)
     assert (source.kind, source.name, source.warnings) == ("heat", "heat", ())
-    assert [arm.name for arm in source.arms] == ["fixed", "smart"]
+    assert [trial.name for trial in source.trials] == ["fixed", "smart"]
     assert source.heat is not None
-    assert all(len(arm.frame) == arm.run.meta.rows for arm in source.arms)
+    assert all(len(trial.frame) == trial.run.meta.rows for trial in source.trials)
 
 
 def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_what_is_no_run_is_refused(
 def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
     source = read_source(killed)
     assert source.heat is None
-    assert [len(arm.frame) > 0 for arm in source.arms] == [True, True]
+    assert [len(trial.frame) > 0 for trial in source.trials] == [True, True]
     told = "\n".join(source.warnings)
     assert "computed from the rows" in source.warnings[0]
     assert "fixed: the run was killed" in told
@@ -68,7 +68,7 @@ def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
     assert "part-00000.parquet is damaged" in told
     assert "fixed: 0 of its 150 rows are there" in told
     assert "smart: 1 damaged line" in told
-    fixed, smart = source.arms
+    fixed, smart = source.trials
     assert not len(fixed.frame)
     assert len(smart.frame) == 150
 
@@ -82,7 +82,7 @@ def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
     assert told in read_source(folder).warnings
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"arms": {"fixed": 3}}'])
+@pytest.mark.parametrize("text", ["", "[1]", '{"trials": {"fixed": 3}}'])
 def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
     folder = copy_of("damaged")
     (folder / "heat.json").write_text(text, "utf-8")
@@ -127,7 +127,7 @@ def test_robots_of_one_controller_are_told_apart_by_their_folders(
     folder = copy_of("twins")
     (folder / "heat.json").unlink()
     shutil.copytree(folder / "smart", folder / "smart-2")
-    names = [arm.name for arm in read_source(folder).arms]
+    names = [trial.name for trial in read_source(folder).trials]
     assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
 
 
@@ -156,7 +156,7 @@ def test_what_stands_beside_robots_is_a_run_of_its_own(
     if not has_result:
         (folder / "heat.json").unlink()
     assert runs_in(folder) == (folder, folder / "dance")
-    assert [arm.name for arm in read_source(folder).arms] == ["fixed", "smart"]
+    assert [trial.name for trial in read_source(folder).trials] == ["fixed", "smart"]
 
 
 def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> None:

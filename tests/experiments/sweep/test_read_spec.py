@@ -148,7 +148,7 @@ def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> N
     assert spec.robot_digest == robot_digest(TWO_LEG) != robot_digest(None)
 
 
-def test_pushes_and_fast_forward_reach_the_arm(tmp_path: Path) -> None:
+def test_pushes_and_fast_forward_reach_the_trial(tmp_path: Path) -> None:
     text = (
         f"{LEAST}pushes: [{{at_s: 7, force_n: [5, 0, 0], link: Head}}]\n"
         "fast_forward: {blocks: 5, bound: 0.01}\n"

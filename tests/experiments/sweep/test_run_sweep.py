@@ -93,7 +93,7 @@ def test_a_row_holds_parameters_and_outcomes(real: Sweep) -> None:
     assert stands["failure"].isna().all()
 
 
-def test_a_trial_is_what_run_arm_makes_of_it(real: Sweep, folder: Path) -> None:
+def test_a_trial_is_what_run_trial_makes_of_it(real: Sweep, folder: Path) -> None:
     spec = spec_of(folder, real.spec)
     alone = run_trial(next(spec.trials()).trial_cfg())
     row = real.frame.iloc[0]

@@ -38,7 +38,7 @@ def result(make_heat_result: Make) -> HeatResult:
 
 @pytest.fixture
 def frames(result: HeatResult, make_frame: MakeFrame) -> dict[str, pd.DataFrame]:
-    return {name: make_frame(arm) for name, arm in result.arms.items()}
+    return {name: make_frame(trial) for name, trial in result.trials.items()}
 
 
 def texts(axes: Axes) -> list[str]:
@@ -67,7 +67,7 @@ def test_the_four_charts_of_the_document(
     for axes, title in zip(figure.axes, titles, strict=True):
         controller, side = title.split(", ")[0], title.split(", ")[1][0].upper()
         for joint in (side + name for name in LEG_JOINTS):
-            row = result.arms[controller].joints[joint]
+            row = result.trials[controller].joints[joint]
             points = curve(axes, joint)
             np.testing.assert_allclose(points[0], [0.0, row.start_degc])
             np.testing.assert_allclose(points[-1], [15.0, row.end_degc])
@@ -90,8 +90,8 @@ def test_published_values_are_marked_where_they_belong(
         mark = curve(axes[i], f"published {joint}")
         np.testing.assert_array_equal(mark, [[15.0, published.end_degc[joint]]])
         assert f"published {published.end_degc[joint]:.0f} °C" in texts(axes[i])
-        arm = result.arms[name]
-        ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
+        trial = result.trials[name]
+        ours = trial.left_leg_rise_k if side == "L" else trial.right_leg_rise_k
         rise = published.left_leg_rise_k if side == "L" else published.right_leg_rise_k
         assert f"the five rise by {ours:.0f} K (published {rise:.0f} K)" in texts(
             axes[i]
@@ -109,7 +109,7 @@ def test_no_curve_runs_through_the_name_of_a_published_value(
         ("smart", "L"): (36.9, 46.9, 32.7, 37.2, 58.7),
     }
     for (name, side), row in ends.items():
-        rows = result.arms[name].joints
+        rows = result.trials[name].joints
         for joint, degc in zip(LEG_JOINTS, row, strict=True):
             rows[side + joint] = dataclasses.replace(rows[side + joint], end_degc=degc)
     figure = temperature_figure(result, {})
@@ -129,12 +129,12 @@ def test_no_line_runs_through_the_name_of_a_curve(
     result: HeatResult, sim_s: float
 ) -> None:
     """A robot that is shut down ends early, at the line of the shut-down."""
-    rows = dict(result.arms["fixed"].joints)
+    rows = dict(result.trials["fixed"].joints)
     for joint, degc in zip(LEG_JOINTS, (48.9, 67.6, 34.6, 51.0, 79.6), strict=True):
         rows["L" + joint] = dataclasses.replace(rows["L" + joint], end_degc=degc)
-    arm = dataclasses.replace(result.arms["fixed"], joints=rows, sim_s=sim_s)
+    trial = dataclasses.replace(result.trials["fixed"], joints=rows, sim_s=sim_s)
     figure = temperature_figure(
-        dataclasses.replace(result, minutes=16.0, arms={"fixed": arm}), {}
+        dataclasses.replace(result, minutes=16.0, trials={"fixed": trial}), {}
     )
     figure.draw_without_rendering()
     for axes in figure.axes:
@@ -160,14 +160,18 @@ def test_no_words_lie_over_others_whenever_a_run_ends(
     result: HeatResult, part: float, degc: float
 ) -> None:
     """All legs as hot as each other: their names take the most room."""
-    arm = result.arms["fixed"]
+    trial = result.trials["fixed"]
     row = dataclasses.replace(
-        next(iter(arm.joints.values())), start_degc=degc, end_degc=degc
+        next(iter(trial.joints.values())), start_degc=degc, end_degc=degc
     )
-    arm = dataclasses.replace(
-        arm, joints=dict.fromkeys(arm.joints, row), sim_s=60.0 * result.minutes * part
+    trial = dataclasses.replace(
+        trial,
+        joints=dict.fromkeys(trial.joints, row),
+        sim_s=60.0 * result.minutes * part,
     )
-    figure = temperature_figure(dataclasses.replace(result, arms={"fixed": arm}), {})
+    figure = temperature_figure(
+        dataclasses.replace(result, trials={"fixed": trial}), {}
+    )
     figure.draw_without_rendering()
     for axes in figure.axes:
         words = [text for text in axes.texts if text.get_text()]
@@ -252,8 +256,10 @@ def test_a_sum_of_rises_has_no_sign(
     make_heat_result: Make, rise_k: float, said: str
 ) -> None:
     result = make_heat_result("smart")
-    arm = dataclasses.replace(result.arms["smart"], left_leg_rise_k=rise_k)
-    figure = temperature_figure(dataclasses.replace(result, arms={"smart": arm}), {})
+    trial = dataclasses.replace(result.trials["smart"], left_leg_rise_k=rise_k)
+    figure = temperature_figure(
+        dataclasses.replace(result, trials={"smart": trial}), {}
+    )
     (words,) = (t for t in texts(figure.axes[1]) if "the five" in t)
     assert words.startswith(f"the five {said}")
 
@@ -295,7 +301,7 @@ def test_there_is_a_column_for_each_controller(make_heat_result: Make, n: int) -
 
 def test_a_run_without_a_frame_is_a_line_from_start_to_end(result: HeatResult) -> None:
     figure = temperature_figure(result, {})
-    row = result.arms["fixed"].joints["LAnklePitch"]
+    row = result.trials["fixed"].joints["LAnklePitch"]
     np.testing.assert_array_equal(
         curve(figure.axes[2], "LAnklePitch"),
         [[0.0, row.start_degc], [15.0, row.end_degc]],
@@ -310,8 +316,8 @@ def test_bars_are_the_mean_torques_and_marks_the_limits(
     for axes, side in zip(figure.axes, "RL", strict=True):
         heights = [p.get_height() for p in axes.patches if isinstance(p, Rectangle)]
         expected = [
-            arm.joints[side + joint].mean_abs_effort_nm
-            for arm in result.arms.values()
+            trial.joints[side + joint].mean_abs_effort_nm
+            for trial in result.trials.values()
             for joint in LEG_JOINTS
         ]
         np.testing.assert_allclose(heights, expected)
@@ -357,8 +363,8 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_a_run_that_ended_early_is_drawn_to_its_end(
     result: HeatResult, frames: dict[str, pd.DataFrame]
 ) -> None:
-    arm = dataclasses.replace(result.arms["fixed"], sim_s=300.0)
-    early = dataclasses.replace(result, arms={"fixed": arm})
+    trial = dataclasses.replace(result.trials["fixed"], sim_s=300.0)
+    early = dataclasses.replace(result, trials={"fixed": trial})
     figure = temperature_figure(early, {"fixed": frames["fixed"].loc[:300.0]})
     assert curve(figure.axes[0], "RHipPitch")[-1, 0] == pytest.approx(5.0, abs=0.01)
 

@@ -14,33 +14,33 @@ Make = Callable[..., HeatResult]
 
 
 def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
-    arms = make_heat_result("fixed", "smart").arms
-    assert lifetime_text(arms["fixed"]) == "15.0 min"
-    assert lifetime_text(arms["smart"]) == "not reached"
-    assert in_the_end_text(arms["smart"]) == "LAnklePitch 61 °C"
+    trials = make_heat_result("fixed", "smart").trials
+    assert lifetime_text(trials["fixed"]) == "15.0 min"
+    assert lifetime_text(trials["smart"]) == "not reached"
+    assert in_the_end_text(trials["smart"]) == "LAnklePitch 61 °C"
     later = {
         name: dataclasses.replace(joint, time_to_80_degc_s=None)
-        for name, joint in arms["fixed"].joints.items()
+        for name, joint in trials["fixed"].joints.items()
     }
-    forecast = dataclasses.replace(arms["fixed"], joints=later)
+    forecast = dataclasses.replace(trials["fixed"], joints=later)
     assert lifetime_text(forecast) == "15.0 min (forecast)"
-    assert lifetime_ratio_text(arms["smart"], arms["fixed"]) == "∞"
-    assert lifetime_ratio_text(arms["fixed"], arms["fixed"]) == "1.0 ×"
-    assert lifetime_ratio_text(arms["fixed"], arms["smart"]) == "–"
+    assert lifetime_ratio_text(trials["smart"], trials["fixed"]) == "∞"
+    assert lifetime_ratio_text(trials["fixed"], trials["fixed"]) == "1.0 ×"
+    assert lifetime_ratio_text(trials["fixed"], trials["smart"]) == "–"
 
 
 @pytest.mark.requirement("ST-24")
 def test_a_robot_that_ended_early_foretells_nothing(make_heat_result: Make) -> None:
     """Limp or fallen, its torques say nothing of when it would have been too hot."""
-    arms = make_heat_result("fixed", "smart").arms
-    fell = dataclasses.replace(arms["smart"], failure="fell at 3.20 s")
+    trials = make_heat_result("fixed", "smart").trials
+    fell = dataclasses.replace(trials["smart"], failure="fell at 3.20 s")
     assert lifetime_text(fell) == "ended before"
-    assert lifetime_ratio_text(fell, arms["fixed"]) == "–"
+    assert lifetime_ratio_text(fell, trials["fixed"]) == "–"
     limp = dataclasses.replace(fell, shut_down_s=600.0)
     assert lifetime_text(limp) == "10.0 min (shut down)"
     later = {
         name: dataclasses.replace(joint, forecast_80_degc_s=2400.0)
-        for name, joint in arms["smart"].joints.items()
+        for name, joint in trials["smart"].joints.items()
     }
-    cool = dataclasses.replace(arms["smart"], joints=later)
+    cool = dataclasses.replace(trials["smart"], joints=later)
     assert lifetime_ratio_text(cool, limp) == "4.0 ×"

@@ -21,10 +21,10 @@ def section(name: str, result: HeatResult | None) -> Section:
 
 def test_each_robot_of_each_run_has_a_row(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
-    arm = dataclasses.replace(
-        result.arms["smart"], legs_power_w=1.2, least_with_gears_w=0.3, failure="fell"
+    trial = dataclasses.replace(
+        result.trials["smart"], legs_power_w=1.2, least_with_gears_w=0.3, failure="fell"
     )
-    other = dataclasses.replace(result, arms={"smart": arm})
+    other = dataclasses.replace(result, trials={"smart": trial})
     table = overview_table([section("a", result), section("b", other)])
     assert table is not None
     assert [row.cells[:2] for row in table.rows] == [

@@ -126,17 +126,17 @@ def test_shadow_falls_beside_the_feet_and_fades_to_the_background(
 
 
 @pytest.mark.requirement("ST-23")
-def test_each_arm_is_named_with_its_hottest_joint(
+def test_each_trial_is_named_with_its_hottest_joint(
     view: RobotView, cold: dict[str, float]
 ) -> None:
-    arms = {
+    trials = {
         "fixed": {**cold, "LAnklePitch": 80.0},
         "smart": {**cold, "RHipPitch": 45.0},
         "constant:0.6": {**cold, "HeadYaw": 44.0},  # its drum is inside the head
     }
-    figure = robot_figure(dict.fromkeys(arms, view), arms, {})
+    figure = robot_figure(dict.fromkeys(trials, view), trials, {})
     panels = figure.axes[:3]
-    assert [axes.get_title() for axes in panels] == list(arms)
+    assert [axes.get_title() for axes in panels] == list(trials)
     shown = [axes.texts[0].get_text() for axes in panels]
     assert shown == [
         "LAnklePitch\n80 °C",
@@ -339,12 +339,12 @@ def test_all_words_are_in_the_picture_and_none_on_the_head(
         drums={},
         centres={"LHand": place},
     )
-    arms = {
+    trials = {
         name: {"LHand": 60.0}
         for name in ("fixed", "minheat:PoseInit=0.25+Crouch=0.1+warm", "nudge")
     }
     remarks = {"nudge": "shut down at 874.56 s, fell at 875.12 s", "fixed": "fell"}
-    figure = robot_figure(dict.fromkeys(arms, robot), arms, remarks, 3.0)
+    figure = robot_figure(dict.fromkeys(trials, robot), trials, remarks, 3.0)
     figure.draw_without_rendering()
     for axes in figure.axes[:3]:
         image = axes.images[0].get_window_extent()
@@ -364,9 +364,9 @@ def test_all_words_are_in_the_picture_and_none_on_the_head(
 def test_when_it_fell_is_in_the_picture(
     view: RobotView, cold: dict[str, float]
 ) -> None:
-    arms = {"fixed": cold, "smart": cold}
-    views = dict.fromkeys(arms, view)
-    figure = robot_figure(views, arms, {"smart": "fell at 0.36 s"}, 25.0)
+    trials = {"fixed": cold, "smart": cold}
+    views = dict.fromkeys(trials, view)
+    figure = robot_figure(views, trials, {"smart": "fell at 0.36 s"}, 25.0)
     fixed, smart = (
         [text.get_text() for text in axes.texts] for axes in figure.axes[:2]
     )

@@ -60,7 +60,7 @@ def test_a_column_more_leaves_the_sums_of_the_legs_below_the_rises(
         for column, cell in zip(table.columns, sums.cells, strict=True)
         if cell and column.group
     }
-    rises = [arm.left_leg_rise_k for arm in result.arms.values()]
+    rises = [trial.left_leg_rise_k for trial in result.trials.values()]
     assert found == {
         (name, "rise"): f"{rise:+.1f}"
         for name, rise in zip(("fixed", "smart"), rises, strict=True)
@@ -92,16 +92,16 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
     result = make_heat_result("fixed", "smart")
     text = printed(result)
     for name in ("fixed", "smart"):
-        arm, published = result.arms[name], PUBLISHED[name]
+        trial, published = result.trials[name], PUBLISHED[name]
         pairs = [
-            (f"{joint} at the end, °C", degc, arm.joints[joint].end_degc)
+            (f"{joint} at the end, °C", degc, trial.joints[joint].end_degc)
             for joint, degc in published.end_degc.items()
         ]
         pairs += [
             (
                 f"temperature rise, {side} leg, K",
                 getattr(published, rise),
-                getattr(arm, rise),
+                getattr(trial, rise),
             )
             for side in ("left", "right")
             for rise in (f"{side}_leg_rise_k",)
@@ -156,17 +156,17 @@ def test_many_differences_are_counted(make_heat_result: Make) -> None:
 
 def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:
     result = make_heat_result("smart")
-    smart = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.01)
-    text = printed(dataclasses.replace(result, arms={"smart": smart}))
+    smart = dataclasses.replace(result.trials["smart"], left_leg_rise_k=-0.01)
+    text = printed(dataclasses.replace(result, trials={"smart": smart}))
     assert re.search(r"temperature rise, left leg, K +42 +0\.0 +-42\.0", text)
 
 
 def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     flags = {"COM_OUTSIDE_SUPPORT": 12, "CLIPPED": 3}
-    smart = dataclasses.replace(result.arms["smart"], flags=flags)
-    arms = {"fixed": result.arms["fixed"], "smart": smart}
-    text = printed(dataclasses.replace(result, arms=arms))
+    smart = dataclasses.replace(result.trials["smart"], flags=flags)
+    trials = {"fixed": result.trials["fixed"], "smart": smart}
+    text = printed(dataclasses.replace(result, trials=trials))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "flag: com outside support 0 cycles 12 cycles" in lines
     assert "flag: clipped 0 cycles 3 cycles" in lines

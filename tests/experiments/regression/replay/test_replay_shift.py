@@ -52,7 +52,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Make], None]:
     return add
 
 
-def arm(
+def trial(
     robot: Robot,
     folder: Path,
     controller: Controller,
@@ -101,7 +101,7 @@ def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     controller = Swaying(SWAY)
-    run = read_run(arm(two_leg, tmp_path / "run", controller))
+    run = read_run(trial(two_leg, tmp_path / "run", controller))
     shift = run.channel("shift")
     assert_array_equal(shift.to_numpy(), controller.shifts)
     assert {run.meta.columns[f"shift.{j}"] for j in two_leg.joint_names} == {"rad"}
@@ -115,7 +115,7 @@ def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
 def test_a_run_in_which_nobody_shifts_has_no_column_more(
     two_leg: Robot, tmp_path: Path
 ) -> None:
-    run = read_run(arm(two_leg, tmp_path / "run", FixedStiffness(), 0.2))
+    run = read_run(trial(two_leg, tmp_path / "run", FixedStiffness(), 0.2))
     assert not [c for c in run.frame.columns if c.startswith("shift.")]
     assert "shift" not in run.meta.channels
 
@@ -124,7 +124,7 @@ def test_where_nobody_was_asked_no_shift_was_decided(
     two_leg: Robot, tmp_path: Path
 ) -> None:
     fast = FastForwardCfg()
-    folder = arm(two_leg, tmp_path / "run", Swaying(0.0), 120.0, fast)
+    folder = trial(two_leg, tmp_path / "run", Swaying(0.0), 120.0, fast)
     frame = read_run(folder).frame
     asked = frame[f"limits.{two_leg.joint_names[0]}"].notna()
     decided = frame[f"shift.{two_leg.joint_names[0]}"].notna()
@@ -144,7 +144,7 @@ def test_the_recorded_controller_shifts_as_it_did_bit_for_bit(
     begin_s: float,
 ) -> None:
     """Also where the shifts begin in the middle of the run."""
-    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
+    folder = trial(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
     known("swaying", lambda: Swaying(SWAY, begin_s=begin_s))
     result = replayed(folder)
     assert shift_of(result, "swaying").is_identical
@@ -158,7 +158,7 @@ def test_shifts_on_a_rounded_recording_do_not_drift_away(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     """Each hangs on the set-points that the one before has moved."""
-    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY), exact=False)
+    folder = trial(two_leg, tmp_path / "run", Swaying(SWAY), exact=False)
     known("swaying", lambda: Swaying(SWAY))
     result = replayed(folder)
     shift = shift_of(result, "swaying")
@@ -173,9 +173,9 @@ def test_a_controller_finds_the_recorded_request_whoever_was_recorded(
 ) -> None:
     live = Swaying(SWAY)
     folders = {
-        "same": arm(two_leg, tmp_path / "same", live),
-        "other": arm(two_leg, tmp_path / "other", Swaying(-2.0 * SWAY, rate=1.0)),
-        "nobody": arm(two_leg, tmp_path / "nobody", FixedStiffness()),
+        "same": trial(two_leg, tmp_path / "same", live),
+        "other": trial(two_leg, tmp_path / "other", Swaying(-2.0 * SWAY, rate=1.0)),
+        "nobody": trial(two_leg, tmp_path / "nobody", FixedStiffness()),
     }
     for folder in folders.values():
         asked = Swaying(SWAY)
@@ -189,7 +189,7 @@ def test_who_does_not_shift_sees_set_points_without_the_recorded_shift(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     live = Swaying(SWAY)
-    folder = arm(two_leg, tmp_path / "run", live)
+    folder = trial(two_leg, tmp_path / "run", live)
     seen = []
 
     class Looking(FixedStiffness):
@@ -303,7 +303,7 @@ def test_those_that_ship_take_no_replay_for_a_motion(
 def test_a_difference_in_the_shift_alone_is_seen(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
-    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY))
+    folder = trial(two_leg, tmp_path / "run", Swaying(SWAY))
     known("less", lambda: Swaying(0.75 * SWAY))
     recording = open_recording(ReplayCfg(folder=folder, controllers=("less", "fixed")))
     out = tmp_path / "out"
@@ -334,7 +334,7 @@ def test_a_difference_in_the_shift_alone_is_seen(
 def test_where_nobody_shifts_nothing_is_said_of_it(
     two_leg: Robot, tmp_path: Path
 ) -> None:
-    folder = arm(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
+    folder = trial(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
     recording = open_recording(ReplayCfg(folder=folder, controllers=("constant:0.5",)))
     out = tmp_path / "out"
     out.mkdir()
@@ -354,7 +354,7 @@ def test_a_run_from_before_is_replayed_as_before(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
     """Format 2 told the set-points, not how the controller had shifted them."""
-    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY))
+    folder = trial(two_leg, tmp_path / "run", Swaying(SWAY))
     meta = folder / "meta.json"
     data = json.loads(meta.read_text(encoding="utf-8"))
     del data["channels"]
@@ -377,8 +377,8 @@ def test_a_run_from_before_is_replayed_as_before(
 def test_runs_and_replays_that_stop_early_are_compared_as_far_as_they_went(
     two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
 ) -> None:
-    whole = arm(two_leg, tmp_path / "whole", Swaying(SWAY))
-    short = arm(two_leg, tmp_path / "short", Stopping(SWAY))
+    whole = trial(two_leg, tmp_path / "whole", Swaying(SWAY))
+    short = trial(two_leg, tmp_path / "short", Stopping(SWAY))
     known("swaying", lambda: Swaying(SWAY))
     known("stopping", lambda: Stopping(SWAY))
     result = replayed(short, "swaying")

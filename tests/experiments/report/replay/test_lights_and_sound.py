@@ -64,7 +64,7 @@ HELLO = (
 )
 
 
-def arm_of(
+def trial_of(
     folder: Path,
     events: Sequence[Event] = (),
     rows: dict[str, list[float]] | None = None,
@@ -90,8 +90,8 @@ def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
     rows["leds.ChestLeds.blue"] = [0.0, 0.5, 1.0]
     rows["leds.LeftEarLeds.blue"] = [0.0, float("nan"), 1.0]
     rows["leds.BrainLeds.white"] = [0.0, 0.0, 1.0]
-    arm = arm_of(tmp_path, rows=rows)
-    lamps = {lamp.name: lamp for lamp in lamps_of(arm, body, np.array([0, 1, 2]))}
+    trial = trial_of(tmp_path, rows=rows)
+    lamps = {lamp.name: lamp for lamp in lamps_of(trial, body, np.array([0, 1, 2]))}
     assert set(lamps) == {group.name for group in NAO.leds}
     off = [round(OFF)] * 3
     assert lamps["ChestLeds"].rgb[0].tolist() == off
@@ -105,8 +105,8 @@ def test_each_group_of_the_nao_has_a_lamp_in_its_colour(
 def test_a_lamp_is_at_its_place_or_on_the_outside_before_it(
     tmp_path: Path, body: Rig
 ) -> None:
-    arm = arm_of(tmp_path, rows=dark())
-    lamps = {lamp.name: lamp for lamp in lamps_of(arm, body, np.array([0]))}
+    trial = trial_of(tmp_path, rows=dark())
+    lamps = {lamp.name: lamp for lamp in lamps_of(trial, body, np.array([0]))}
     for group, axis in (("LeftFaceLeds", 0), ("LeftEarLeds", 1), ("BrainLeds", 2)):
         (place,) = (np.array(g.place) for g in NAO.leds if g.name == group)
         moved = lamps[group].position - place
@@ -120,18 +120,18 @@ def test_a_group_without_place_or_rows_has_no_lamp(
 ) -> None:
     rows = dark()
     del rows["leds.BrainLeds.white"]
-    arm, first = arm_of(tmp_path, rows=rows), np.array([0])
-    assert "BrainLeds" not in {lamp.name for lamp in lamps_of(arm, body, first)}
+    trial, first = trial_of(tmp_path, rows=rows), np.array([0])
+    assert "BrainLeds" not in {lamp.name for lamp in lamps_of(trial, body, first)}
     nowhere = tuple(replace(group, place=None) for group in NAO.leds)
     without = replace(body, robot=replace(NAO, leds=nowhere))
-    assert lamps_of(arm, without, first) == ()
-    assert lamps_of(arm, replace(body, robot=two_leg), first) == ()
+    assert lamps_of(trial, without, first) == ()
+    assert lamps_of(trial, replace(body, robot=two_leg), first) == ()
 
 
 def test_what_is_said_is_written_while_it_sounds(tmp_path: Path) -> None:
     light = Event(kind="StreamStarted", time_s=0.2, data={"unit": "light"})
     beep = stream("StreamStarted", 1.9, 8, "beep")  # killed: it has no end
-    heard = heard_of(arm_of(tmp_path, (light, *HELLO, beep)))
+    heard = heard_of(trial_of(tmp_path, (light, *HELLO, beep)))
     assert [(one.label, one.begin_s, one.end_s) for one in heard] == [
         ("Hello", 1.0, 1.4),
         ("beep", 1.9, 2.0),
@@ -145,8 +145,8 @@ def test_what_is_said_is_written_while_it_sounds(tmp_path: Path) -> None:
 def test_the_page_has_the_sound_and_no_address(tmp_path: Path) -> None:
     write_wav(tmp_path / SOUND_FILE, np.arange(1600, dtype=np.int16), 16_000)
     problems: list[str] = []
-    arm = arm_of(tmp_path, (stream("StreamStarted", 0.5, 1, "<b>"), *HELLO))
-    section = Section(name="r", title="t", lead="", sound=sound_of(arm, problems))
+    trial = trial_of(tmp_path, (stream("StreamStarted", 0.5, 1, "<b>"), *HELLO))
+    section = Section(name="r", title="t", lead="", sound=sound_of(trial, problems))
     page = render_page("t", [section], "us")
     (tag,) = re.findall(r"<audio[^>]*>", page)
     (data,) = re.findall(r'src="data:audio/wav;base64,([^"]*)"', tag)
@@ -159,7 +159,7 @@ def test_the_page_has_the_sound_and_no_address(tmp_path: Path) -> None:
 def test_a_sound_that_the_page_cannot_have_is_told(tmp_path: Path) -> None:
     def told() -> str:
         problems: list[str] = []
-        assert sound_of(arm_of(tmp_path), problems) is None
+        assert sound_of(trial_of(tmp_path), problems) is None
         return " ".join(problems)
 
     assert told() == ""
@@ -192,10 +192,10 @@ def test_the_camera_has_room_for_a_robot_that_stands_up(
     tmp_path: Path, body: Rig
 ) -> None:
     """Measured as it sat at the start, its head would be above the picture."""
-    arm = arm_of(tmp_path, rows=moves("Sit", "Stand", "Sit"))
-    sits = pose_robot(arm, body, np.array([0.0]))
+    trial = trial_of(tmp_path, rows=moves("Sit", "Stand", "Sit"))
+    sits = pose_robot(trial, body, np.array([0.0]))
     assert sits.height < 0.5
-    assert 0.55 < pose_robot(arm, body, np.array([0.0, 1.0, 2.0])).height < 0.65
+    assert 0.55 < pose_robot(trial, body, np.array([0.0, 1.0, 2.0])).height < 0.65
 
 
 def is_lit(image: np.ndarray, colour: int) -> np.ndarray:
@@ -213,9 +213,9 @@ def test_lamps_shine_in_their_colours_in_a_browser(
     for group in ("LeftFaceLeds", "RightFaceLeds"):
         rows[f"leds.{group}.green"] = [1.0] * 3
     rows["leds.ChestLeds.blue"] = [1.0] * 3
-    arm = arm_of(tmp_path, rows=rows)
+    trial = trial_of(tmp_path, rows=rows)
     section = Section(
-        name="r", title="t", lead="", replay=build_replay([arm], {"fixed": NAO}, "R.")
+        name="r", title="t", lead="", replay=build_replay([trial], {"fixed": NAO}, "R.")
     )
     path = tmp_path / "page.html"
     path.write_text(render_page("t", [section], "us"), encoding="utf-8")

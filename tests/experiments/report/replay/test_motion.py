@@ -121,8 +121,8 @@ def on_a_slope(
         truths.append(sim.truth())
     recording.close("done")
     sim.close()
-    (arm,) = read_source(folder).arms
-    return arm, dress(arm, NAO), truths
+    (trial,) = read_source(folder).trials
+    return trial, dress(trial, NAO), truths
 
 
 @pytest.mark.slow
@@ -130,15 +130,15 @@ def on_a_slope(
 def test_the_base_is_where_the_simulator_had_it(
     on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
-    arm, body, truths = on_a_slope
+    trial, body, truths = on_a_slope
     grid_s = np.array([truth.time_s for truth in truths])
-    motion = pose_robot(arm, body, grid_s)
+    motion = pose_robot(trial, body, grid_s)
     true = Rotation.from_quat([truth.base_quaternion for truth in truths])
     np.testing.assert_allclose(motion.rotation, true.as_matrix(), atol=ATOL_STORED)
     position = [truth.base_position for truth in truths]
     np.testing.assert_allclose(motion.position, position, atol=ATOL_STORED)
     assert motion.obstacles == (SHELF,)
-    (note,) = base_notes([arm])
+    (note,) = base_notes([trial])
     assert "the truth" in note
 
 
@@ -148,12 +148,12 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
     on_a_slope: tuple[RecordedTrial, Rig, list[Truth]],
 ) -> None:
     """Without the pose of the base: what only the simulator knows is found."""
-    arm, body, truths = on_a_slope
-    known = [name for name in arm.frame.columns if name.startswith("base_")]
+    trial, body, truths = on_a_slope
+    known = [name for name in trial.frame.columns if name.startswith("base_")]
     assert len(known) == 7
-    arm = replace(arm, frame=arm.frame.drop(columns=known))
+    trial = replace(trial, frame=trial.frame.drop(columns=known))
     grid_s = np.array([truth.time_s for truth in truths])
-    motion = pose_robot(arm, body, grid_s)
+    motion = pose_robot(trial, body, grid_s)
     start = truths[0].base_position[:2] - motion.position[0, :2]
     for i, truth in enumerate(truths):
         true = Rotation.from_quat(truth.base_quaternion).as_matrix()
@@ -169,7 +169,7 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
         truths[-1].temperature[list(NAO.motor_of_joint)],
         atol=1e-3,
     )
-    (note,) = base_notes([arm])
+    (note,) = base_notes([trial])
     assert "estimated" in note
 
 

@@ -42,20 +42,20 @@ NAO = load_robot()
 
 
 @pytest.fixture(scope="module")
-def arms(heat_folder: Path) -> tuple[RecordedTrial, ...]:
-    return read_source(heat_folder).arms
+def trials(heat_folder: Path) -> tuple[RecordedTrial, ...]:
+    return read_source(heat_folder).trials
 
 
-def robots_of(arms: tuple[RecordedTrial, ...]) -> dict[str, Robot]:
-    return {arm.name: NAO for arm in arms}
+def robots_of(trials: tuple[RecordedTrial, ...]) -> dict[str, Robot]:
+    return {trial.name: NAO for trial in trials}
 
 
 def heard(
-    arm: RecordedTrial, folder: Path, *tones: tuple[float, float]
+    trial: RecordedTrial, folder: Path, *tones: tuple[float, float]
 ) -> RecordedTrial:
     """The robot with a sound file: 440 Hz from and to these times in s."""
     rate = 16_000
-    time = np.arange(int(float(arm.frame.index[-1]) * rate)) / rate
+    time = np.arange(int(float(trial.frame.index[-1]) * rate)) / rate
     loud = np.zeros(len(time))
     for begin, end in tones:
         loud[(time >= begin) & (time < end)] = 12_000.0
@@ -70,8 +70,8 @@ def heard(
         for k, tone in enumerate(tones)
         for kind, time_s in zip(("StreamStarted", "StreamEnded"), tone, strict=True)
     ]
-    run = dataclasses.replace(arm.run, folder=folder, events=tuple(events))
-    return dataclasses.replace(arm, run=run)
+    run = dataclasses.replace(trial.run, folder=folder, events=tuple(events))
+    return dataclasses.replace(trial, run=run)
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +106,15 @@ def pictures(path: Path) -> list[NDArray[np.uint8]]:
 
 @pytest.mark.slow(covers=True)
 def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
-    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+    trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
-    arm = heard(arms[0], tmp_path, (0.5, 1.0), (2.0, 2.2))
-    film = Film([arm], {arm.name: NAO}, FilmCfg(), ("Bold", "below"))
+    trial = heard(trials[0], tmp_path, (0.5, 1.0), (2.0, 2.2))
+    film = Film([trial], {trial.name: NAO}, FilmCfg(), ("Bold", "below"))
     assert film.speed == 1.0
     done: list[int] = []
     film.write(tmp_path / "film.mp4", done.append)
     assert done == list(range(1, film.frames + 1))
-    end_s = float(arm.frame.index[-1])
+    end_s = float(trial.frame.index[-1])
     with av.open(str(tmp_path / "film.mp4")) as file:
         (video,), (audio,) = file.streams.video, file.streams.audio
         assert (video.codec_context.name, video.average_rate) == ("h264", FPS)
@@ -134,11 +134,11 @@ def test_a_film_lasts_as_long_as_the_run_and_is_heard_when_it_sounds(
 
 @pytest.mark.slow(covers=True)
 def test_a_film_says_what_the_robot_says(
-    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+    trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
     """The bubble stands above the robot while it speaks, and nowhere else."""
-    arm = heard(arms[0], tmp_path, (0.5, 1.0))
-    shown = list(Film([arm], {arm.name: NAO}, FilmCfg()).pictures())
+    trial = heard(trials[0], tmp_path, (0.5, 1.0))
+    shown = list(Film([trial], {trial.name: NAO}, FilmCfg()).pictures())
     silent, speaks = (
         np.asarray(shown[round(t * FPS)])[: HEIGHT // 4, : WIDTH // 3]
         for t in (0.2, 0.7)
@@ -150,15 +150,15 @@ def test_a_film_says_what_the_robot_says(
 
 @pytest.mark.slow(covers=True)
 def test_a_faster_film_is_silent_and_shorter(
-    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+    trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
-    arm = heard(arms[0], tmp_path, (0.5, 1.0))
-    film = Film([arm], {arm.name: NAO}, FilmCfg(speed=4.0))
+    trial = heard(trials[0], tmp_path, (0.5, 1.0))
+    film = Film([trial], {trial.name: NAO}, FilmCfg(speed=4.0))
     assert film.sound is None
     film.write(tmp_path / "film.mp4")
     with av.open(str(tmp_path / "film.mp4")) as file:
         assert not file.streams.audio
-    end_s = float(arm.frame.index[-1])
+    end_s = float(trial.frame.index[-1])
     assert len(pictures(tmp_path / "film.mp4")) == film.frames
     assert film.frames / FPS == pytest.approx(end_s / 4.0 + 1.0, abs=2.0 / FPS)
 
@@ -173,14 +173,14 @@ def test_a_silent_film_lasts_a_minute_at_most(end_s: float, speed: float) -> Non
 
 @pytest.mark.slow(covers=True)
 def test_a_gif_is_small_silent_and_loops(
-    arms: tuple[RecordedTrial, ...],
+    trials: tuple[RecordedTrial, ...],
     tmp_path: Path,
     undrawn: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "av", None)  # a GIF needs no extra
-    arm = heard(arms[0], tmp_path, (0.5, 1.0))
-    film = Film([arm], {arm.name: NAO}, FilmCfg(is_gif=True))
+    trial = heard(trials[0], tmp_path, (0.5, 1.0))
+    film = Film([trial], {trial.name: NAO}, FilmCfg(is_gif=True))
     assert film.sound is None
     film.write(tmp_path / "film.gif")
     with GifImageFile(tmp_path / "film.gif") as gif:
@@ -189,33 +189,33 @@ def test_a_gif_is_small_silent_and_loops(
         for k in range(gif.n_frames):
             gif.seek(k)
             last_s += gif.info["duration"] / 1000.0
-    end_s = float(arm.frame.index[-1])
+    end_s = float(trial.frame.index[-1])
     assert last_s == pytest.approx(end_s + 1.0, abs=2.0 / GIF_FPS)
     assert is_ours(tmp_path / "film.gif")
 
 
 @pytest.mark.slow(covers=True)
 def test_a_damaged_sound_leaves_a_silent_film(
-    arms: tuple[RecordedTrial, ...], tmp_path: Path
+    trials: tuple[RecordedTrial, ...], tmp_path: Path
 ) -> None:
-    arm = heard(arms[0], tmp_path, (0.5, 1.0))
+    trial = heard(trials[0], tmp_path, (0.5, 1.0))
     (tmp_path / SOUND_FILE).write_bytes(b"RIFF....")
-    assert Film([arm], {arm.name: NAO}, FilmCfg()).sound is None
+    assert Film([trial], {trial.name: NAO}, FilmCfg()).sound is None
 
 
-def test_too_many_robots_have_no_film(arms: tuple[RecordedTrial, ...]) -> None:
-    five = [dataclasses.replace(arms[0], name=f"robot {i}") for i in range(5)]
+def test_too_many_robots_have_no_film(trials: tuple[RecordedTrial, ...]) -> None:
+    five = [dataclasses.replace(trials[0], name=f"robot {i}") for i in range(5)]
     with pytest.raises(BadInput, match="5 robots with rows; a video shows 1 to 4"):
-        Film(five, {arm.name: NAO for arm in five}, FilmCfg())
+        Film(five, {trial.name: NAO for trial in five}, FilmCfg())
     with pytest.raises(BadInput, match="0 robots with rows"):
         Film([], {}, FilmCfg())
 
 
 @pytest.mark.slow(covers=True)
 def test_what_stops_leaves_no_half_film(
-    arms: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
+    trials: tuple[RecordedTrial, ...], tmp_path: Path, undrawn: None
 ) -> None:
-    film = Film(arms[:1], robots_of(arms), FilmCfg())
+    film = Film(trials[:1], robots_of(trials), FilmCfg())
     (tmp_path / "film.mp4").write_text("an older one", "utf-8")
 
     def stop(done: int) -> None:
@@ -231,10 +231,10 @@ def test_what_stops_leaves_no_half_film(
 
 
 @pytest.fixture(scope="module")
-def motion(arms: tuple[RecordedTrial, ...]) -> RobotTrack:
+def motion(trials: tuple[RecordedTrial, ...]) -> RobotTrack:
     """Upright and warming; then it lies on its back."""
-    arm = arms[0]
-    motion = pose_robot(arm, dress(arm, NAO), np.array([0.0, 1.0, 2.0, 3.0]))
+    trial = trials[0]
+    motion = pose_robot(trial, dress(trial, NAO), np.array([0.0, 1.0, 2.0, 3.0]))
     degc = np.full_like(motion.degc, 30.0)
     degc[1:, NAO.joint_index("LKneePitch")] = HOTTEST_DEGC
     rotation, position = motion.rotation.copy(), motion.position.copy()

@@ -48,8 +48,8 @@ def standing(recorded: RecordedRuns) -> Path:
         cfg = HeatCfg(
             controllers=("fixed",), minutes=0.05, start_degc={"HeadYaw": 41.0}
         )
-        _, (arm,) = record_trials(plan_trials(cfg), folder / "heat")
-        run_trial(arm)
+        _, (trial,) = record_trials(plan_trials(cfg), folder / "heat")
+        run_trial(trial)
 
     return recorded("standing nao", stand) / "heat" / "fixed"
 
