@@ -11,13 +11,13 @@ import math
 
 from nao_testbed import Owner, Request, load_robot
 from nao_testbed.controllers.arbitration import PauseOnDemand
-from nao_testbed.controllers.schemas import Waking
+from nao_testbed.controllers.schemas import Activation
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
 from nao_testbed.experiments.shared_robot.robot_with_ledger import RobotWithLedger
 
 FRAMES = 30
-WAVE = Waking(
+WAVE = Activation(
     schema="frames",
     name="wave",
     needs=("Right arm",),

@@ -5,12 +5,12 @@ from math import atan2, degrees
 
 from nao_testbed import Owner, load_robot
 from nao_testbed.controllers.schemas import (
+    Activation,
     ActuationSchema,
     NoParameters,
     PerceptiveSchema,
     SchemaInfo,
     Variable,
-    Waking,
 )
 from nao_testbed.controllers.schemas.registry import Registry
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
@@ -65,7 +65,7 @@ body = RobotWithLedger(robot, RobotWithLedgerCfg(posture="StandInit"))
 act = GateActuators(body.gate, body.commands, body.ledger)
 known = Registry({"lean": Lean, "level head": LevelHead})
 schemas = SchemaRuntime(robot, body.ledger, act, registry=known)
-schemas.add(Waking(schema="level head"))
+schemas.add(Activation(schema="level head"))
 body.ledger.add_owner(Owner(name="all schemas"), body.tick)
 body.behaviours.add("all schemas", schemas.step)
 for gain in (0.0, 1.0):

@@ -170,7 +170,7 @@ def reinforce(row: NodeRow, arc: int, lesson: Lesson, rate: float = 0.1) -> Node
         BadInput: the rate is out of range, or there is no such arc.
     """
     if not 0.0 <= rate <= 1.0:
-        raise BadInput(f"rate of learning is {rate}; give a number from 0 to 1.")
+        raise BadInput(f"learning rate is {rate}; give a number from 0 to 1.")
     if not 0 <= arc < len(row.arcs):
         raise BadInput(f"arc {arc} is not in a row of {len(row.arcs)}; count from 0.")
     if len(row.arcs) == 1:

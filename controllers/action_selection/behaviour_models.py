@@ -52,7 +52,7 @@ def _model(name: str, data: Any) -> BehaviourModel:
     _check_keys(where, data, _MODEL_KEYS)
     nodes = data.get("nodes")
     if not isinstance(nodes, Mapping) or not nodes:
-        raise BadInput(f"{where} has no nodes; give name to rows.")
+        raise BadInput(f"{where} has no nodes; give each node's name and its rows.")
     tables = {
         node: tuple(
             _row(f"row {number} of node {node!r} of {where}", row)
@@ -72,7 +72,7 @@ def _row(where: str, data: Any) -> NodeRow:
     _check_keys(where, data, _ROW_KEYS)
     to = data.get("to")
     if not isinstance(to, Mapping):
-        raise BadInput(f"{where} leads nowhere; give `to`: node to [percent, action].")
+        raise BadInput(f"{where} has no targets; give `to`: node to [percent, action].")
     condition = RowCondition(
         event=_name(f"event of {where}", data.get("event")),
         quantity=_name(f"quantity of {where}", data.get("quantity")),

@@ -13,6 +13,7 @@ from nao_testbed.controllers.action_selection import (
     arbitration_by,
     read_models,
 )
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import (
     Arbitration,
     Parameters,
@@ -23,7 +24,6 @@ from nao_testbed.controllers.schemas.declaration import (
 )
 from nao_testbed.controllers.schemas.library.common import is_due
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.models.values import LONGEST_S
 
@@ -72,14 +72,14 @@ class MotivatedParameters(Parameters):
         for child in self.effects:
             if child not in actions:
                 raise UnknownName(
-                    "Effect of", child, actions, "what the models propose"
+                    "Effect of", child, actions, "the actions of the models"
                 )
         changes = (self.per_s, *self.effects.values(), *self.reactions.values())
         for change in changes:
             Strengths().update(change)
-        for name, rate in (("rate of", self.rate), ("practice in", self.practice)):
+        for name, rate in (("rate", self.rate), ("practice", self.practice)):
             if not 0.0 <= rate <= 1.0:
-                raise BadInput(f"{name} learning is {rate}; give one from 0 to 1.")
+                raise BadInput(f"{name} is {rate}; give a number from 0 to 1.")
         Strengths(start=self.start, gains=self.gains)
 
 
@@ -92,36 +92,38 @@ class Motivated(ActuationSchema[MotivatedParameters]):
 
     info = SchemaInfo(
         "motivated",
-        "Lets emotions, drives and what it hears choose among its children.",
+        "Select among the children by emotions, drives and recognised events.",
         parameters=MotivatedParameters,
         outputs=(
-            Variable("strengths", dict, "Emotion or drive to its strength, 0 to 100."),
+            Variable(
+                "strengths", dict, "Strength of each emotion and drive, 0 to 100."
+            ),
         ),
     )
-    arbitrates_alone = True
+    arbitrates_single = True
     _switch: Switch | None = None
-    _heard: Stimulus | None = None
-    _heard_s = 0.0
+    _stimulus: Stimulus | None = None
+    _stimulus_s = 0.0
     """Time of the last event, or of the start."""
     _rule: Arbitration | None = None
-    _said: MotivatedParameters | None = None
+    _last_parameters: MotivatedParameters | None = None
     """Last parameters received."""
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: MotivatedParameters, robot: Robot
     ) -> None:
         """Raise BadInput or UnknownName without models, or without their children."""
         del robot
-        if not (parameters.models and waking.children):
+        if not (parameters.models and activation.children):
             raise BadInput(
-                f"{waking.name!r} has {len(parameters.models)} models and "
-                f"{len(waking.children)} children; give it at least one of each."
+                f"{activation.name!r} has {len(parameters.models)} models and "
+                f"{len(activation.children)} children; give it at least one of each."
             )
-        children = [child.name for child in waking.children]
+        children = [child.name for child in activation.children]
         for action in actions_of(read_models(parameters.models)):
             if action not in children:
-                where = f"the children of {waking.name!r}"
+                where = f"the children of {activation.name!r}"
                 raise UnknownName("Action", action, children, where)
 
     def start(self) -> None:
@@ -137,19 +139,19 @@ class Motivated(ActuationSchema[MotivatedParameters]):
                 practice=now.practice,
             )
             self._rule = arbitration_by(
-                self._switch, self._take_heard, self.random, self._is_quiet
+                self._switch, self._take_stimulus, self.random, self._is_quiet
             )
-            if self._heard is None:
-                self._heard_s = self.time_s
+            if self._stimulus is None:
+                self._stimulus_s = self.time_s
             else:  # before it won
-                self._switch.recognise(self._heard)
-            self._hear()
+                self._switch.recognise(self._stimulus)
+            self._process_parameters()
         for child in self.children_given:
             self.wake_child(child)
 
     def on_modulated(self) -> None:
         """Process a new event and learn from praise and scolding."""
-        self._hear()
+        self._process_parameters()
 
     def iterate(self) -> None:
         """Update the strengths with time, and process finished children."""
@@ -169,20 +171,20 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         rule = self._rule or keep_winner
         return rule(ready, present)
 
-    def _hear(self) -> None:
-        now, before = self.parameters, self._said or MotivatedParameters()
+    def _process_parameters(self) -> None:
+        now, before = self.parameters, self._last_parameters or MotivatedParameters()
         if now.hears and (now.hears, now.values) != (before.hears, before.values):
-            self._heard = Stimulus(event=now.hears, values=now.values)
-            self._heard_s = self.time_s
+            self._stimulus = Stimulus(event=now.hears, values=now.values)
+            self._stimulus_s = self.time_s
             if self._switch is not None:
-                self._switch.recognise(self._heard)
+                self._switch.recognise(self._stimulus)
         if self._switch is not None and now.lesson not in {None, before.lesson}:
             self._switch.teach(Lesson(now.lesson))
-        self._said = now
+        self._last_parameters = now
 
     def _is_quiet(self) -> bool:
-        return is_due(self.time_s, self._heard_s + self.parameters.quiet_s)
+        return is_due(self.time_s, self._stimulus_s + self.parameters.quiet_s)
 
-    def _take_heard(self) -> Stimulus | None:
-        heard, self._heard = self._heard, None
-        return heard
+    def _take_stimulus(self) -> Stimulus | None:
+        stimulus, self._stimulus = self._stimulus, None
+        return stimulus

@@ -92,7 +92,7 @@ class Strengths:
 
     def _known(self, name: str) -> str:
         if name not in self._values:
-            raise UnknownName("Emotion or drive", name, self._values, "the two")
+            raise UnknownName("Emotion or drive", name, self._values, "this model")
         return name
 
 
@@ -154,7 +154,7 @@ class Switch:
             if above.priority == below.priority:
                 raise BadInput(
                     f"models {above.name!r} and {below.name!r} both have priority "
-                    f"{above.priority}; give each its own."
+                    f"{above.priority}; use different ones."
                 )
         self.strengths = strengths
         self._effects = dict(effects or {})
@@ -243,12 +243,14 @@ def arbitration_by(
 
     def choose(ready: Sequence[str], present: str | None) -> str | None:
         taken = switch.present
-        is_ours = present is not None and taken is not None and taken.action == present
-        above = taken.model.priority if is_ours and taken is not None else None
-        heard = stimulus()
-        if heard is None and not is_quiet():
+        is_selected = (
+            present is not None and taken is not None and taken.action == present
+        )
+        above = taken.model.priority if is_selected and taken is not None else None
+        event = stimulus()
+        if event is None and not is_quiet():
             return present
-        proposal = switch.decide(heard, random, among=ready, above=above)
+        proposal = switch.decide(event, random, among=ready, above=above)
         return present if proposal is None else proposal.action
 
     return choose

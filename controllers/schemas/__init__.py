@@ -1,9 +1,11 @@
 """Schemas: behaviours in a dynamic hierarchy [jdec-urjc].
 
 `schema` has the base classes of behaviours, `declaration` their declared properties,
-`waking` the activation data, `runtime` the scheduler, `library` the built-in schemas.
+`activation` their activation data, `runtime` the scheduler, `library` the built-in
+schemas.
 """
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import Actuators, ChildView, Playing
 from nao_testbed.controllers.schemas.declaration import (
     ARBITRATIONS,
@@ -20,10 +22,10 @@ from nao_testbed.controllers.schemas.schema import (
     PerceptiveSchema,
     Schema,
 )
-from nao_testbed.controllers.schemas.waking import Waking
 
 __all__ = [
     "ARBITRATIONS",
+    "Activation",
     "ActuationSchema",
     "Actuators",
     "ChildView",
@@ -35,7 +37,6 @@ __all__ = [
     "SchemaInfo",
     "State",
     "Variable",
-    "Waking",
     "highest_order",
     "keep_winner",
 ]

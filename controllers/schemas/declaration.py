@@ -78,17 +78,17 @@ class Variable:
         """
         if not (isinstance(self.name, str) and self.name.isidentifier()):
             raise BadInput(
-                f"variable {short(self.name)} needs a name of letters, digits and '_', "
-                "as 'distance_m'."
+                f"name of a variable is {short(self.name)}; give letters, digits and "
+                "'_', as in 'distance_m'."
             )
-        who = f"variable {self.name!r}"
+        label = f"variable {self.name!r}"
         for what in ("about", "unit"):
-            _check_text(who, what, getattr(self, what))
+            _check_text(label, what, getattr(self, what))
         try:
             isinstance(None, self.type)
         except TypeError:
             raise BadInput(
-                f"type of {who} is {short(self.type)}; give a class, or several of "
+                f"type of {label} is {short(self.type)}; give a class, or several of "
                 "them as in `float | None`."
             ) from None
 
@@ -145,7 +145,7 @@ def find_cell(cells: Mapping[str, Cell], name: str, owner: str) -> Cell:
         UnknownName: the instance declares no such output.
     """
     if name not in cells:
-        raise UnknownName("Output", name, cells, f"what schema {owner!r} declares")
+        raise UnknownName("Output", name, cells, f"the outputs of schema {owner!r}")
     return cells[name]
 
 
@@ -153,7 +153,7 @@ def _name_of(kind: type | UnionType) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
-TAKEN = frozenset({"called", "order"})
+RESERVED_PARAMETERS = frozenset({"called", "order"})
 """Keywords of `wake`, which no parameter may have as a name."""
 
 
@@ -243,64 +243,64 @@ class SchemaInfo:
                 defaults, or an entry of `reads` is not of the form `schema.variable`.
         """
         self._keep("name", check_name(self.name, "a schema"))
-        who = f"schema {self.name!r}"
+        label = f"schema {self.name!r}"
         if "/" in self.name or "." in self.name:
             raise BadInput(
-                f"{who} needs another name: one that has neither '/' nor '.', which "
-                "paths and variables are written with."
+                f"{label} has '/' or '.' in its name; these separate paths and "
+                "variables. Use another name."
             )
-        _check_text(who, "about", self.about)
+        _check_text(label, "about", self.about)
         accepted = "give a positive number"
         least = ulp(0.0)
-        period_s = check_seconds(self.period_s, f"period of {who}", accepted, least)
+        period_s = check_seconds(self.period_s, f"period of {label}", accepted, least)
         self._keep("period_s", period_s)
-        _check_parameters(who, self.parameters)
-        self._keep("outputs", _checked_outputs(who, self.outputs))
+        _check_parameters(label, self.parameters)
+        self._keep("outputs", _checked_outputs(label, self.outputs))
         for what, said in (("reads", ""), ("needs", ""), ("optional", " needs")):
-            names = check_names(getattr(self, what), f"{what}{said} of {who}")
+            names = check_names(getattr(self, what), f"{what}{said} of {label}")
             self._keep(what, names)
         for name in self.reads:
             source, dot, variable = name.partition(".")
             if not (dot and source and variable) or "." in variable:
                 raise BadInput(
-                    f"{who} reads {name!r}; write `schema.variable`, as in "
+                    f"{label} reads {name!r}; give `schema.variable`, as in "
                     "'obstacles.distance'."
                 )
         self._keep("rates", ReadOnly(checked_rates(self.rates)))
-        _check_once(who, "resource", [*self.needs, *self.optional, *self.rates])
+        _check_once(label, "resource", [*self.needs, *self.optional, *self.rates])
 
     def _keep(self, what: str, value: object) -> None:
         object.__setattr__(self, what, value)
 
 
-def _check_text(who: str, what: str, text: object) -> None:
+def _check_text(label: str, what: str, text: object) -> None:
     if not isinstance(text, str):
-        raise BadInput(f"{what} of {who} is {short(text)}; give a sentence, as a text.")
+        raise BadInput(f"{what} of {label} is {short(text)}; give a text.")
 
 
-def _checked_outputs(who: str, outputs: Any) -> tuple[Variable, ...]:
+def _checked_outputs(label: str, outputs: Any) -> tuple[Variable, ...]:
     """Return the outputs after checking that their names are unique."""
     is_list = isinstance(outputs, list | tuple)
     if not is_list or not all(isinstance(one, Variable) for one in outputs):
         raise BadInput(
-            f"outputs of {who} are {short(outputs)}; give a tuple of Variables, as in "
-            "(Variable(name='distance', type=float, about='To the wall.'),)."
+            f"outputs of {label} are {short(outputs)}; give a tuple of Variables, such "
+            "as (Variable(name='distance', type=float, about='To the wall.'),)."
         )
-    _check_once(who, "output", [one.name for one in outputs])
+    _check_once(label, "output", [one.name for one in outputs])
     return tuple(outputs)
 
 
-def _check_parameters(who: str, kind: type) -> None:
+def _check_parameters(label: str, kind: type) -> None:
     params = getattr(kind, "__dataclass_params__", None)
     if not is_dataclass(kind) or params is None or not params.frozen:
         raise BadInput(
-            f"parameters of {who} are {kind!r}; give a dataclass with frozen=True."
+            f"parameters of {label} are {kind!r}; give a dataclass with frozen=True."
         )
     for one in fields(kind):
-        if one.name in TAKEN:
+        if one.name in RESERVED_PARAMETERS:
             raise BadInput(
-                f"{who} has a parameter {one.name!r}, a word that `wake` takes for "
-                "itself; give it another name."
+                f"{label} has a parameter {one.name!r}, which is an argument of "
+                "`wake`; rename the parameter."
             )
     try:
         kind()
@@ -308,15 +308,17 @@ def _check_parameters(who: str, kind: type) -> None:
         raise
     except FOREIGN_ERRORS as error:  # whatever a foreign class raises
         raise BadInput(
-            f"parameters of {who} cannot be made without values: {error}. Give each "
-            "field a default."
+            f"parameters of {label} cannot be created without values: {error}. Give "
+            "each field a default."
         ) from error
 
 
-def _check_once(who: str, what: str, names: list[str]) -> None:
+def _check_once(label: str, what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"{who} declares the {what} {name!r} twice.")
+            raise BadInput(
+                f"{label} declares the {what} {name!r} twice; remove one of them."
+            )
 
 
 Arbitration = Callable[[Sequence[str], str | None], str | None]

@@ -36,8 +36,8 @@ class ExampleParameters:
         """
         if self.turn_s <= 0.0 or self.for_s < 0.0:
             raise BadInput(
-                f"turn_s is {self.turn_s} s and for_s {self.for_s} s; give a positive "
-                "time and one from 0."
+                f"turn_s is {self.turn_s} s and for_s {self.for_s} s; turn_s must be "
+                "positive, for_s 0 or more."
             )
 
 
@@ -46,7 +46,7 @@ class Example(ActuationSchema[ExampleParameters]):
 
     info = SchemaInfo(
         "example",
-        "Turns the head from side to side: a schema to copy.",
+        "Turn the head from side to side: an example to copy.",
         period_s=0.02,
         parameters=ExampleParameters,
         needs=("HeadYaw",),

@@ -23,7 +23,7 @@ ENTRY_POINT_GROUP = "nao_testbed.schemas"
 
 SchemaClass = type[ActuationSchema[Any]] | type[PerceptiveSchema[Any]]
 
-_HOMES = {
+_CLASSES = {
     "attention": "schemas.library.look_around:Attention",
     "balance watch": "schemas.library.balance:BalanceWatch",
     "battery watch": "schemas.library.heat_and_battery:BatteryWatch",
@@ -51,7 +51,7 @@ _HOMES = {
     "wave": "schemas.library.move:Wave",
 }
 BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {name: f"nao_testbed.controllers.{home}" for name, home in _HOMES.items()}
+    {name: f"nao_testbed.controllers.{home}" for name, home in _CLASSES.items()}
 )
 """Name of a built-in schema to module and class."""
 
@@ -59,21 +59,21 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
 class Registry:
     """Schemas by name: built-in, installed, and given."""
 
-    def __init__(self, more: Mapping[str, type] | None = None) -> None:
+    def __init__(self, extra: Mapping[str, type] | None = None) -> None:
         """Create the registry with built-in and installed schemas.
 
         Args:
-            more: further ones by name; built-in names are rejected.
+            extra: further ones by name; built-in names are rejected.
 
         Raises:
             BadInput: a name is taken, or a class is not a schema.
         """
         self._given: dict[str, SchemaClass] = {}
-        for name, item in (more or {}).items():
+        for name, item in (extra or {}).items():
             if name in BUILT_IN:
                 raise BadInput(
                     f"schema {name!r} ({item.__module__}.{item.__qualname__}) has the "
-                    f"name of ours ({BUILT_IN[name]}); give it another one."
+                    f"name of a built-in one ({BUILT_IN[name]}); use another name."
                 )
             self._given[name] = _checked(name, item, f"{item.__module__}")
 
@@ -136,7 +136,7 @@ def _installed() -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def _load(name: str, point: EntryPoint) -> SchemaClass:
-    item = load_entry_point("schema", point, "; the other schemas are there")
+    item = load_entry_point("schema", point, "; the other schemas are available")
     return _checked(name, item, point.value)
 
 
@@ -146,8 +146,8 @@ def _checked(name: str, item: object, where: str) -> SchemaClass:
     )
     if not is_schema:
         raise BadInput(
-            f"schema {name!r} ({where}) is {short(item)}; it has to be a class derived "
-            "from ActuationSchema or PerceptiveSchema."
+            f"schema {name!r} ({where}) is {short(item)}; give a class derived from "
+            "ActuationSchema or PerceptiveSchema."
         )
     info = getattr(item, "info", None)
     if not isinstance(info, SchemaInfo):

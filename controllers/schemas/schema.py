@@ -29,9 +29,9 @@ from nao_testbed.controllers.arbitration.gate.writers import Value
 from nao_testbed.controllers.arbitration.policies import Answer, Demand
 from nao_testbed.controllers.arbitration.tokens import Outcome
 from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import ChildView, Playing, SchemaContext
 from nao_testbed.controllers.schemas.declaration import Kind, SchemaInfo, keep_winner
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import Robot
 from nao_testbed.models.library import LightPattern, Motion, Sound
 
@@ -54,11 +54,13 @@ class Schema(Generic[P]):
     # -- what a schema may override ---------------------------------------------------
 
     @classmethod
-    def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
+    def check_activation(
+        cls, activation: Activation, parameters: P, robot: Robot
+    ) -> None:
         """Reject an activation that cannot succeed; by default accept all.
 
         Args:
-            waking: activation data: its children and needs.
+            activation: activation data: its children and needs.
             parameters: its initial parameters.
             robot: with its library.
 
@@ -66,7 +68,7 @@ class Schema(Generic[P]):
             BadInput: a required part is missing.
             UnknownName: a name is unknown to the robot.
         """
-        del waking, parameters, robot
+        del activation, parameters, robot
 
     def start(self) -> None:
         """Initialise. Called on activation, or see `ActuationSchema.start`."""
@@ -186,7 +188,7 @@ class ActuationSchema(Schema[P]):
     """
 
     kind = Kind.ACTUATION
-    arbitrates_alone: ClassVar[bool] = False
+    arbitrates_single: ClassVar[bool] = False
     """True: `arbitrate` also decides about a single ready child, which otherwise
     wins."""
 
@@ -267,7 +269,7 @@ class ActuationSchema(Schema[P]):
         By default the present winner stays.
 
         Args:
-            ready: names of at least two, or of one with `arbitrates_alone`; the highest
+            ready: at least two names, or one with `arbitrates_single`; the highest
                 rank first.
             present: the present winner if it is among them.
 
@@ -279,7 +281,7 @@ class ActuationSchema(Schema[P]):
     # -- children ---------------------------------------------------------------------
 
     @property
-    def children_given(self) -> tuple[Waking, ...]:
+    def children_given(self) -> tuple[Activation, ...]:
         """Activation data of its children, from its parent."""
         return self._context.children_given
 
@@ -310,12 +312,12 @@ class ActuationSchema(Schema[P]):
             BadInput: a value is invalid, or another schema has that name here.
         """
         return self._context.wake(
-            Waking(schema=schema, name=called, order=order, parameters=parameters)
+            Activation(schema=schema, name=called, order=order, parameters=parameters)
         )
 
-    def wake_child(self, waking: Waking) -> bool:
+    def wake_child(self, activation: Activation) -> bool:
         """Activate a child with full activation data, such as a given one."""
-        return self._context.wake(waking)
+        return self._context.wake(activation)
 
     def modulate(self, name: str, /, **parameters: Any) -> bool:
         """Change parameters of a child; the others stay.
@@ -377,19 +379,19 @@ class ActuationSchema(Schema[P]):
 
     def play(self, motion: str | Motion) -> Playing:
         """Play a motion, by its library name or as data."""
-        return self._context.give(
+        return self._context.place_order(
             "play", lambda act, token, tick: act.play(token, motion, tick)
         )
 
     def light(self, pattern: str | LightPattern) -> Playing:
         """Show a light pattern."""
-        return self._context.give(
+        return self._context.place_order(
             "light", lambda act, token, tick: act.light(token, pattern, tick)
         )
 
     def sound(self, sound: str | Sound) -> Playing:
         """Play a sound, by its library name or as data."""
-        return self._context.give(
+        return self._context.place_order(
             "sound", lambda act, token, tick: act.sound(token, sound, tick)
         )
 
@@ -409,7 +411,7 @@ class ActuationSchema(Schema[P]):
             name: of the command.
             group: group name of outputs that start together; None: the command's name.
         """
-        return self._context.give(
+        return self._context.place_order(
             "command", lambda act, token, tick: act.command(token, name, tick, group)
         )
 
@@ -423,6 +425,6 @@ class ActuationSchema(Schema[P]):
             UnknownName: the library has no such command.
             BadInput: it has several outputs, or points.
         """
-        return self._context.give(
+        return self._context.place_order(
             "interrupt", lambda act, token, tick: act.interrupt(token, command, tick)
         )

@@ -47,7 +47,7 @@ class EspeakVoice:
         self._library, self._rate_hz = _load()
         self._voice = f"{language}+{speaker}".encode()
         self._parts: list[NDArray[np.int16]] = []
-        self._callback = _Callback(self._take)
+        self._callback = _Callback(self._collect)
         if self._library.espeak_SetVoiceByName(self._voice) != 0:
             raise BadInput(
                 f"eSpeak NG has no language {language!r}; give one such as 'en'."
@@ -68,12 +68,12 @@ class EspeakVoice:
         size = ctypes.c_size_t(len(data) + 1)
         status = library.espeak_Synth(data, size, 0, _CHARACTERS, 0, _UTF_8, None, None)
         if status != 0:
-            raise BadInput(f"eSpeak NG cannot say {text!r} (status {status}).")
+            raise BadInput(f"eSpeak NG cannot speak {text!r} (status {status}).")
         sound = np.concatenate(self._parts).astype(np.float64)
         sound = _resampled(sound, self._rate_hz)
         return sound / max(_FULL_SCALE, float(np.abs(sound).max()))
 
-    def _take(self, samples: object, n: int, events: object) -> int:
+    def _collect(self, samples: object, n: int, events: object) -> int:
         """Store a part of the sound; called by the library."""
         del events
         if n > 0:

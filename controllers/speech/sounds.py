@@ -106,7 +106,7 @@ NASAL_HZ = (270.0, 1000.0, 2200.0)
 """Formants of voiced consonants, in Hz: a vowel with its mouth closed."""
 BANDWIDTH_HZ = (50.0, 70.0, 110.0)
 """Bandwidths of the three formants, in Hz: the default values of [klatt1980]."""
-STOPS, BURST_HZ, CLOSED = "bcdgjkpqt", 2500.0, 0.5
+STOPS, BURST_HZ, SILENCE = "bcdgjkpqt", 2500.0, 0.5
 """Consonants that are silent for this share of their time, followed by a burst."""
 TILT = 0.9
 """Pole of the low pass that converts an impulse to a glottal pulse."""
@@ -158,7 +158,7 @@ def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
         for x in (letters[0], letters[-1])
     )
     share = np.linspace(0.0, 1.0, len(sound))
-    glide: FloatArray = ((1.0 - share) * first + share * last) * _soft_ends(len(sound))
+    glide: FloatArray = ((1.0 - share) * first + share * last) * _fade(len(sound))
     return glide
 
 
@@ -186,11 +186,11 @@ def _single_consonant(sound: FloatArray, letter: str, rate_hz: int) -> FloatArra
     if letter in STOPS:
         burst = _at_level(resonate(noise(n), (BURST_HZ,), rate_hz), NOISE_LEVEL)
         place = np.linspace(0.0, 1.0, n)
-        return burst * np.where(place > CLOSED, (1.0 - place) / (1.0 - CLOSED), 0.0)
-    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * _soft_ends(n)
+        return burst * np.where(place > SILENCE, (1.0 - place) / (1.0 - SILENCE), 0.0)
+    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * _fade(n)
 
 
-def _soft_ends(n: int) -> FloatArray:
+def _fade(n: int) -> FloatArray:
     return raised_ends(n, n // 4)
 
 

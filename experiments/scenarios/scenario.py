@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nao_testbed.controllers.arbitration.manager.ledger import Listener
-from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.experiments.scenarios.vocabulary.events import ScenarioEvent
 from nao_testbed.experiments.scenarios.vocabulary.judge import Expectation
 from nao_testbed.experiments.scenarios.vocabulary.setup import Setup
@@ -15,7 +15,7 @@ from nao_testbed.models.library import Library, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Behaviour(Waking):
+class Behaviour(Activation):
     """Running schema: how it is activated, and its place in the file."""
 
     path: str
@@ -34,7 +34,7 @@ class Behaviour(Waking):
         """Accept everything: the reader reports errors with their places."""
 
     def check(self) -> None:
-        """Reject a behaviour that cannot be activated; errors as of `Waking`."""
+        """Reject a behaviour that cannot be activated; errors as of `Activation`."""
         super().__post_init__()
 
     def walk(self) -> Iterator["Behaviour"]:

@@ -24,7 +24,7 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import LossCause, NoticeKind, Refusal
-from nao_testbed.controllers.schemas import Waking
+from nao_testbed.controllers.schemas import Activation
 from nao_testbed.controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
@@ -69,7 +69,7 @@ def schemas() -> Trace:
     first = actuation("first", needs=("HeadYaw",), iterate=turn)
     second = actuation("second", needs=("HeadYaw",), ready=lambda s: s.tick >= 3)
     stage = SchemaWorld.of(load_robot(), first, second)
-    children = (Waking(schema="second"), Waking(schema="first"))
+    children = (Activation(schema="second"), Activation(schema="first"))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children).slot(8)
     return [*stage.world.beginning, *stage.events]

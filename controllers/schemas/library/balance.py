@@ -54,7 +54,7 @@ from nao_testbed.models.values import FloatArray
 REACH_M = 0.04
 """Maximum height in m over the lowest sole point of a point that can carry soon: the
 inner edge of a foot after a tilt of 20 degrees over the other."""
-PRESSED_NEWTON = 3.0
+MIN_LOAD_NEWTON = 3.0
 """Minimum sum of the forces in N for a centre of pressure: one step of the sensor
 (0.39 N [nao6-datasheet]) for each of eight."""
 
@@ -92,8 +92,8 @@ class Balance:
         """
         if not robot.force_sensors:
             raise BadInput(
-                f"robot {robot.name!r} has no force sensors; balance is seen by those "
-                "under its soles."
+                f"robot {robot.name!r} has no force sensors; balance requires sensors "
+                "under the soles."
             )
         self._dynamics = Dynamics(robot, robot.force_sensors)
         self._imu = robot.imu.link
@@ -164,7 +164,7 @@ def _margins(
 
     load = forces.sum()
     cop = 0.0
-    if load >= PRESSED_NEWTON:
+    if load >= MIN_LOAD_NEWTON:
         x = (forces * flat[:, 0]).sum() / load
         y = (forces * flat[:, 1]).sum() / load
         cop = _margin(hull, x, y)
@@ -239,35 +239,35 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
 
     info = SchemaInfo(
         "balance watch",
-        "Says how firmly the robot stands on its soles.",
+        "Estimate how stable the robot is on its soles.",
         period_s=0.1,
         parameters=BalanceWatchParameters,
         outputs=(
-            Variable("unrest", float, "0 stands firmly, 1 falls.", initial=0.0),
+            Variable("unrest", float, "Instability: 0 stable, 1 falling.", initial=0.0),
             Variable(
                 "is_unstable",
                 bool,
-                "Whether unrest is high, and has not become low since.",
+                "True from high unrest until it is low again.",
                 initial=False,
             ),
             Variable(
                 "cop_margin_m",
                 float,
-                "Of the centre of pressure to the edge of the soles' sensors.",
+                "Distance of the centre of pressure to the edge of the soles' sensors.",
                 unit="m",
                 initial=0.0,
             ),
             Variable(
                 "capture_margin_m",
                 float,
-                "Of the capture point; negative outside.",
+                "Distance of the capture point to that edge; negative outside.",
                 unit="m",
                 initial=0.0,
             ),
             Variable(
                 "is_on_soles",
                 bool,
-                "Whether the soles carry the robot at all; else nothing is said.",
+                "True if the soles carry the robot; otherwise no value is valid.",
                 initial=False,
             ),
         ),
@@ -282,7 +282,7 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
     def perceive(self) -> None:
         """Evaluate the newest observation."""
         seen = self._balance.step(self.observation)
-        is_on_soles = seen.load_newton >= PRESSED_NEWTON
+        is_on_soles = seen.load_newton >= MIN_LOAD_NEWTON
         unrest = self._rules.decide(
             {
                 "pressure margin": seen.cop_margin,

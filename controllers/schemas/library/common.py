@@ -5,9 +5,9 @@ of an arm are needed, the arm is requested, so that lists of reservations stay s
 
 A schema that others depend on fails if it cannot do its task (`TaskSchema`). Finishing
 without acting would look like success: a sequence would wave before the robot is up.
-Schemas that play motions must know the state of the robot (`StateMinded`). A motion
-that starts in posture Stand must not start in a lying robot, even if its legs are
-straight.
+Schemas that play motions must know the state of the robot (`PostureStateSchema`). A
+motion that starts in posture Stand must not start in a lying robot, even if its legs
+are straight.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -24,13 +24,13 @@ from nao_testbed.models import Robot, TestbedError, UnknownName
 from nao_testbed.models.library import Unit
 from nao_testbed.models.resources import DeviceKind, ResourceNode
 
-DUST_S = 1e-9
+TIME_TOLERANCE_S = 1e-9
 """Tolerance in s: far above the rounding of a day in s, far below a slot."""
 
 
 def is_due(now_s: float, due_s: float) -> bool:
     """Return True if a time has come, or a duration has passed."""
-    return now_s >= due_s - DUST_S
+    return now_s >= due_s - TIME_TOLERANCE_S
 
 
 def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:
@@ -137,9 +137,9 @@ class TaskSchema(ActuationSchema[P]):
             else f"{one.resource} is not active"
             for one in outcome.blockers
         )
-        told = f", held or waited for: {blockers}" if blockers else ""
+        detail = f", blocked: {blockers}" if blockers else ""
         kind = outcome.kind.replace("_", " ")
-        raise NotObtained(f"{self.path!r} did not get what it needs ({kind}{told}).")
+        raise NotObtained(f"{self.path!r} did not get its resources ({kind}{detail}).")
 
 
 OVERTURNED_DEG = 60.0
@@ -147,17 +147,19 @@ OVERTURNED_DEG = 60.0
 transition; the posture monitor's threshold for lying."""
 
 
-CONFIRM = 5
+CONFIRMING_CHECKS = 5
 """Number of consecutive checks for an overturned robot: a jolt is no overturning,
 and a falling robot measures all directions in turn."""
 
 
-class StateMinded(TaskSchema[P]):
+class PostureStateSchema(TaskSchema[P]):
     """Base of a schema that starts in an observed state and remembers it."""
 
     _last_state: str | None = None
-    _odd_checks = 0
-    _sought: Mapping[str | None, tuple[str | None, str | None]] = MappingProxyType({})
+    _overturned_checks = 0
+    _posture_states: Mapping[str | None, tuple[str | None, str | None]] = (
+        MappingProxyType({})
+    )
     """Cache: posture to its state, and the set of that state."""
 
     def is_in_state_of(self, posture: str | None) -> bool:
@@ -174,11 +176,11 @@ class StateMinded(TaskSchema[P]):
         Raises:
             UnknownName: the robot has no such posture.
         """
-        if posture not in self._sought:
+        if posture not in self._posture_states:
             state = None if posture is None else self.robot.posture(posture).state
             group = None if state is None else set_of_states(self.robot, state)
-            self._sought = {**self._sought, posture: (state, group)}
-        state, group = self._sought[posture]
+            self._posture_states = {**self._posture_states, posture: (state, group)}
+        state, group = self._posture_states[posture]
         if group is None:
             return True
         return self._present_state(group) == state
@@ -209,13 +211,13 @@ class StateMinded(TaskSchema[P]):
         """Return the active state; after the start, the last active one."""
         present = self.active_state(group)
         if present is not None or not self.has_acted:
-            self._last_state, self._odd_checks = present, 0
+            self._last_state, self._overturned_checks = present, 0
         elif self._is_overturned():
-            self._odd_checks += 1
-            if self._odd_checks >= CONFIRM:
+            self._overturned_checks += 1
+            if self._overturned_checks >= CONFIRMING_CHECKS:
                 self._last_state = None
         else:
-            self._odd_checks = 0
+            self._overturned_checks = 0
         return self._last_state
 
     def _is_overturned(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import (
     ARBITRATIONS,
     Parameters,
@@ -13,7 +14,6 @@ from nao_testbed.controllers.schemas.declaration import (
 )
 from nao_testbed.controllers.schemas.library.common import is_due
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import BadInput, Robot, UnknownName
 
 
@@ -39,18 +39,20 @@ class ChooseParameters:
 P = TypeVar("P")
 
 
-class _OfChildren(ActuationSchema[P]):
+class _ParentSchema(ActuationSchema[P]):
     """Base of a schema that activates its given children."""
 
     @classmethod
-    def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
+    def check_activation(
+        cls, activation: Activation, parameters: P, robot: Robot
+    ) -> None:
         """Raise BadInput without children."""
         del parameters, robot
-        if not waking.children:
-            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
+        if not activation.children:
+            raise BadInput(f"{activation.name!r} has no children; add at least one.")
 
 
-class Choose(_OfChildren[ChooseParameters]):
+class Choose(_ParentSchema[ChooseParameters]):
     """Parent that activates its children; one of the ready children wins.
 
     It commands nothing itself. Its period is the device slot, so that a child takes
@@ -59,7 +61,7 @@ class Choose(_OfChildren[ChooseParameters]):
 
     info = SchemaInfo(
         "choose",
-        "Lets its children compete; the winner acts.",
+        "Run the winner of a competition of the children.",
         period_s=0.01,
         parameters=ChooseParameters,
     )
@@ -93,7 +95,7 @@ class SequenceParameters(Parameters):
     """Reaction to a failed child: fail, or continue with the next child."""
 
 
-class StepSequence(_OfChildren[SequenceParameters]):
+class StepSequence(_ParentSchema[SequenceParameters]):
     """Parent that runs its actuation schemas in turn, each after the last is done.
 
     A perceptive child is awake from its turn on. After an interruption the sequence
@@ -102,7 +104,7 @@ class StepSequence(_OfChildren[SequenceParameters]):
 
     info = SchemaInfo(
         "sequence",
-        "Lets its children act one after another.",
+        "Run the children one after another.",
         period_s=0.01,
         parameters=SequenceParameters,
     )
@@ -132,14 +134,14 @@ class StepSequence(_OfChildren[SequenceParameters]):
             self.sleep(view.name)
             self._next_s = self.time_s + self.parameters.pause_s
             self._is_pausing = True
-            if self._is_last_round_over():
+            if self._advance():
                 self.finish()
                 return
         if is_due(self.time_s, self._next_s):
             self._is_pausing = False
             self._wake_next()
 
-    def _is_last_round_over(self) -> bool:
+    def _advance(self) -> bool:
         """Advance to the next child; return True after the last repetition."""
         self._place += 1
         if self._place < len(self.children_given):
@@ -157,14 +159,14 @@ class StepSequence(_OfChildren[SequenceParameters]):
         A perceptive one becomes a winner immediately.
         """
         for _ in self.children_given:
-            waking = self.children_given[self._place]
-            self.wake_child(waking)
-            if self.child(waking.name).state is not State.WINNER:
+            activation = self.children_given[self._place]
+            self.wake_child(activation)
+            if self.child(activation.name).state is not State.WINNER:
                 return
-            if self._is_last_round_over():
+            if self._advance():
                 self.finish()
                 return
-        raise BadInput(f"no child of sequence {self.path!r} acts; give it one.")
+        raise BadInput(f"sequence {self.path!r} has no actuation schema; add one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +185,7 @@ class Hold(ActuationSchema[HoldParameters]):
 
     info = SchemaInfo(
         "hold",
-        "Holds resources for a time, and moves nothing.",
+        "Hold resources for a time, without commands.",
         period_s=0.01,
         parameters=HoldParameters,
     )
@@ -191,14 +193,14 @@ class Hold(ActuationSchema[HoldParameters]):
     _since = 0
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: HoldParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: HoldParameters, robot: Robot
     ) -> None:
         """Raise BadInput without resources to hold."""
         del parameters, robot
-        if not (waking.needs or waking.optional or waking.rates):
+        if not (activation.needs or activation.optional or activation.rates):
             raise BadInput(
-                f"{waking.name!r} has nothing to hold; name its resources as `needs`."
+                f"{activation.name!r} has nothing to hold; set resources in `needs`."
             )
 
     def start(self) -> None:

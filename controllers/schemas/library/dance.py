@@ -22,6 +22,7 @@ from nao_testbed.controllers.arbitration.policies import (
     CallbackOnDemand,
     Demand,
 )
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import Playing
 from nao_testbed.controllers.schemas.declaration import (
     Parameters,
@@ -30,11 +31,10 @@ from nao_testbed.controllers.schemas.declaration import (
     bounded,
 )
 from nao_testbed.controllers.schemas.library.common import (
-    StateMinded,
+    PostureStateSchema,
     resources_of_joints,
 )
 from nao_testbed.controllers.schemas.library.move import NotPlayed
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.library import Motion, Track, sample_curve
 
@@ -84,9 +84,9 @@ def _from_start(track: Track, motion: Motion, robot: Robot, first: float) -> Tra
         return track
     if motion.start is None:
         raise BadInput(
-            f"motion {motion.name!r} may rest at {first:g} s, but {track.joint} has "
-            f"its first keyframe at {track.times_s[0]:g} s; give it one at the stop or "
-            "before, or say in which posture the motion begins."
+            f"motion {motion.name!r} has a stop at {first:g} s, but {track.joint} has "
+            f"its first keyframe at {track.times_s[0]:g} s; add one at the stop or "
+            "before, or set the start posture of the motion."
         )
     angle = robot.posture(motion.start).angles[robot.joint_index(track.joint)]
     return Track(
@@ -126,9 +126,9 @@ def _cut(track: Track, motion: Motion, begin: float, end: float) -> Track | None
     )
 
 
-STILL_THERE_DEG = 8.0
+RESUME_TOLERANCE_DEG = 8.0
 """Maximum difference of a joint from a stop for resuming the dance there."""
-BACK_DEG_S = 60.0
+RETURN_SPEED_DEG_S = 60.0
 """Speed at which arms and head return to a stop, in degrees/s."""
 
 
@@ -154,25 +154,25 @@ class DanceParameters(Parameters):
     requests repeat every 0.5 s, the `retry_s` of the reservations."""
 
 
-class Dance(StateMinded[DanceParameters]):
+class Dance(PostureStateSchema[DanceParameters]):
     """Dance that plays the parts of its motion in turn, in its start state."""
 
     info = SchemaInfo(
         "dance",
-        "Dances from one stable stop to the next, and rests only there.",
+        "Dance from one stable stop to the next; rest only there.",
         period_s=0.01,
         parameters=DanceParameters,
         outputs=(
             Variable(
                 "is_resting",
                 bool,
-                "Whether it rests at a stop because it was asked to.",
+                "True while it rests at a stop on request or because of heat.",
                 initial=False,
             ),
             Variable(
                 "part",
                 int,
-                "Number of the part that is played or comes next, from 0.",
+                "Index of the present or next part, from 0.",
                 initial=0,
             ),
         ),
@@ -181,11 +181,11 @@ class Dance(StateMinded[DanceParameters]):
     _part = 0
     _count = 0
     _playing: Playing | None = None
-    _is_asked = False
+    _is_requested = False
     """True after a request for its resources."""
-    _asked_s = -inf
+    _last_request_s = -inf
     """Time of the last request, in s."""
-    _is_back = True
+    _is_at_stop = True
     """False if joints may have been moved away from the stop."""
 
     @classmethod
@@ -195,14 +195,14 @@ class Dance(StateMinded[DanceParameters]):
         return resources_of_joints(robot, motion.joints)
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: DanceParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: DanceParameters, robot: Robot
     ) -> None:
         """Raise for an unknown motion, or one that cannot be split at its stops."""
-        if parameters.resumes and waking.policy != CallbackOnDemand():
+        if parameters.resumes and activation.policy != CallbackOnDemand():
             raise BadInput(
-                f"{waking.name or waking.schema!r} resumes after it gave way; give it "
-                "the policy 'callback' without a limit_s, or leave resumes out."
+                f"{activation.name!r} has `resumes`, which requires the policy "
+                "'callback' without a limit_s; set that policy, or remove `resumes`."
             )
         parts_between_stops(robot.library.motion(parameters.motion), robot)
 
@@ -223,9 +223,9 @@ class Dance(StateMinded[DanceParameters]):
         self._parts = parts_between_stops(motion, self.robot)
         self._playing = None
         away = self._away_from_stop()
-        gave_way, self._is_back = not self._is_back, True
-        if gave_way and away and not away.keys() & set(self.robot.leg_joints):
-            self._is_back = False
+        was_away, self._is_at_stop = not self._is_at_stop, True
+        if was_away and away and not away.keys() & set(self.robot.leg_joints):
+            self._is_at_stop = False
         elif away is None or away:
             self._part = 0
         self.wake("hot joint watch", limit_degc=now.limit_degc, warn_s=now.warn_s)
@@ -233,18 +233,18 @@ class Dance(StateMinded[DanceParameters]):
     def on_demand(self, demand: Demand) -> Answer | None:
         """Record a request; the dance answers at the next stop."""
         del demand
-        self._is_asked, self._asked_s = True, self.time_s
+        self._is_requested, self._last_request_s = True, self.time_s
         if self.parameters.resumes and self._playing is None:
             return Answer(kind=AnswerKind.PAUSE)
         return None
 
     def on_lost(self) -> None:
         """Record that other owners may move its joints."""
-        self._is_back, self._is_asked = False, False
+        self._is_at_stop, self._is_requested = False, False
 
     def stop(self) -> None:
         """Clear the request."""
-        self._is_asked = False
+        self._is_requested = False
 
     def on_modulated(self) -> None:
         """Do nothing: limits apply at the next start, `stop` immediately."""
@@ -261,30 +261,30 @@ class Dance(StateMinded[DanceParameters]):
             playing, self._playing = self._playing, None
             if playing.has_failed:
                 name = self._parts[self._part].name
-                raise NotPlayed(f"{name!r} was not played to its end: {playing.reason}")
-            if not self._is_back:
-                self._is_back = True
-            elif self._ends_part():
+                raise NotPlayed(f"{name!r} was not completed: {playing.reason}")
+            if not self._is_at_stop:
+                self._is_at_stop = True
+            elif self._advance():
                 return
         is_hot = bool(self.read("hot joint watch.is_warning"))
-        if self._is_asked and not self.parameters.resumes:
+        if self._is_requested and not self.parameters.resumes:
             self.finish()
             return
-        is_wanted = self.time_s < self._asked_s + self.parameters.wait_s
-        rests = self.parameters.stop or is_hot or (self._is_asked and is_wanted)
+        is_recent = self.time_s < self._last_request_s + self.parameters.wait_s
+        rests = self.parameters.stop or is_hot or (self._is_requested and is_recent)
         self.write("is_resting", rests)
         self.write("part", self._part)
         if rests:
             return
-        self._is_asked = False
-        away = {} if self._is_back else self._away_from_stop()
+        self._is_requested = False
+        away = {} if self._is_at_stop else self._away_from_stop()
         if away:
-            self._playing = self.play(self._way_back(away))
+            self._playing = self.play(self._return_motion(away))
             return
-        self._is_back = True
+        self._is_at_stop = True
         self._playing = self.play(self._parts[self._part])
 
-    def _ends_part(self) -> bool:
+    def _advance(self) -> bool:
         """Advance to the next part; return True after the last repetition."""
         self._part += 1
         if self._part < len(self._parts):
@@ -311,13 +311,13 @@ class Dance(StateMinded[DanceParameters]):
         far = {
             j: abs(float(q[self.robot.joint_index(j)]) - a) for j, a in where.items()
         }
-        limit = radians(STILL_THERE_DEG)
+        limit = radians(RESUME_TOLERANCE_DEG)
         return {j: (where[j], d) for j, d in far.items() if d > limit}
 
-    def _way_back(self, away: dict[str, tuple[float, float]]) -> Motion:
+    def _return_motion(self, away: dict[str, tuple[float, float]]) -> Motion:
         """Return a motion of these joints back to the stop."""
         # The top speed of the cubic from rest to rest is 1.5 times its mean.
-        speed = radians(BACK_DEG_S) / 1.5
+        speed = radians(RETURN_SPEED_DEG_S) / 1.5
         return Motion(
             name=f"{self.parameters.motion} back to stop {self._part}",
             tracks=tuple(

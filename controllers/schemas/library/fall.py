@@ -69,27 +69,27 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
 
     info = SchemaInfo(
         "fall watch",
-        "Sees that the robot falls before it touches the ground.",
+        "Detect a fall before the robot touches the ground.",
         period_s=0.01,
         parameters=FallWatchParameters,
         outputs=(
             Variable(
                 "is_falling",
                 bool,
-                "From the first sign of a fall until the robot is at rest.",
+                "True from the first sign of a fall until the robot is at rest.",
                 initial=False,
             ),
             Variable(
                 "heading_rad",
                 float,
-                "Side to which it falls: 0 ahead, left positive.",
+                "Direction of the fall: 0 ahead, left positive.",
                 unit="rad",
                 initial=0.0,
             ),
             Variable(
                 "margin_m",
                 float,
-                "Of the capture point in the soles; negative outside.",
+                "Distance of the capture point to the soles' edge; negative outside.",
                 unit="m",
                 initial=0.0,
             ),
@@ -103,7 +103,7 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         self._is_on_feet = False
         self._is_falling = False
         self._signs = 0
-        self._restless_s = self.time_s
+        self._last_motion_s = self.time_s
         self.write("is_falling", False)
 
     def perceive(self) -> None:
@@ -115,9 +115,9 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         if state is not None:
             self._is_on_feet = state in now.states
         if degrees(seen.tilt_rate) > now.calm_deg_s:
-            self._restless_s = self.time_s
+            self._last_motion_s = self.time_s
         if self._is_falling:
-            if is_due(self.time_s - self._restless_s, now.calm_s):
+            if is_due(self.time_s - self._last_motion_s, now.calm_s):
                 self._is_falling = False
                 self._is_on_feet = state in now.states
                 self._signs = 0
@@ -181,7 +181,7 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
 
     info = SchemaInfo(
         "protect from fall",
-        "Brings arms and head to the side of a fall, then lets go.",
+        "Move arms and head to the side of a fall, then go limp.",
         period_s=0.01,
         parameters=ProtectParameters,
         reads=("fall watch.is_falling", "fall watch.heading_rad"),

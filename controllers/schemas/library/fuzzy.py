@@ -39,8 +39,8 @@ class FuzzySet:
         corners = (self.foot, self.rise, self.fall, self.end)
         if not all(map(isfinite, corners)) or any(a > b for a, b in pairwise(corners)):
             raise BadInput(
-                f"corners of a fuzzy set are {corners}; give four numbers, none below "
-                "the one before."
+                f"corners of a fuzzy set are {corners}; give four numbers in rising "
+                "order."
             )
 
     def membership(self, x: float) -> float:
@@ -76,7 +76,7 @@ class FuzzyVariable:
                 "numbers, the lower one first."
             )
         if not self.words:
-            raise BadInput(f"{self.name!r} has no words; give at least one fuzzy set.")
+            raise BadInput(f"{self.name!r} has no words; add at least one fuzzy set.")
 
     def find(self, word: str) -> FuzzySet:
         """Return the set of a word.
@@ -107,7 +107,7 @@ class Rule:
             BadInput: the rule has no condition, or no weight.
         """
         if not self.when:
-            raise BadInput(f"the rule for {self.then!r} has no condition; give one.")
+            raise BadInput(f"the rule for {self.then!r} has no condition; add one.")
         if not 0.0 < self.weight <= 1.0:
             raise BadInput(
                 f"weight of the rule for {self.then!r} is {self.weight}; give a number "

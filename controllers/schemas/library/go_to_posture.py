@@ -11,15 +11,15 @@ from math import degrees, radians, sqrt
 
 import numpy as np
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import Playing
 from nao_testbed.controllers.schemas.declaration import Parameters, SchemaInfo, bounded
 from nao_testbed.controllers.schemas.library.common import (
-    StateMinded,
+    PostureStateSchema,
     is_due,
     resources_of_joints,
     set_of_states,
 )
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.controllers.transmitter.commands.admission import find_way
 from nao_testbed.models import Posture, Robot, TestbedError
 from nao_testbed.models.library import Motion, Track, Transition
@@ -51,7 +51,7 @@ class GoToPostureParameters(Parameters):
     """Speed of joints outside the transitions, in degrees/s."""
 
 
-class GoToPosture(StateMinded[GoToPostureParameters]):
+class GoToPosture(PostureStateSchema[GoToPostureParameters]):
     """Schema that leaves the present state and moves from posture to posture.
 
     It fails if owners keep the present state, no way leads to the goal, a motion was
@@ -60,7 +60,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
 
     info = SchemaInfo(
         "go to posture",
-        "Goes to a posture, with checked postures on the way.",
+        "Go to a posture, and check each posture on the way.",
         period_s=0.02,
         parameters=GoToPostureParameters,
     )
@@ -74,11 +74,11 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         return resources_of_joints(robot, robot.joint_names)
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: GoToPostureParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: GoToPostureParameters, robot: Robot
     ) -> None:
         """Raise for a posture that the robot does not have."""
-        del waking
+        del activation
         robot.posture(parameters.posture)
 
     # -- the way ----------------------------------------------------------------------
@@ -93,8 +93,8 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         nearest = self._nearest()
         group = set_of_states(self.robot, nearest.state or "")
         state = None if group is None else self.active_state(group)
-        is_lost = state is None and group is not None and self._is_overturned()
-        if is_lost or state not in (None, nearest.state):
+        is_overturned = state is None and group is not None and self._is_overturned()
+        if is_overturned or state not in (None, nearest.state):
             raise NoWayThere(
                 f"the legs are as in {nearest.name!r}, but the robot is not in that "
                 f"state: it is overturned, or in {state!r}."
@@ -106,7 +106,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         self._since_s = self.time_s
         self._is_adjusting = False
         self._has_asked = False
-        self._left: str | None = None
+        self._old_state: str | None = None
         """State that other owners were asked to release."""
         self.iterate()
 
@@ -116,29 +116,29 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         Raises:
             NoWayThere: the goal cannot be reached.
         """
-        if not self._has_asked and not self._asks():
+        if not self._has_asked and not self._request_leave():
             return
         if self._playing is not None:
             if not self._playing.is_over:
                 return
             if self._playing.has_failed:
                 raise NoWayThere(
-                    f"the motion to {self._posture_here.name!r} was not played to its "
-                    f"end: {self._playing.reason}"
+                    f"the motion to {self._posture_here.name!r} was not completed: "
+                    f"{self._playing.reason}"
                 )
             self._playing = None
             self._since_s = self.time_s
         if self._here is None:
             self._begin()
-        elif self._is_there(self._here):
-            self._go_on()
+        elif self._has_reached(self._here):
+            self._continue()
 
     @property
     def _posture_here(self) -> Posture:
         assert self._here is not None  # a motion is played only towards a posture
         return self._here
 
-    def _asks(self) -> bool:
+    def _request_leave(self) -> bool:
         """Ask owners that need the present state; return True if all released it.
 
         Raises:
@@ -150,23 +150,23 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
             if self.time_s - self._since_s < self.parameters.settle_s:
                 return False
             raise NoWayThere(
-                f"the legs are as in {self._nearest().name!r}, but in "
-                f"{self.parameters.settle_s:g} s no state of the robot was seen."
+                f"the legs are as in {self._nearest().name!r}, but no state of the "
+                f"robot was recognised within {self.parameters.settle_s:g} s."
             )
-        self._left = state
-        is_asked = state is None or state == self._goal.state
-        self._has_asked = is_asked or self.ask_to_leave(self._longest_s())
+        self._old_state = state
+        is_free = state is None or state == self._goal.state
+        self._has_asked = is_free or self.ask_to_leave(self._max_duration_s())
         waited_s = self.time_s - self._since_s
         if not self._has_asked and is_due(waited_s, self.parameters.patience_s):
             raise NoWayThere(
-                f"those who need the state {state!r} kept it for {waited_s:.1f} s; "
-                "stop them first, or give a longer patience_s."
+                f"owners that need the state {state!r} kept it for {waited_s:.1f} s; "
+                "stop them first, or set a longer patience_s."
             )
         if self._has_asked:
             self._since_s = self.time_s
         return self._has_asked
 
-    def _longest_s(self) -> float:
+    def _max_duration_s(self) -> float:
         """Return the maximum duration of the way, in s."""
         motions = self.robot.library.motions
         used = [
@@ -188,11 +188,11 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         if way is None:
             raise NoWayThere(
                 f"no transition of the library leads from {start.name!r} to "
-                f"{self._goal.name!r}; add one, or go somewhere else."
+                f"{self._goal.name!r}; add one, or choose another posture."
             )
         return way
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Play the next transition after a checked posture, or finish."""
         if self._way:
             self._play_next()
@@ -255,8 +255,8 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         distance = _distance(nearest, q, legs)
         if distance > self._tolerance:
             raise NoWayThere(
-                f"the legs are in no posture from which a transition begins: the "
-                f"nearest is {nearest.name!r}, {degrees(distance):.0f} degrees away."
+                f"no transition starts at the present leg angles: the nearest posture "
+                f"is {nearest.name!r}, {degrees(distance):.0f} degrees away."
             )
         return nearest
 
@@ -268,7 +268,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         j = int(np.argmax(off))
         return self.robot.joint_names[j], float(off[j])
 
-    def _is_there(self, posture: Posture) -> bool:
+    def _has_reached(self, posture: Posture) -> bool:
         """Return True if encoders and recogniser show a posture.
 
         Raises:
@@ -282,7 +282,9 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         is_in_state = group is None or state == posture.state
         if state is None and posture is not self._goal:
             # The recogniser does not show the previous state again before the goal.
-            is_in_state |= posture.state == self._left and not self._is_overturned()
+            is_in_state |= (
+                posture.state == self._old_state and not self._is_overturned()
+            )
         if off <= self._tolerance and is_in_state:
             return True
         if self.time_s - self._since_s < self.parameters.settle_s:
@@ -329,16 +331,16 @@ class CrouchParameters(GoToPostureParameters):
 class Stand(GoToPosture):
     """Schema that goes to Stand."""
 
-    info = SchemaInfo("stand", "Stands up.", period_s=0.02, parameters=StandParameters)
+    info = SchemaInfo("stand", "Stand up.", period_s=0.02, parameters=StandParameters)
 
 
 class Sit(GoToPosture):
     """Schema that goes to Sit."""
 
-    info = SchemaInfo("sit", "Sits down.", period_s=0.02, parameters=SitParameters)
+    info = SchemaInfo("sit", "Sit down.", period_s=0.02, parameters=SitParameters)
 
 
 class Crouch(GoToPosture):
     """Schema that goes to Crouch."""
 
-    info = SchemaInfo("crouch", "Crouches.", period_s=0.02, parameters=CrouchParameters)
+    info = SchemaInfo("crouch", "Crouch.", period_s=0.02, parameters=CrouchParameters)

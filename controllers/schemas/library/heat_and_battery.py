@@ -40,6 +40,7 @@ from math import inf, isfinite
 
 import numpy as np
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import (
     Parameters,
     SchemaInfo,
@@ -49,7 +50,6 @@ from nao_testbed.controllers.schemas.declaration import (
 )
 from nao_testbed.controllers.schemas.library.common import is_due
 from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import Robot
 from nao_testbed.models.robot import DRIVE_EFFICIENCY, IDLE_WATT
 
@@ -72,7 +72,7 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
 
     info = SchemaInfo(
         "hot joint watch",
-        "Says which motor is hottest, and when the first one is too hot.",
+        "Report the hottest motor, and predict the first one over the limit.",
         period_s=1.0,
         parameters=HotJointWatchParameters,
         outputs=(
@@ -81,7 +81,7 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
             Variable(
                 "trend_k_per_min",
                 float,
-                "Of the hottest motor; 0 until five readings are there.",
+                "Trend of the hottest motor; 0 before five readings.",
                 unit="K/min",
                 initial=0.0,
             ),
@@ -94,14 +94,14 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
             Variable(
                 "time_left_s",
                 float,
-                "Until it does; infinite if none will, 0 if one has.",
+                "Time until then; infinite if none will, 0 if one has.",
                 unit="s",
                 initial=inf,
             ),
             Variable(
                 "is_warning",
                 bool,
-                "Whether the time that is left is short.",
+                "True if the remaining time is at most `warn_s`.",
                 initial=False,
             ),
         ),
@@ -153,7 +153,7 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
         return slopes
 
 
-GO = "go to posture"
+GO_TO_POSTURE = "go to posture"
 RETRY_S = 10.0
 """Time between two attempts to reach the posture, in s."""
 
@@ -186,33 +186,33 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
 
     info = SchemaInfo(
         "cool down",
-        "Goes to a posture that costs little, until the motors are cool.",
+        "Go to a posture of low loss, until the motors are cool.",
         period_s=0.1,
         parameters=CoolDownParameters,
         outputs=(
             Variable(
                 "degc",
                 float,
-                "Of the hottest motor, at the last check.",
+                "Temperature of the hottest motor, at the last check.",
                 unit="°C",
                 initial=0.0,
             ),
             Variable(
-                "is_there", bool, "Whether it has reached its posture.", initial=False
+                "is_there", bool, "True if it has reached its posture.", initial=False
             ),
         ),
     )
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: CoolDownParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: CoolDownParameters, robot: Robot
     ) -> None:
         """Raise for a posture that the robot does not have."""
-        del waking
+        del activation
         robot.posture(parameters.posture)
 
     _is_hot = False
-    _again_s = 0.0
+    _retry_s = 0.0
 
     def ready(self) -> bool:
         """Return True if the robot is hot, and has not become cool since."""
@@ -224,18 +224,18 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
     def start(self) -> None:
         """Go to the posture."""
         self.write("is_there", False)
-        self.wake(GO, posture=self.parameters.posture)
-        self._again_s = self.time_s + RETRY_S
+        self.wake(GO_TO_POSTURE, posture=self.parameters.posture)
+        self._retry_s = self.time_s + RETRY_S
 
     def iterate(self) -> None:
         """Wait until it is cool."""
-        going = self.child(GO)
-        if going.is_done:
+        child = self.child(GO_TO_POSTURE)
+        if child.is_done:
             self.write("is_there", True)
-            self.sleep(GO)
-        elif going.error and is_due(self.time_s, self._again_s):
-            self.wake(GO, posture=self.parameters.posture)
-            self._again_s = self.time_s + RETRY_S
+            self.sleep(GO_TO_POSTURE)
+        elif child.error and is_due(self.time_s, self._retry_s):
+            self.wake(GO_TO_POSTURE, posture=self.parameters.posture)
+            self._retry_s = self.time_s + RETRY_S
         now = self.parameters
         if not now.only_when_hot and self._hottest() < now.until_degc:
             self.finish()
@@ -265,26 +265,26 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
 
     info = SchemaInfo(
         "battery watch",
-        "Estimates the charge of the battery from motor currents.",
+        "Estimate the charge of the battery from motor currents.",
         period_s=0.1,
         parameters=BatteryWatchParameters,
         outputs=(
-            Variable("charge", float, "Estimate, in [0, 1].", initial=1.0),
+            Variable("charge", float, "Estimated charge, in [0, 1].", initial=1.0),
             Variable(
                 "power_watts",
                 float,
-                "Estimate of the mean of the last ten seconds.",
+                "Estimated mean power of the last ten seconds.",
                 unit="W",
                 initial=0.0,
             ),
             Variable(
                 "time_left_s",
                 float,
-                "Until it is empty, at that power.",
+                "Time until it is empty, at that power.",
                 unit="s",
                 initial=inf,
             ),
-            Variable("is_low", bool, "Whether little is left.", initial=False),
+            Variable("is_low", bool, "True if the charge is low.", initial=False),
         ),
     )
     MEAN_S = 10.0

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import cos, pi, radians
 from typing import Literal
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import Parameters, SchemaInfo, bounded
 from nao_testbed.controllers.schemas.library.common import (
     is_due,
@@ -24,7 +25,6 @@ from nao_testbed.controllers.schemas.library.common import (
     resources_of_joints,
 )
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import Robot
 
 
@@ -47,7 +47,7 @@ class Blink(ActuationSchema[BlinkParameters]):
 
     info = SchemaInfo(
         "blink",
-        "Shows a light pattern now and then.",
+        "Show a light pattern at random intervals.",
         period_s=0.05,
         parameters=BlinkParameters,
     )
@@ -59,11 +59,11 @@ class Blink(ActuationSchema[BlinkParameters]):
         return leaves_under(robot, robot.library.light(parameters.light).leds)
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: BlinkParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: BlinkParameters, robot: Robot
     ) -> None:
         """Raise for an unknown light pattern."""
-        del waking
+        del activation
         robot.library.light(parameters.light)
 
     def start(self) -> None:
@@ -116,7 +116,7 @@ class Breathe(ActuationSchema[BreatheParameters]):
 
     info = SchemaInfo(
         "breathe",
-        "Lets arms or legs go to and fro a little.",
+        "Swing arms or legs slightly, as in breathing.",
         period_s=0.02,
         parameters=BreatheParameters,
     )

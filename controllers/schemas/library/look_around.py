@@ -67,7 +67,9 @@ class CellGrid:
                     "lower one first."
                 )
         if min(shape) < 1:
-            raise BadInput(f"a grid has {shape} cells; give at least 1 each way.")
+            raise BadInput(
+                f"a grid has {shape} cells; give at least 1 in each direction."
+            )
         self.x = _centres(x_range, shape[0])
         """(nx,) centres of the cells in x."""
         self.y = _centres(y_range, shape[1])
@@ -186,7 +188,7 @@ class AttentionParameters(Parameters):
         for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
             check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")
         if self.up_deg + self.down_deg <= 0.0:
-            raise BadInput("up_deg and down_deg are both 0; give room to one of them.")
+            raise BadInput("up_deg and down_deg are both 0; set one above 0.")
         for _, _, amount in self.salient_deg:
             check_between("amount of salient_deg", amount, 0.0, 100.0)
 
@@ -196,22 +198,22 @@ class Attention(PerceptiveSchema[AttentionParameters]):
 
     info = SchemaInfo(
         "attention",
-        "Says where to look next.",
+        "Select the next direction to look at.",
         period_s=0.1,
         parameters=AttentionParameters,
         outputs=(
             Variable(
                 "yaw",
                 float,
-                "Of the cell that is most worth a look.",
+                "Yaw of the most interesting cell.",
                 unit="rad",
                 initial=0.0,
             ),
-            Variable("pitch", float, "Of the same cell.", unit="rad", initial=0.0),
+            Variable("pitch", float, "Its pitch.", unit="rad", initial=0.0),
             Variable(
                 "unseen",
                 float,
-                "Mean interest of all cells: 0 all seen just now, 1 nothing.",
+                "Mean interest of all cells: 0 all just seen, 1 none seen.",
                 initial=1.0,
             ),
         ),
@@ -230,14 +232,14 @@ class Attention(PerceptiveSchema[AttentionParameters]):
             (max(1, round(wide / CELL_DEG)), max(1, round(high / CELL_DEG))),
             initial=1.0,
         )
-        self._before_s = self.time_s
-        self._note_salient()
+        self._last_s = self.time_s
+        self._set_weights()
 
     def on_modulated(self) -> None:
         """Update the salient places; new ranges reset the map."""
         now = self.parameters
         if (now.yaw_deg, now.up_deg, now.down_deg) == self._ranges:
-            self._note_salient()
+            self._set_weights()
         else:
             self.start()
 
@@ -246,8 +248,8 @@ class Attention(PerceptiveSchema[AttentionParameters]):
         now, grid = self.parameters, self._map
         q = self.observation.q
         yaw, pitch = float(q[self._yaw]), float(q[self._pitch])
-        grid.relax(1.0, self.time_s - self._before_s, now.forget_s)
-        self._before_s = self.time_s
+        grid.relax(1.0, self.time_s - self._last_s, now.forget_s)
+        self._last_s = self.time_s
         reach = (radians(now.seen_deg[0]), radians(now.seen_deg[1]))
         grid.put(yaw, pitch, reach, 0.0)
         best = grid.highest((yaw, pitch), DISTANCE_COST, self._weight)
@@ -255,7 +257,7 @@ class Attention(PerceptiveSchema[AttentionParameters]):
         self.write("pitch", best[1])
         self.write("unseen", float(grid.values.mean()))
 
-    def _note_salient(self) -> None:
+    def _set_weights(self) -> None:
         self._weight = np.ones(self._map.values.shape)
         for yaw_deg, pitch_deg, amount in self.parameters.salient_deg:
             place = self._map.cell(radians(yaw_deg), radians(pitch_deg))
@@ -313,7 +315,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
 
     info = SchemaInfo(
         "look around",
-        "Turns the head to where it has not looked for long.",
+        "Turn the head to the least recently seen direction.",
         period_s=0.01,
         parameters=LookAroundParameters,
         reads=("attention.yaw", "attention.pitch"),
@@ -333,7 +335,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         self._began_s = self.time_s
         self._paths: tuple[SmoothPath, ...] = ()
         self._leave_s = self.time_s
-        self._longest_s = 0.0
+        self._duration_s = 0.0
         self._is_there = False
 
     def on_modulated(self) -> None:
@@ -349,11 +351,11 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         if self._is_modulated:
             self._wake_attention()
         if is_due(self.time_s, self._leave_s):
-            self._choose()
+            self._start_path()
         since_s = self.time_s - self._path_s
         if self._is_there:
             return  # the last set-point stays in force
-        self._is_there = since_s > self._longest_s
+        self._is_there = since_s > self._duration_s
         self.submit_all(
             {
                 joint: path.at(since_s)
@@ -374,7 +376,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         )
         self._is_modulated = False
 
-    def _choose(self) -> None:
+    def _start_path(self) -> None:
         """Start a path to attention's direction; the slower joint sets the speed."""
         speed = radians(self.parameters.speed_deg_s)
         goals = (self.read("attention.yaw"), self.read("attention.pitch"))
@@ -384,6 +386,6 @@ class LookAround(ActuationSchema[LookAroundParameters]):
             for joint, goal in zip(HEAD, goals, strict=True)
         )
         self._path_s = self.time_s
-        self._longest_s = max(path.length_s for path in self._paths)
+        self._duration_s = max(path.length_s for path in self._paths)
         self._is_there = False
-        self._leave_s = self.time_s + self._longest_s + self.parameters.stay_s
+        self._leave_s = self.time_s + self._duration_s + self.parameters.stay_s

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import Playing
 from nao_testbed.controllers.schemas.declaration import (
     Parameters,
@@ -22,7 +23,7 @@ from nao_testbed.controllers.schemas.declaration import (
     check_between,
 )
 from nao_testbed.controllers.schemas.library.common import (
-    StateMinded,
+    PostureStateSchema,
     is_due,
     leaves_under,
     needs_of_command,
@@ -30,7 +31,6 @@ from nao_testbed.controllers.schemas.library.common import (
     speaker_of,
 )
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.models import BadInput, Robot, TestbedError
 from nao_testbed.models.library import LONGEST_TEXT
 
@@ -42,7 +42,7 @@ class NotPlayed(TestbedError):
 P = TypeVar("P", bound=Parameters)
 
 
-class Repeating(StateMinded[P]):
+class Repeating(PostureStateSchema[P]):
     """Base of a schema that plays an output once or several times.
 
     Its parameters have `repeat` and `pause_s`. After a stop it counts from zero.
@@ -55,7 +55,7 @@ class Repeating(StateMinded[P]):
         raise NotImplementedError
 
     @property
-    def unfinished(self) -> str:
+    def failure_text(self) -> str:
         """Return the error text for an incomplete output."""
         raise NotImplementedError
 
@@ -76,7 +76,7 @@ class Repeating(StateMinded[P]):
             if not self._playing.is_over:
                 return
             if self._playing.has_failed:
-                raise NotPlayed(f"{self.unfinished}: {self._playing.reason}")
+                raise NotPlayed(f"{self.failure_text}: {self._playing.reason}")
             self._playing = None
             self._count += 1
             self._next_s = self.time_s + now.pause_s
@@ -129,7 +129,7 @@ class Move(Repeating[MoveParameters]):
 
     info = SchemaInfo(
         "move",
-        "Plays a motion or a command of the library.",
+        "Play a motion or a command of the library.",
         period_s=0.02,
         parameters=MoveParameters,
     )
@@ -145,13 +145,13 @@ class Move(Repeating[MoveParameters]):
         return () if motion is None else resources_of_joints(robot, motion.joints)
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: MoveParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: MoveParameters, robot: Robot
     ) -> None:
         """Raise without an output, or for an unknown one."""
         if not (parameters.motion or parameters.command):
             raise BadInput(
-                f"{waking.name!r} has nothing to play; give it a motion or a command."
+                f"{activation.name!r} has nothing to play; set a motion or a command."
             )
         cls.needs_of(parameters, robot)
         if parameters.interrupt:
@@ -189,10 +189,10 @@ class Move(Repeating[MoveParameters]):
         return self.play(now.motion)
 
     @property
-    def unfinished(self) -> str:
+    def failure_text(self) -> str:
         """Return the error text with the name of the output."""
         name = self.parameters.motion or self.parameters.command
-        return f"{name!r} was not played to its end"
+        return f"{name!r} was not completed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,12 +244,10 @@ class Frames(ActuationSchema[FramesParameters]):
 
     info = SchemaInfo(
         "frames",
-        "Plays joint angles frame by frame, and continues after a pause.",
+        "Play joint angles frame by frame, and continue after a pause.",
         period_s=0.01,
         parameters=FramesParameters,
-        outputs=(
-            Variable("frame", int, "Number of the frame that is shown.", initial=0),
-        ),
+        outputs=(Variable("frame", int, "Index of the present frame.", initial=0),),
     )
     _played_s = 0.0
     """Time for which frames were shown; a pause does not count."""
@@ -260,12 +258,12 @@ class Frames(ActuationSchema[FramesParameters]):
         return resources_of_joints(robot, tuple(parameters.angles))
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: FramesParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: FramesParameters, robot: Robot
     ) -> None:
         """Raise without frames, or for an unknown joint."""
         if not parameters.count:
-            raise BadInput(f"{waking.name!r} has no frames; give it angles of joints.")
+            raise BadInput(f"{activation.name!r} has no frames; set joint angles.")
         for joint in parameters.angles:
             robot.joint_index(joint)
 
@@ -305,16 +303,16 @@ class GreetParameters:
     """Group name of the outputs; empty: the command's name."""
 
 
-class Greet(StateMinded[GreetParameters]):
+class Greet(PostureStateSchema[GreetParameters]):
     """Schema that submits one of its two commands, and finishes."""
 
     info = SchemaInfo(
         "greet",
-        "Says hello, waves and lights its eyes together; with the legs if free.",
+        "Say hello, wave and light the eyes together; use the legs if free.",
         period_s=0.02,
         parameters=GreetParameters,
         outputs=(
-            Variable("takes_steps", bool, "Whether it had the legs.", initial=False),
+            Variable("takes_steps", bool, "True if it had the legs.", initial=False),
         ),
     )
 
@@ -335,11 +333,11 @@ class Greet(StateMinded[GreetParameters]):
         )
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: GreetParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: GreetParameters, robot: Robot
     ) -> None:
         """Raise for an unknown command."""
-        del waking
+        del activation
         cls.needs_of(parameters, robot)
         cls.optional_of(parameters, robot)
 
@@ -366,9 +364,7 @@ class Greet(StateMinded[GreetParameters]):
         if not self._playing.is_over:
             return
         if self._playing.has_failed:
-            raise NotPlayed(
-                f"{self._name!r} was not played to its end: {self._playing.reason}"
-            )
+            raise NotPlayed(f"{self._name!r} was not completed: {self._playing.reason}")
         self.finish()
 
 
@@ -393,7 +389,7 @@ class SayParameters(Parameters):
 class Say(Repeating[SayParameters]):
     """Schema that speaks a text with the loudspeakers, and finishes."""
 
-    info = SchemaInfo("say", "Says a text.", period_s=0.02, parameters=SayParameters)
+    info = SchemaInfo("say", "Speak a text.", period_s=0.02, parameters=SayParameters)
 
     @classmethod
     def needs_of(cls, parameters: SayParameters, robot: Robot) -> tuple[str, ...]:
@@ -402,19 +398,19 @@ class Say(Repeating[SayParameters]):
         return speaker_of(robot)
 
     @classmethod
-    def check_waking(
-        cls, waking: Waking, parameters: SayParameters, robot: Robot
+    def check_activation(
+        cls, activation: Activation, parameters: SayParameters, robot: Robot
     ) -> None:
         """Raise BadInput for a text without letters and digits."""
         del robot
         if not any(letter.isalnum() for letter in parameters.text):
-            raise BadInput(f"{waking.name!r} has nothing to say; give it a text.")
+            raise BadInput(f"{activation.name!r} has nothing to say; set a text.")
 
     def play_once(self) -> Playing:
         """Start the text."""
         return self.say(self.parameters.text, self.parameters.volume)
 
     @property
-    def unfinished(self) -> str:
+    def failure_text(self) -> str:
         """Return the error text."""
-        return f"{self.parameters.text!r} was not said"
+        return f"{self.parameters.text!r} was not spoken completely"

@@ -1,7 +1,7 @@
 """Runtime of schemas: a forest of behaviours, one step per device slot.
 
     runtime = SchemaRuntime(robot, ledger, actuators)
-    runtime.add(Waking(schema="choose", name="life", children=(...)))
+    runtime.add(Activation(schema="choose", name="life", children=(...)))
     runtime.wake("life", tick)
     runtime.step(tick, robot.read())  # in every slot, before the gate's flush
 
@@ -25,10 +25,15 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import check_tick
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.interface.robot_interface import Observation
+from nao_testbed.controllers.schemas.activation import (
+    Activation,
+    changed_parameters,
+    parameters_as_text,
+)
 from nao_testbed.controllers.schemas.actuators import (
     Actuators,
     ChildView,
-    NeverPlayed,
+    NotStarted,
     Playing,
     PostureKeeper,
 )
@@ -40,15 +45,10 @@ from nao_testbed.controllers.schemas.events import (
     Woken,
 )
 from nao_testbed.controllers.schemas.registry import Registry
-from nao_testbed.controllers.schemas.runtime.activation import Activation
 from nao_testbed.controllers.schemas.runtime.deactivation import Agenda
 from nao_testbed.controllers.schemas.runtime.instance import Instance
 from nao_testbed.controllers.schemas.runtime.instances import Instances, SchemaLimits
-from nao_testbed.controllers.schemas.waking import (
-    Waking,
-    changed_parameters,
-    parameters_as_text,
-)
+from nao_testbed.controllers.schemas.runtime.lifecycle import Lifecycle
 from nao_testbed.models import BadInput, Robot, UnknownName
 
 
@@ -92,33 +92,32 @@ class SchemaRuntime:
             ledger, registry or Registry(), robot, limits or SchemaLimits()
         )
         self.agenda = Agenda()
-        self.activation = Activation(ledger, self.agenda, self.instances.instances)
-        self._newborn: list[Instance] = []
+        self.lifecycle = Lifecycle(ledger, self.agenda, self.instances.instances)
+        self._newly_awake: list[Instance] = []
         """Roots activated since the last slot."""
-        self._wakings = 0
-        self._added: dict[str, Waking] = {}
+        self._activations = 0
+        self._added: dict[str, Activation] = {}
         """Roots as they were added."""
 
     # -- behaviours -------------------------------------------------------------------
 
-    def add(self, waking: Waking, *, part_of: str | None = None) -> None:
+    def add(self, activation: Activation, *, part_of: str | None = None) -> None:
         """Register an inactive root; its name is that of its owner.
 
         Args:
-            waking: schema, name, parameters and resources.
+            activation: schema, name, parameters and resources.
             part_of: owner that contains it, for instance another root.
 
         Raises:
             UnknownName: a schema, parameter, resource or owner does not exist.
             BadInput: a value does not fit, or the name is taken.
         """
-        if waking.name in self.instances.roots:
+        if activation.name in self.instances.roots:
             raise BadInput(
-                f"there is a behaviour {waking.name!r} already; give this one another "
-                "name."
+                f"behaviour {activation.name!r} already exists; use another name."
             )
-        self._bind(self.instances.make(waking, None, part_of)[0])
-        self._added[waking.name] = waking
+        self._bind(self.instances.make(activation, None, part_of)[0])
+        self._added[activation.name] = activation
 
     def wake(
         self, name: str, tick: int, values: Mapping[str, Any] | None = None
@@ -136,10 +135,10 @@ class SchemaRuntime:
             UnknownName: there is no such root or parameter.
             BadInput: a value does not fit.
         """
-        self.activation.tick = tick
-        waking = self._added[self._root(name).name]
-        given = {**waking.parameters, **(values or {})}
-        self.awaken(waking.changed(parameters=given), None)
+        self.lifecycle.tick = tick
+        activation = self._added[self._root(name).name]
+        given = {**activation.parameters, **(values or {})}
+        self.activate(activation.changed(parameters=given), None)
 
     def sleep(self, name: str, tick: int) -> None:
         """Put a root to sleep, and all below it.
@@ -147,8 +146,8 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is no such root.
         """
-        self.activation.tick = tick
-        self.activation.put_to_sleep(self._root(name))
+        self.lifecycle.tick = tick
+        self.lifecycle.deactivate(self._root(name))
 
     def modulate(self, path: str, values: Mapping[str, Any], tick: int) -> None:
         """Change parameters of any instance from outside, as a person at a page does.
@@ -157,32 +156,32 @@ class SchemaRuntime:
             UnknownName: there is no such instance or parameter.
             BadInput: a value does not fit.
         """
-        self.activation.tick = tick
+        self.lifecycle.tick = tick
         self.change(self.instances.find(path), values)
 
     # -- below the roots --------------------------------------------------------------
 
-    def awaken(self, waking: Waking, parent: Instance | None) -> Instance:
+    def activate(self, activation: Activation, parent: Instance | None) -> Instance:
         """Activate an instance, or update the modulation and rank of an active one.
 
         Raises:
             UnknownName, BadInput: the activation data are invalid; nothing has changed.
         """
-        one, parameters = self.instances.make(waking, parent)
+        one, parameters = self.instances.make(activation, parent)
         self._bind(one)
-        newborn = self._newborn if parent is None else parent.newborn
+        newly_awake = self._newly_awake if parent is None else parent.newly_awake
         if one.is_awake:
             self._modulate(one, parameters)
             if one.is_awake and one.is_done:
                 one.is_done = False
-                newborn.append(one)
+                newly_awake.append(one)
         else:
-            self._wakings += 1
-            one.woken = self._wakings
+            self._activations += 1
+            one.sequence = self._activations
             one.is_done, one.error, one.parameters = False, "", parameters
-            if one not in newborn:
-                newborn.append(one)
-            self._tell_woken(one)
+            if one not in newly_awake:
+                newly_awake.append(one)
+            self._emit_activated(one)
         if parent is not None:
             parent.rank()
         return one
@@ -203,14 +202,14 @@ class SchemaRuntime:
             return
         if self.ledger.listeners:
             text = parameters_as_text(parameters)
-            self.activation.tell(Modulated, one, parameters=text)
-        self.activation.attempt(one, "on_modulated", one.schema.on_modulated)
+            self.lifecycle.emit(Modulated, one, parameters=text)
+        self.lifecycle.attempt(one, "on_modulated", one.schema.on_modulated)
 
-    def _tell_woken(self, one: Instance) -> None:
+    def _emit_activated(self, one: Instance) -> None:
         one.state = State.WINNER if one.is_perceptive else State.CHECKING
         if not self.ledger.listeners:
             return
-        self.activation.tell(
+        self.lifecycle.emit(
             Woken,
             one,
             schema=one.info.name,
@@ -218,7 +217,7 @@ class SchemaRuntime:
             parent=None if one.parent is None else one.parent.path,
             parameters=parameters_as_text(one.parameters),
         )
-        self.activation.tell(StateChangedTo, one, state=one.state)
+        self.lifecycle.emit(StateChangedTo, one, state=one.state)
 
     def _bind(self, one: Instance) -> None:
         if not hasattr(one.schema, "_context"):
@@ -234,27 +233,27 @@ class SchemaRuntime:
             observation: newest observation.
         """
         check_tick(tick)
-        activation = self.activation
-        self.activation.tick = tick
+        lifecycle = self.lifecycle
+        self.lifecycle.tick = tick
         self.observation = observation
-        activation.note_losses()
+        lifecycle.handle_losses()
         due = self.agenda.take(tick)
         for one in due:
             if one.is_perceptive:
-                activation.perceive(one)
+                lifecycle.perceive(one)
         actuation = [one for one in due if not one.is_perceptive]
         for one in actuation:
-            activation.check(one)
-        if self._newborn:
-            activation.look_at_newborn(self._newborn)
-        activation.run_turns(actuation)
+            lifecycle.check(one)
+        if self._newly_awake:
+            lifecycle.run_first_iterations(self._newly_awake)
+        lifecycle.run_turns(actuation)
 
     # -- looking ----------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
         """The present slot."""
-        return self.activation.tick
+        return self.lifecycle.tick
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -299,7 +298,7 @@ class SchemaRuntime:
         """
         cells = self.instances.find(path).cells
         if variable not in cells:
-            raise UnknownName("Output", variable, cells, f"what {path!r} offers")
+            raise UnknownName("Output", variable, cells, f"the outputs of {path!r}")
         return cells[variable].value
 
     def _root(self, name: str) -> Instance:
@@ -334,7 +333,7 @@ class InstanceContext:
     def observation(self) -> Observation:
         observation = self._runtime.observation
         if observation is None:
-            raise BadInput(f"{self.path!r} asks for sensor values before the first.")
+            raise BadInput(f"{self.path!r} reads sensors before the first observation.")
         return observation
 
     @property
@@ -349,8 +348,8 @@ class InstanceContext:
         return self._one.parameters
 
     @property
-    def children_given(self) -> tuple[Waking, ...]:
-        return self._one.waking.children
+    def children_given(self) -> tuple[Activation, ...]:
+        return self._one.activation.children
 
     @property
     def obtained(self) -> tuple[str, ...]:
@@ -386,22 +385,22 @@ class InstanceContext:
 
     # -- its children -----------------------------------------------------------------
 
-    def wake(self, waking: Waking) -> bool:
-        if not self._may("wake"):
+    def wake(self, activation: Activation) -> bool:
+        if not self._is_permitted("wake"):
             return False
-        self._runtime.awaken(waking, self._one)
+        self._runtime.activate(activation, self._one)
         return True
 
     def modulate(self, name: str, values: Mapping[str, Any]) -> bool:
-        if not self._may("modulate"):
+        if not self._is_permitted("modulate"):
             return False
         self._runtime.change(self._child(name), values)
         return True
 
     def sleep(self, name: str) -> bool:
-        if not self._may("sleep"):
+        if not self._is_permitted("sleep"):
             return False
-        self._runtime.activation.put_to_sleep(self._child(name))
+        self._runtime.lifecycle.deactivate(self._child(name))
         return True
 
     def child(self, name: str) -> ChildView:
@@ -409,28 +408,28 @@ class InstanceContext:
 
     def awake(self) -> tuple[str, ...]:
         awake = [one for one in self._one.children.values() if one.is_awake]
-        return tuple(one.name for one in sorted(awake, key=lambda one: one.woken))
+        return tuple(one.name for one in sorted(awake, key=lambda one: one.sequence))
 
     def finish(self) -> None:
-        if self._may("finish"):
+        if self._is_permitted("finish"):
             self._one.finishes = True
 
     def _child(self, name: str) -> Instance:
         children = self._one.children
         if name not in children:
-            raise UnknownName("Child", name, children, f"what {self.path!r} has woken")
+            raise UnknownName("Child", name, children, f"the children of {self.path!r}")
         return children[name]
 
     # -- its commands -----------------------------------------------------------------
 
     def ask_to_leave(self, within_s: float) -> bool:
-        if not self._may("ask_to_leave"):
+        if not self._is_permitted("ask_to_leave"):
             return False
         keeper = self._runtime.posture
         return keeper is None or keeper.ask_to_leave(self.path, self.tick, within_s)
 
     def submit(self, values: Mapping[str, Value]) -> bool:
-        if not self._may("submit"):
+        if not self._is_permitted("submit"):
             return False
         actuators, token = self._runtime.actuators, self._token
         if len(values) == 1:
@@ -438,13 +437,13 @@ class InstanceContext:
             return actuators.submit(token, leaf, value) is None
         return actuators.submit_all(token, values) is None
 
-    def give(
+    def place_order(
         self, what: str, order: Callable[[Actuators, Token | None, int], Playing]
     ) -> Playing:
-        if not self._may(what):
-            return NeverPlayed(f"{self.path!r} is not the winner, or lacks its token")
+        if not self._is_permitted(what):
+            return NotStarted(f"{self.path!r} is not the winner, or has no token")
         playing = order(self._runtime.actuators, self._token, self.tick)
-        self._one.remember(playing)
+        self._one.keep_order(playing)
         return playing
 
     @property
@@ -452,9 +451,9 @@ class InstanceContext:
         outcome = self._one.outcome
         return None if outcome is None else outcome.token
 
-    def _may(self, what: str) -> bool:
+    def _is_permitted(self, what: str) -> bool:
         one = self._one
         if one.may_act and one.is_acting:
             return True
-        self._runtime.activation.tell(NotWinner, one, what=what)
+        self._runtime.lifecycle.emit(NotWinner, one, what=what)
         return False

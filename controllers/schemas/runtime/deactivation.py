@@ -93,23 +93,23 @@ class Deactivation:
         self._ledger = ledger
         self._agenda = agenda
 
-    def put_to_sleep(self, one: Instance, why: str = "asleep") -> None:
+    def deactivate(self, one: Instance, why: str = "asleep") -> None:
         """Deactivate an instance and its sub-tree."""
         if not one.is_awake:
             return
-        self.cease(one, why)
-        self._fall_asleep(one)
+        self.stop_all(one, why)
+        self._mark_slept(one)
 
-    def stand_down(self, one: Instance, why: str) -> None:
+    def demote(self, one: Instance, why: str) -> None:
         """Demote a winner: deactivate its sub-tree and release its tokens."""
-        self.cease(one, why)
+        self.stop_all(one, why)
         parent = one.parent
         if parent is not None and parent.winner is one:
             parent.winner = None
         if one.is_awake:
             self.change(one, State.READY if one.is_ready else State.CHECKING)
 
-    def cease(self, top: Instance, why: str, *, keeps_ticket: bool = False) -> None:
+    def stop_all(self, top: Instance, why: str, *, keeps_ticket: bool = False) -> None:
         """Stop an instance from acting: deactivate its sub-tree, release all tokens."""
         below = list(top.awake_below())
         for one in below:
@@ -118,7 +118,7 @@ class Deactivation:
         family = [top, *reversed(below)]
         for one in family:
             for order in one.take_orders():
-                self._shielded(one, "the end of an order", order.end)
+                self._safe_call(one, "the end of an order", order.end)
             self.holders.pop(one, None)
             self.waiting.pop(one, None)
         leaving = family[1:] if keeps_ticket else family
@@ -128,20 +128,20 @@ class Deactivation:
         if engaged:
             self._ledger.give_up(tuple(one.path for one in engaged), self.tick)
         for one in below:
-            self._fall_asleep(one)
+            self._mark_slept(one)
 
     def _stop(self, one: Instance, why: str) -> None:
         """Call `stop` of an instance that has begun; nothing can be commanded in it."""
         one.may_act = False
-        one.newborn.clear()
+        one.newly_awake.clear()
         if not one.is_acting:
             return
         one.is_acting = False
-        self.tell(SchemaStopped, one, why=why)
+        self.emit(SchemaStopped, one, why=why)
         if why not in ("no token", "failed"):
-            self._shielded(one, "stop", one.schema.stop)
+            self._safe_call(one, "stop", one.schema.stop)
 
-    def _fall_asleep(self, one: Instance) -> None:
+    def _mark_slept(self, one: Instance) -> None:
         self._agenda.remove(one)
         one.is_ready = False
         parent = one.parent
@@ -150,7 +150,7 @@ class Deactivation:
                 parent.winner = None
             if one in parent.ranked:
                 parent.ranked.remove(one)
-        self.tell(Slept, one)
+        self.emit(Slept, one)
         self.change(one, State.SLEPT)
 
     def attempt(
@@ -168,22 +168,24 @@ class Deactivation:
 
     def fail(self, one: Instance, name: str, error: BaseException) -> None:
         """Put an instance to sleep whose method raised, with all below it."""
-        self._note_failure(one, name, error)
-        self.put_to_sleep(one, "failed")
+        self._record_failure(one, name, error)
+        self.deactivate(one, "failed")
 
-    def _shielded(self, one: Instance, name: str, method: Callable[[], object]) -> None:
+    def _safe_call(
+        self, one: Instance, name: str, method: Callable[[], object]
+    ) -> None:
         """Call a method of an instance that ends anyway."""
         try:
             method()
         except FOREIGN_ERRORS as error:  # whatever it is, the others go on
-            self._note_failure(one, name, error)
+            self._record_failure(one, name, error)
 
-    def _note_failure(self, one: Instance, name: str, error: BaseException) -> None:
+    def _record_failure(self, one: Instance, name: str, error: BaseException) -> None:
         try:
             one.error = f"{type(error).__name__}: {error}"
         except FOREIGN_ERRORS:  # its own words are foreign code too
             one.error = type(error).__name__
-        self.tell(SchemaFailed, one, method=name, error=one.error)
+        self.emit(SchemaFailed, one, method=name, error=one.error)
 
     def change(self, one: Instance, state: State) -> None:
         """Set the state of an instance."""
@@ -192,9 +194,9 @@ class Deactivation:
         one.state = state
         if state is not State.WINNER:
             one.has_acted = False
-        self.tell(StateChangedTo, one, state=state)
+        self.emit(StateChangedTo, one, state=state)
 
-    def tell(self, kind: type[SchemaEvent], one: Instance, /, **fields: Any) -> None:
+    def emit(self, kind: type[SchemaEvent], one: Instance, /, **fields: Any) -> None:
         """Emit an event of an instance if the ledger has listeners."""
         if self._ledger.listeners:
             self._ledger.tell(kind(tick=self.tick, path=one.path, **fields))

@@ -9,7 +9,7 @@ from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.gate.writers import Value
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.tokens import Token
-from nao_testbed.controllers.schemas.actuators import NeverPlayed, Playing
+from nao_testbed.controllers.schemas.actuators import NotStarted, Playing
 from nao_testbed.controllers.transmitter.commands.command_controller import (
     CommandController,
 )
@@ -44,42 +44,42 @@ class GateActuators:
         """Play a motion from the present position, without a way to its start."""
         if isinstance(motion, str):
             motion = self._commands.library.motion(motion)
-        return self._give(OutputSet(name=motion.name, motion=motion), token, tick)
+        return self._place(OutputSet(name=motion.name, motion=motion), token, tick)
 
     def light(
         self, token: Token | None, pattern: str | LightPattern, tick: int
     ) -> Playing:
         if isinstance(pattern, str):
             pattern = self._commands.library.light(pattern)
-        return self._give(OutputSet(name=pattern.name, light=pattern), token, tick)
+        return self._place(OutputSet(name=pattern.name, light=pattern), token, tick)
 
     def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
         if isinstance(sound, str):
             sound = self._commands.library.sound(sound)
-        return self._give(OutputSet(name=sound.name, sound=sound), token, tick)
+        return self._place(OutputSet(name=sound.name, sound=sound), token, tick)
 
     def command(
         self, token: Token | None, name: str, tick: int, group: str | None = None
     ) -> Playing:
         if token is None:
-            return NeverPlayed("it has no token")
+            return NotStarted("it has no token")
         handle = self._commands.submit(name, token, tick, group=group)
-        return _Ordered(handle, self._commands, self._ledger)
+        return _OrderView(handle, self._commands, self._ledger)
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
         if token is None:
-            return NeverPlayed("it has no token")
+            return NotStarted("it has no token")
         handle = self._commands.interrupt(name, token, tick)
-        return _Ordered(handle, self._commands, self._ledger)
+        return _OrderView(handle, self._commands, self._ledger)
 
-    def _give(self, outputs: OutputSet, token: Token | None, tick: int) -> Playing:
+    def _place(self, outputs: OutputSet, token: Token | None, tick: int) -> Playing:
         if token is None:
-            return NeverPlayed("it has no token")
+            return NotStarted("it has no token")
         handle = self._commands.submit(outputs, token, tick, prepares=False)
-        return _Ordered(handle, self._commands, self._ledger)
+        return _OrderView(handle, self._commands, self._ledger)
 
 
-class _Ordered:
+class _OrderView:
     """An order as its schema sees it."""
 
     __slots__ = ("_commands", "_handle", "_ledger")

@@ -18,16 +18,16 @@ from nao_testbed.controllers.arbitration.policies import (
 )
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
 from nao_testbed.controllers.arbitration.tokens import Outcome
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.actuators import ChildView, Playing
 from nao_testbed.controllers.schemas.declaration import Cell, SchemaInfo, State
 from nao_testbed.controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from nao_testbed.controllers.schemas.waking import Waking
 
 
 def make_request(
     ledger: Ledger,
     info: SchemaInfo,
-    waking: Waking,
+    activation: Activation,
     path: str,
     parent: str | None,
     priority: int,
@@ -40,7 +40,7 @@ def make_request(
     Args:
         ledger: grants it.
         info: says what the schema needs.
-        waking: says what it needs instead, and its habits.
+        activation: its resources, policy and time limit; None: those of `info`.
         path: of the instance.
         parent: name of the nearest owner above it; None for none.
         priority: of its requests.
@@ -50,7 +50,7 @@ def make_request(
         UnknownName: a resource or the parent is not known.
         BadInput: a rate cannot be asked for, or a resource is named twice.
     """
-    given: ConflictPolicy = waking.policy or Lock()
+    given: ConflictPolicy = activation.policy or Lock()
     if isinstance(given, CallbackOnDemand) and not given.decides and on_demand:
         given = replace(given, function=on_demand)
     owner = Owner(
@@ -58,11 +58,11 @@ def make_request(
         parent=parent,
         policy=given,
         priority=priority,
-        timeout_s=waking.timeout_s,
+        timeout_s=activation.timeout_s,
     )
-    needs = info.needs if waking.needs is None else waking.needs
-    optional = info.optional if waking.optional is None else waking.optional
-    rates = info.rates if waking.rates is None else waking.rates
+    needs = info.needs if activation.needs is None else activation.needs
+    optional = info.optional if activation.optional is None else activation.optional
+    rates = info.rates if activation.rates is None else activation.rates
     for name in (*needs, *optional, *rates):
         ledger.tree.node(name)
     if not (needs or optional or rates):
@@ -74,7 +74,7 @@ def make_request(
     return request
 
 
-MOST_ORDERS = 16
+MAX_ORDERS = 16
 """Orders of an instance that are kept before finished ones are removed."""
 
 
@@ -84,7 +84,7 @@ class Instance:
 
     schema: ActuationSchema[Any] | PerceptiveSchema[Any]
     """The object with its methods."""
-    waking: Waking
+    activation: Activation
     """Data of its last activation."""
     parent: "Instance | None"
     """Parent, which activates it; None: it is a root."""
@@ -100,7 +100,7 @@ class Instance:
     parameters: Any = None
     request: Request | None = None
     """Its request, the same at each win; None: it needs nothing."""
-    requested: Waking | None = None
+    requested: Activation | None = None
     """Activation data of its request."""
     ticket: Ticket | None = None
     """Ledger's record of the request with which it waits, or by whose grant it acts.
@@ -113,7 +113,7 @@ class Instance:
     """All that it ever woke, by name."""
     ranked: "list[Instance]" = field(default_factory=list)
     """Actuation children that are awake, the highest rank first."""
-    newborn: "list[Instance]" = field(default_factory=list)
+    newly_awake: "list[Instance]" = field(default_factory=list)
     """Children activated since the last slot."""
     winner: "Instance | None" = None
     """Its present winner."""
@@ -134,13 +134,13 @@ class Instance:
     """Tick of its next iteration; -1 while it sleeps."""
     due: int = -1
     """The last tick at which it was due."""
-    woken: int = 0
+    sequence: int = 0
     """Count of activations at its activation."""
     _orders: list[Playing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Find its place in the tree, and its kind."""
-        parent, schema, self.name = self.parent, self.schema, self.waking.name
+        parent, schema, self.name = self.parent, self.schema, self.activation.name
         self.info = schema.info
         self.path: str = self.name if parent is None else f"{parent.path}/{self.name}"
         self.depth: int = 0 if parent is None else parent.depth + 1
@@ -181,11 +181,13 @@ class Instance:
             for child in self.children.values()
             if child.is_awake and not child.is_perceptive
         ]
-        self.ranked = sorted(awake, key=lambda one: (-one.waking.order, one.woken))
+        self.ranked = sorted(
+            awake, key=lambda one: (-one.activation.order, one.sequence)
+        )
 
-    def remember(self, order: Playing) -> None:
+    def keep_order(self, order: Playing) -> None:
         """Keep an order, to end it when the instance does not act any more."""
-        if len(self._orders) >= MOST_ORDERS:
+        if len(self._orders) >= MAX_ORDERS:
             self._orders = [one for one in self._orders if not one.is_over]
         self._orders.append(order)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.manager.snapshot import take_snapshot
+from nao_testbed.controllers.schemas.activation import Activation, make_parameters
 from nao_testbed.controllers.schemas.declaration import Cell, State, cells_of
 from nao_testbed.controllers.schemas.registry import Registry, SchemaClass
 from nao_testbed.controllers.schemas.runtime.instance import Instance, make_request
 from nao_testbed.controllers.schemas.schema import ActuationSchema
-from nao_testbed.controllers.schemas.waking import Waking, make_parameters
 from nao_testbed.models import BadInput, Robot, TestbedError, UnknownName
 from nao_testbed.models.errors import FOREIGN_ERRORS
 from nao_testbed.models.values import short
@@ -80,14 +80,17 @@ class Instances:
         return found
 
     def make(
-        self, waking: Waking, parent: Instance | None, part_of: str | None = None
+        self,
+        activation: Activation,
+        parent: Instance | None,
+        part_of: str | None = None,
     ) -> tuple[Instance, Any]:
         """Return the instance of a name under a parent; create it if it is new.
 
         Unless it is a winner, its resources are set from the activation data.
 
         Args:
-            waking: schema, name and resources.
+            activation: schema, name and resources.
             parent: parent instance; None: a root.
             part_of: owner that contains a new root.
 
@@ -100,28 +103,28 @@ class Instances:
                 multiple of the slot; the hierarchy would exceed its limits; the schema
                 rejects the activation. Nothing has changed.
         """
-        kind = self._registry.find(waking.schema)
-        parameters = make_parameters(kind.info, waking.parameters)
-        takes = with_needs(kind, waking, parameters, self._robot)
-        check_waking(kind, takes, parameters, self._robot)
+        kind = self._registry.find(activation.schema)
+        parameters = make_parameters(kind.info, activation.parameters)
+        takes = with_needs(kind, activation, parameters, self._robot)
+        check_activation_data(kind, takes, parameters, self._robot)
         siblings = self.roots if parent is None else parent.children
-        one = siblings.get(waking.name)
+        one = siblings.get(activation.name)
         if one is None:
-            one = self._new(kind, waking, parent, part_of)
+            one = self._new(kind, activation, parent, part_of)
             one.parameters = parameters
             self._set_request(one, takes)
             self.instances.append(one)
-            siblings[waking.name] = one
+            siblings[activation.name] = one
             return one, parameters
         if type(one.schema) is not kind:
             raise BadInput(
-                f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
-                f"be woken as {waking.schema!r}. Give this one another name."
+                f"{one.path!r} is an instance of schema {one.info.name!r}, not of "
+                f"{activation.schema!r}; use another name."
             )
         is_requested = one.requested == takes and one.priority == _priority(one, takes)
         if one.state is not State.WINNER and not is_requested:
             self._set_request(one, takes)
-        one.waking = waking
+        one.activation = activation
         return one, parameters
 
     def cell(self, reader: Instance, name: str) -> Cell:
@@ -133,7 +136,7 @@ class Instances:
         """
         if name not in reader.info.reads:
             declared = reader.info.reads
-            raise UnknownName("Input", name, declared, f"what {reader.path!r} declares")
+            raise UnknownName("Input", name, declared, f"the inputs of {reader.path!r}")
         source, _, variable = name.partition(".")
         at: Instance | None = reader
         while at is not None:
@@ -144,34 +147,35 @@ class Instances:
             return _output(self.roots[source], variable)
         known = [one.path for one in self.instances]
         raise UnknownName(
-            "Schema", source, known, f"reach of {reader.path!r}, which reads {name!r}"
+            "Schema", source, known, f"scope of {reader.path!r}, which reads {name!r}"
         )
 
     def _new(
         self,
         kind: SchemaClass,
-        waking: Waking,
+        activation: Activation,
         parent: Instance | None,
         part_of: str | None,
     ) -> Instance:
         info = kind.info
-        path = waking.name if parent is None else f"{parent.path}/{waking.name}"
+        path = activation.name if parent is None else f"{parent.path}/{activation.name}"
         if parent is not None:
             self._check_growth(path, parent)
         if any(row.name == path for row in take_snapshot(self._ledger).owners):
             raise BadInput(
-                f"{path!r} is the name of an owner already; give this behaviour "
-                "another one."
+                f"{path!r} is already the name of an owner; give this behaviour "
+                "another name."
             )
         try:
             schema = kind()
         except FOREIGN_ERRORS as error:  # whatever the schema of another package raises
             raise BadInput(
-                f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
+                f"schema {info.name!r} cannot be created: "
+                f"{type(error).__name__}: {error}."
             ) from error
         return Instance(
             schema=schema,
-            waking=waking,
+            activation=activation,
             parent=parent,
             part_of=part_of,
             number=len(self.instances),
@@ -186,33 +190,33 @@ class Instances:
         limits, depth = self._limits, parent.depth + 2
         if depth > limits.depth:
             raise BadInput(
-                f"{path!r} would be {depth} levels deep; at most {limits.depth} are. "
-                "Does a schema wake itself?"
+                f"{path!r} would be {depth} levels deep; at most {limits.depth} are "
+                "accepted. Check whether a schema activates itself."
             )
-        given = {waking.name for waking in parent.waking.children}
+        given = {activation.name for activation in parent.activation.children}
         n = len(parent.children.keys() - given)
         if n >= limits.children and path.rpartition("/")[2] not in given:
             raise BadInput(
                 f"{path!r} would be child {n + 1} of {parent.path!r}; at most "
-                f"{limits.children} besides those that it was given are. Wake one of "
-                "a name that was there again."
+                f"{limits.children} besides its given children are accepted. Reuse the "
+                "name of an existing child."
             )
         if len(self.instances) >= limits.instances:
             raise BadInput(
-                f"{path!r} cannot be woken: there are {len(self.instances)} instances "
-                f"already, at most {limits.instances} are. Which schema wakes others "
-                "of ever new names?"
+                f"{path!r} cannot be activated: {len(self.instances)} instances exist, "
+                f"at most {limits.instances} are accepted. Check whether a schema "
+                "activates children with ever new names."
             )
 
-    def _set_request(self, one: Instance, waking: Waking) -> None:
+    def _set_request(self, one: Instance, activation: Activation) -> None:
         """Set the request of an instance from its activation data."""
         parent = one.parent
         above = one.part_of if parent is None else one.owner_above()
-        priority = _priority(one, waking)
+        priority = _priority(one, activation)
         request = make_request(
             self._ledger,
             one.info,
-            waking,
+            activation,
             one.path,
             above,
             priority,
@@ -220,10 +224,10 @@ class Instances:
         )
         if request is not None and one.is_perceptive:
             raise BadInput(
-                f"{one.path!r} perceives and commands nothing, so it needs no "
-                "resources; leave them out."
+                f"{one.path!r} is perceptive, so it commands no resources; remove its "
+                "needs."
             )
-        one.request, one.priority, one.requested = request, priority, waking
+        one.request, one.priority, one.requested = request, priority, activation
 
 
 def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
@@ -241,50 +245,50 @@ def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
     return ticks
 
 
-def _priority(one: Instance, waking: Waking) -> int:
+def _priority(one: Instance, activation: Activation) -> int:
     """Return that of the requests of an instance: its own, or its parent's."""
-    if waking.priority is not None:
-        return waking.priority
+    if activation.priority is not None:
+        return activation.priority
     return 0 if one.parent is None else one.parent.priority
 
 
 def _output(one: Instance, variable: str) -> Cell:
     if variable not in one.cells:
-        raise UnknownName("Output", variable, one.cells, f"what {one.path!r} offers")
+        raise UnknownName("Output", variable, one.cells, f"the outputs of {one.path!r}")
     return one.cells[variable]
 
 
-def check_waking(
-    kind: SchemaClass, waking: Waking, parameters: Any, robot: Robot
+def check_activation_data(
+    kind: SchemaClass, activation: Activation, parameters: Any, robot: Robot
 ) -> None:
     """Call the schema's check of its activation data.
 
     Raises:
         UnknownName, BadInput: the schema rejects them, or its check fails.
     """
-    with _has_to_say(kind, "whether it may be woken so"):
-        kind.check_waking(waking, parameters, robot)
+    with _as_bad_input(kind, "check its activation"):
+        kind.check_activation(activation, parameters, robot)
 
 
 def with_needs(
-    kind: SchemaClass, waking: Waking, parameters: object, robot: Robot
-) -> Waking:
-    """Return a waking that names what its schema needs with its parameters.
+    kind: SchemaClass, activation: Activation, parameters: object, robot: Robot
+) -> Activation:
+    """Return an activation that names what its schema needs with its parameters.
 
     Raises:
         UnknownName, BadInput: they name what there is not, or it cannot say.
     """
-    if not issubclass(kind, ActuationSchema) or waking.needs is not None:
-        return waking
-    optional = waking.optional
-    with _has_to_say(kind, "what it needs"):
+    if not issubclass(kind, ActuationSchema) or activation.needs is not None:
+        return activation
+    optional = activation.optional
+    with _as_bad_input(kind, "determine its needs"):
         needs = kind.needs_of(parameters, robot)
         optional = kind.optional_of(parameters, robot) if optional is None else optional
-    return waking.changed(needs=needs, optional=optional)
+    return activation.changed(needs=needs, optional=optional)
 
 
 @contextmanager
-def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
+def _as_bad_input(kind: SchemaClass, what: str) -> Iterator[None]:
     """Make of whatever a schema raises that may be another package's a `BadInput`."""
     try:
         yield
@@ -292,6 +296,5 @@ def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
         raise
     except FOREIGN_ERRORS as error:
         raise BadInput(
-            f"schema {kind.info.name!r} cannot say {what}: "
-            f"{type(error).__name__}: {error}."
+            f"schema {kind.info.name!r} cannot {what}: {type(error).__name__}: {error}."
         ) from error

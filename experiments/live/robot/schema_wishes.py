@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from nao_testbed.controllers.schemas.activation import Activation, parameters_as_text
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
-from nao_testbed.controllers.schemas.waking import Waking, parameters_as_text
 from nao_testbed.experiments.live.robot.moment import SchemaView
 from nao_testbed.experiments.live.robot.operation import (
     ModulateSchema,
@@ -27,7 +27,7 @@ def change_schema(runtime: SchemaRuntime, wish: SchemaWish, tick: int) -> str:
     match wish:
         case WakeSchema(schema=name, priority=priority):
             if name not in runtime.instances.roots:
-                runtime.add(Waking(schema=name, priority=priority))
+                runtime.add(Activation(schema=name, priority=priority))
             runtime.wake(name, tick)
             return f"schema {name} activated"
         case SleepSchema(schema=name):

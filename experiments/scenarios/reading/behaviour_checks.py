@@ -11,7 +11,7 @@ from typing import Any
 
 from nao_testbed.controllers.arbitration.tokens import Preemption
 from nao_testbed.controllers.schemas.library.common import resources_of_joints
-from nao_testbed.controllers.schemas.runtime.instances import check_waking
+from nao_testbed.controllers.schemas.runtime.instances import check_activation_data
 from nao_testbed.controllers.transmitter.commands.admission import find_way
 from nao_testbed.experiments.scenarios.reading.behaviours import BehaviourForm
 from nao_testbed.experiments.scenarios.reading.scenario_file import ScenarioFile
@@ -257,7 +257,8 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
         except BadInput:
             continue  # reported elsewhere
         here = (*place, "with" if behaviour.parameters else "schema")
-        lookup.notes.attempt(here, check_waking, schema, behaviour, made, lookup.robot)
+        check = check_activation_data
+        lookup.notes.attempt(here, check, schema, behaviour, made, lookup.robot)
 
 
 def check_grants(

@@ -14,10 +14,10 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger, Listener
 from nao_testbed.controllers.arbitration.requests import HIGHEST, Owner
 from nao_testbed.controllers.interface.controller import Controller
 from nao_testbed.controllers.registry import make_controller
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.declaration import State
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.controllers.transmitter.receipt import GroupKey
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.shared_robot.behaviours import StiffnessOwner
@@ -126,7 +126,7 @@ class Setup:
         self,
         robot: Robot,
         cfg: RobotWithLedgerCfg,
-        behaviours: Iterable[tuple[Waking, str | None]] = (),
+        behaviours: Iterable[tuple[Activation, str | None]] = (),
         *,
         controller: str,
         seed: int = 0,
@@ -186,8 +186,8 @@ class Setup:
             self._said = 0
             orders = (cfg.library or robot.library).orders.values()
             self._presets = sorted({PRESET, *(order.preset for order in orders)})
-            for waking, parent in behaviours:
-                self.schemas.add(waking, part_of=parent)
+            for activation, parent in behaviours:
+                self.schemas.add(activation, part_of=parent)
         except BaseException:
             self.body.close()
             raise
@@ -214,10 +214,10 @@ class Setup:
         """Speak a text for the scenario as soon as the loudspeaker is free."""
         self._said += 1
         name = f"{DIRECTOR} says {self._said}"
-        waking = Waking(
+        activation = Activation(
             schema="say", name=name, parameters={"text": text}, timeout_s=60.0
         )
-        self.schemas.add(waking)
+        self.schemas.add(activation)
         self.schemas.wake(name, self.tick)
 
     def modulate(self, path: str, values: Mapping[str, object]) -> None:

@@ -40,7 +40,7 @@ from nao_testbed.controllers.arbitration.policies import (
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
 from nao_testbed.controllers.arbitration.tokens import AskerTie, HolderTie, Preemption
-from nao_testbed.controllers.schemas.waking import Waking
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.experiments.common.form_parts import Notes, Part, Priority, plain
 from nao_testbed.experiments.scenarios.reading.behaviours import (
     AnyPolicy,
@@ -407,7 +407,7 @@ class _StationReader:
             optional=form.optional,
             rates=form.rates,
         )
-        self._notes.attempt((*place, "name"), Waking, schema=schema, name=form.name)
+        self._notes.attempt((*place, "name"), Activation, schema=schema, name=form.name)
         found, parameters = read_schema(same, place, self._notes)
         return read_asked(same, place, found, parameters, self._scene)
 

@@ -7,7 +7,7 @@ import pytest
 from nao_testbed.controllers.action_selection import read_models
 from nao_testbed.controllers.action_selection.automaton import Lesson
 from nao_testbed.controllers.action_selection.motivated import MotivatedParameters
-from nao_testbed.controllers.schemas import Waking
+from nao_testbed.controllers.schemas import Activation
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 from tests.messages import Messages, each
@@ -30,7 +30,7 @@ MODELS: dict[str, Any] = {
         },
     },
 }
-CHILDREN = (Waking(schema="kicks"), Waking(schema="jogs"))
+CHILDREN = (Activation(schema="kicks"), Activation(schema="jogs"))
 
 
 def stage_of(nao: Robot, **parameters: Any) -> SchemaWorld:
@@ -147,7 +147,7 @@ def test_parameters_that_name_nothing_are_refused() -> None:
         MotivatedParameters(per_s={"joi": 1.0})
     with pytest.raises(BadInput, match="give a number from 0 to 100"):
         MotivatedParameters(start={"joy": 101.0})
-    with pytest.raises(BadInput, match="rate of learning"):
+    with pytest.raises(BadInput, match="rate is 2"):
         MotivatedParameters(rate=2.0)
     assert MotivatedParameters().lesson is None
     assert Lesson("praise") is Lesson.PRAISE

@@ -300,7 +300,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         Automaton({"node 100": NODE_100}, "node 100")
     with pytest.raises(BadInput, match="both have priority 1"):
         Switch([model("a", 1, "x", "e"), model("b", 1, "y", "e")], Strengths())
-    with pytest.raises(BadInput, match="rate of learning is 2"):
+    with pytest.raises(BadInput, match="learning rate is 2"):
         reinforce(NODE_100[0], 0, Lesson.PRAISE, 2.0)
     with pytest.raises(BadInput, match="arc 7 is not in a row of 2"):
         reinforce(NODE_100[0], 7, Lesson.PRAISE)

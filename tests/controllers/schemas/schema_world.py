@@ -19,11 +19,11 @@ from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import Token
 from nao_testbed.controllers.schemas import (
+    Activation,
     ActuationSchema,
     PerceptiveSchema,
     SchemaInfo,
     State,
-    Waking,
 )
 from nao_testbed.controllers.schemas.events import StateChangedTo
 from nao_testbed.controllers.schemas.registry import Registry
@@ -156,7 +156,7 @@ class Stage:
 
     def begin(self, schema: str, *, name: str = "", **given: Any) -> Self:
         """Add a root and wake it; it is first looked at in the next slot."""
-        self.runtime.add(Waking(schema=schema, name=name, **given))
+        self.runtime.add(Activation(schema=schema, name=name, **given))
         self.runtime.wake(name or schema, self.tick + 1)
         return self
 

@@ -8,7 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from nao_testbed.controllers.schemas import SchemaInfo
-from nao_testbed.controllers.schemas.waking import changed_parameters, make_parameters
+from nao_testbed.controllers.schemas.activation import (
+    changed_parameters,
+    make_parameters,
+)
 from nao_testbed.models import BadInput
 from tests.messages import Messages, each
 

@@ -82,8 +82,8 @@ def test_a_schema_of_another_package_joins_without_a_change_here(
     [
         ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
         ("a_foreign_package:NoSuch", "cannot be loaded: AttributeError"),
-        ("a_foreign_package:NOT_ONE", "has to be a class derived from"),
-        ("a_foreign_package:ARRAY", "has to be a class derived from"),
+        ("a_foreign_package:NOT_ONE", "give a class derived from"),
+        ("a_foreign_package:ARRAY", "give a class derived from"),
         ("a_foreign_package:Nameless", "set it to a SchemaInfo of that name"),
         ("a_foreign_package:Foreign", "has the name 'foreign' in its `info`"),
     ],
@@ -112,7 +112,7 @@ def test_a_name_that_two_packages_register_is_refused_by_both(
 
 @pytest.mark.requirement("JD-22")
 def test_ours_cannot_be_replaced_by_chance() -> None:
-    with pytest.raises(BadInput, match="has the name of ours"):
+    with pytest.raises(BadInput, match="has the name of a built-in one"):
         Registry({"example": actuation("example")})
 
 
@@ -128,5 +128,5 @@ def test_a_schema_that_cannot_be_made_is_refused(nao: Robot) -> None:
     kind = actuation("blind")
     kind.__init__ = init  # type: ignore[method-assign]
     stage = SchemaWorld.of(nao, kind)
-    with pytest.raises(BadInput, match="'blind' cannot be made: RuntimeError: no cam"):
+    with pytest.raises(BadInput, match="'blind' cannot be created: RuntimeError: no"):
         stage.begin("blind")

@@ -87,8 +87,8 @@ def test_only_what_is_declared_is_written_and_read(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, eye, says("wall", 1.0)).begin("wall").begin("eye")
     stage.slot()
     assert "Did you mean 'distance'" in errors[0]
-    assert "'wall.distance' is not in what 'eye' declares" in errors[1]
-    assert "Schema 'ghost' is not in reach of 'eye'" in errors[2]
+    assert "'wall.distance' is not in the inputs of 'eye'" in errors[1]
+    assert "Schema 'ghost' is not in scope of 'eye'" in errors[2]
 
 
 @pytest.mark.requirement("JD-22")
@@ -164,5 +164,5 @@ def test_a_value_says_its_age(nao: Robot) -> None:
 def test_an_output_that_is_declared_twice_is_refused() -> None:
     with pytest.raises(BadInput, match="declares the output 'distance' twice"):
         SchemaInfo(name="x", about="Of a test.", outputs=(DISTANCE, DISTANCE))
-    with pytest.raises(BadInput, match="needs a name of letters"):
+    with pytest.raises(BadInput, match="'a-b'; give letters"):
         Variable(name="a-b", type=int, about="Of a test.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Executed
-from nao_testbed.controllers.schemas import SchemaInfo, State, Variable, Waking
+from nao_testbed.controllers.schemas import Activation, SchemaInfo, State, Variable
 from nao_testbed.controllers.schemas.events import NotWinner
 from nao_testbed.controllers.schemas.example import Example
 from nao_testbed.models import BadInput, Robot, UnknownName
@@ -118,7 +118,7 @@ def test_a_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
     looks: list[int] = []
     eye = perceptive("eye", perceive=lambda s: looks.append(s.tick), period_s=0.03)
     stage = SchemaWorld.of(nao, eye)
-    stage.runtime.add(Waking(schema="eye"))
+    stage.runtime.add(Activation(schema="eye"))
     stage.slot()
     assert stage.state("eye") is State.SLEPT
     stage.runtime.wake("eye", 1)
@@ -218,7 +218,7 @@ ODD += ({"v": 0.0}, {1: 2}, {"Head": "all"}, int, int | None, list[int], object(
 
 
 @pytest.mark.parametrize("odd", ODD, ids=[type(odd).__name__ for odd in ODD])
-@pytest.mark.parametrize("kind", [SchemaInfo, Variable, Waking])
+@pytest.mark.parametrize("kind", [SchemaInfo, Variable, Activation])
 def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
     kind: type, odd: object
 ) -> None:
@@ -226,7 +226,7 @@ def test_a_field_of_any_shape_is_taken_or_refused_in_a_sentence(
     good: dict[str, Any] = {"name": "x", "about": "Of a test."}
     if kind is Variable:
         good["type"] = float
-    if kind is Waking:
+    if kind is Activation:
         good = {"schema": "wave"}
     for one in fields(kind):
         with suppress(BadInput, UnknownName):
@@ -303,7 +303,7 @@ def test_messages(messages: Messages, nao: Robot) -> None:
             about=[3],
         ),
         a_waking_of_a_wrong_shape=each(
-            lambda **wrong: Waking(**{"schema": "wave", **wrong}),
+            lambda **wrong: Activation(**{"schema": "wave", **wrong}),
             parameters=[5],
             order=[nan],
             children=[("wave",)],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.schemas import Waking
+from nao_testbed.controllers.schemas import Activation
 from nao_testbed.controllers.schemas.runtime.deactivation import Deactivation
 from nao_testbed.controllers.schemas.runtime.instance import Instance
 from nao_testbed.models import Robot
@@ -23,7 +23,7 @@ def _let_the_tree_live(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def _promote_before_the_loser_stands_down(
     endings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endings, "stand_down", lambda *_: None)
+    monkeypatch.setattr(endings, "demote", lambda *_: None)
 
 
 BREAKS: list[Callable[[Any, pytest.MonkeyPatch], None]] = [
@@ -47,11 +47,15 @@ def test_a_broken_runtime_is_found_out(
     second = actuation("second", needs=("HeadYaw",), ready=lambda s: s.tick >= 3)
     leaf = actuation("leaf", needs=("HeadYaw",), iterate=turn)
     stage = SchemaWorld.of(nao, first, second, leaf, perceptive("eye"))
-    children = (Waking(schema="second"), Waking(schema="first"), Waking(schema="eye"))
+    children = (
+        Activation(schema="second"),
+        Activation(schema="first"),
+        Activation(schema="eye"),
+    )
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children).slot(2)
     assert not stage.world.checker.finish()
-    endings: Deactivation = stage.runtime.activation
+    endings: Deactivation = stage.runtime.lifecycle
     breaks(endings, monkeypatch)
     stage.slot(4)
     assert "winner" in {found.rule for found in stage.world.checker.finish()}

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import pytest
 from ruamel.yaml import YAML
 
-from nao_testbed.controllers.schemas import SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas import Activation, SchemaInfo, State
 from nao_testbed.controllers.schemas.registry import BUILT_IN, schema_class
 from nao_testbed.models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
@@ -76,7 +76,7 @@ def test_the_yaml_of_the_page_is_a_behaviour(nao: Robot) -> None:
     page = (ROOT / "docs" / "concepts" / "schemas.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     data = YAML(typ="safe").load(block)
-    children = tuple(Waking(**child) for child in data["children"])
+    children = tuple(Activation(**child) for child in data["children"])
     body = Body.of(nao)
     body.begin(
         data["schema"], name=data["name"], parameters=data["with"], children=children

@@ -153,7 +153,7 @@ def test_what_is_not_there_is_named() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: triangle(1.0, 0.0, 2.0), "none below"),
+        (lambda: triangle(1.0, 0.0, 2.0), "rising order"),
         (lambda: triangle(0.0, float("nan"), 2.0), "four numbers"),
         (lambda: FuzzyVariable(name="x", low=1.0, high=0.0, words={}), "range of 'x'"),
         (lambda: FuzzyVariable(name="x", low=0.0, high=1.0, words={}), "no words"),

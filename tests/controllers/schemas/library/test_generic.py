@@ -12,7 +12,7 @@ from nao_testbed.controllers.arbitration.events import (
     Released,
     Revoked,
 )
-from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas import Activation, State
 from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped
 from nao_testbed.controllers.schemas.registry import schema_class, schema_names
 from nao_testbed.models import BadInput, Robot, UnknownName
@@ -49,7 +49,7 @@ def test_time_without_its_resources_does_not_count_for_hold(robot: Robot) -> Non
     assert (lost - began) + (ended - again) == pytest.approx(30, abs=1)
 
 
-def sequence(*children: Waking, **parameters: Any) -> dict[str, Any]:
+def sequence(*children: Activation, **parameters: Any) -> dict[str, Any]:
     return {"parameters": parameters, "children": children}
 
 
@@ -57,7 +57,7 @@ def sequence(*children: Waking, **parameters: Any) -> dict[str, Any]:
 def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
     body = Body.of(robot)
     row = [
-        Waking(schema="hold", name=name, parameters={"for_s": 0.1}, needs=(name,))
+        Activation(schema="hold", name=name, parameters={"for_s": 0.1}, needs=(name,))
         for name in ("HeadYaw", "HeadPitch", "RHand")
     ]
     body.begin("sequence", **sequence(*row, repeat=2))
@@ -73,7 +73,7 @@ def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
 
 @pytest.mark.requirement("RM-7")
 def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
-    class Wave(Waking):
+    class Wave(Activation):
         side = "Right"
 
         def __init__(self) -> None:
@@ -84,7 +84,7 @@ def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
     class WaveLeft(Wave):
         side = "Left"
 
-    class Greeting(Waking):
+    class Greeting(Activation):
         def __init__(self) -> None:
             super().__init__(schema="sequence", children=(Wave(), WaveLeft()))
 
@@ -102,7 +102,7 @@ def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
 def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) -> None:
     body = Body.of(robot)
     row = [
-        Waking(schema="hold", name=name, parameters={"for_s": 0.2}, needs=(name,))
+        Activation(schema="hold", name=name, parameters={"for_s": 0.2}, needs=(name,))
         for name in ("HeadYaw", "HeadPitch")
     ]
     body.begin("sequence", **sequence(*row)).slot(30)
@@ -116,8 +116,8 @@ def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) ->
 
 def test_perceptive_children_of_a_sequence_stay_awake(robot: Robot) -> None:
     body = Body.of(robot)
-    watch = Waking(schema="battery watch")
-    hold = Waking(schema="hold", parameters={"for_s": 0.2}, needs=("Head",))
+    watch = Activation(schema="battery watch")
+    hold = Activation(schema="hold", parameters={"for_s": 0.2}, needs=("Head",))
     body.begin("sequence", **sequence(watch, hold)).slot(15)
     assert body.state("sequence/battery watch") is State.WINNER
     assert body.state("sequence/hold") is State.WINNER
@@ -128,9 +128,9 @@ def test_a_sequence_fails_with_its_child_or_goes_on(
     robot: Robot, on_failure: str, ends: bool
 ) -> None:
     body = Body.of(robot)
-    broken = Waking(schema="say", parameters={"text": "Hello"}, timeout_s=0.1)
+    broken = Activation(schema="say", parameters={"text": "Hello"}, timeout_s=0.1)
     body.hold("somebody else", "TTS")
-    hold = Waking(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
+    hold = Activation(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
     body.begin("sequence", **sequence(broken, hold, on_failure=on_failure))
     body.until("sequence", State.SLEPT, 1.0)
     assert ("TTS by somebody else" in body.runtime.view("sequence").error) is ends
@@ -212,7 +212,7 @@ def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
 @pytest.mark.parametrize(
     ("schema", "given", "says"),
     [
-        ("hold", {}, "nothing to hold; name its resources"),
+        ("hold", {}, "nothing to hold; set resources"),
         ("say", {"parameters": {"text": " ?!"}}, "nothing to say"),
         ("say", {}, "nothing to say"),
         ("move", {"needs": ("Head",)}, "nothing to play"),

@@ -5,7 +5,7 @@ import pytest
 
 from nao_testbed.controllers.arbitration.policies import CallbackOnDemand
 from nao_testbed.controllers.arbitration.requests import Owner, Request, Ticket
-from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas import Activation, State
 from nao_testbed.controllers.schemas.events import SchemaStarted, SchemaStopped
 from nao_testbed.controllers.schemas.library.dance import parts_between_stops
 from nao_testbed.controllers.schemas.library.look_around import Attention, SmoothPath
@@ -81,7 +81,7 @@ def test_looking_around_ends_when_it_is_asked_to(robot: Robot) -> None:
 
 def test_attention_refuses_a_scene_without_height(robot: Robot) -> None:
     body = Body.of(robot)
-    with pytest.raises(BadInput, match="give room"):
+    with pytest.raises(BadInput, match="set one above 0"):
         body.begin("attention", parameters={"up_deg": 0.0, "down_deg": 0.0})
     with pytest.raises(BadInput, match="yaw_deg is 150 degrees; give 5 to 119"):
         body.begin("attention", parameters={"yaw_deg": 150.0})
@@ -155,7 +155,7 @@ def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
     assert body.state("greet") is State.SLEPT
     assert not body.started()
     said = body.runtime.view("greet").error
-    assert "(timed out, held or waited for: RShoulderPitch by somebody)" in said
+    assert "(timed out, blocked: RShoulderPitch by somebody)" in said
 
 
 @pytest.mark.requirement("RM-36")
@@ -262,7 +262,7 @@ def test_what_begins_standing_does_not_begin_lying(
     body = Body.of(robot)
     body.ledger.set_state("State", "Back", 0)
     body.sensors.up = np.array([1.0, 0.0, 0.0])
-    children = (Waking(schema=schema, name="it", parameters=given),)
+    children = (Activation(schema=schema, name="it", parameters=given),)
     body.begin("choose", name="parent", children=children).slot(20)
     assert body.state("parent/it") is State.CHECKING
     body.sensors.up = np.array([0.0, 1.0, 0.0])  # on its side: that is no state
@@ -386,7 +386,7 @@ def test_a_dance_goes_on_if_who_asked_does_not_ask_again(robot: Robot) -> None:
 def test_a_dance_that_shall_go_on_needs_the_policy_that_lets_it(
     robot: Robot, policy: CallbackOnDemand | None
 ) -> None:
-    with pytest.raises(BadInput, match="give it the policy 'callback'"):
+    with pytest.raises(BadInput, match="requires the policy 'callback'"):
         Body.of(robot).begin("dance", parameters=GIVES_WAY, policy=policy)
 
 

@@ -13,7 +13,7 @@ from nao_testbed.controllers.arbitration.events import Event
 from nao_testbed.controllers.arbitration.manager.ledger_cfg import LedgerCfg
 from nao_testbed.controllers.arbitration.requests import Owner
 from nao_testbed.controllers.arbitration.tokens import Preemption
-from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas import Activation, State
 from nao_testbed.controllers.schemas.events import NotWinner, SchemaFailed
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
@@ -39,7 +39,7 @@ class Scene:
     events: list[Event] = field(default_factory=list)
 
     def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
-        self.runtime.add(Waking(schema=schema, name=name, **given))
+        self.runtime.add(Activation(schema=schema, name=name, **given))
         self.runtime.wake(name or schema, self.body.tick)
 
     def until(self, path: str, state: State, within_s: float) -> float:
@@ -92,9 +92,9 @@ class Push:
 
 
 LIFE = (
-    Waking(schema="fall watch"),
-    Waking(schema="protect from fall", order=9, priority=8),
-    Waking(schema="breathe", priority=1),
+    Activation(schema="fall watch"),
+    Activation(schema="protect from fall", order=9, priority=8),
+    Activation(schema="breathe", priority=1),
 )
 
 
@@ -160,7 +160,7 @@ def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
 def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
     with scene(nao) as on:
         on.begin("fall watch")
-        row = (Waking(schema="crouch"), Waking(schema="stand"))
+        row = (Activation(schema="crouch"), Activation(schema="stand"))
         on.begin("sequence", children=row)
         on.body.slot()
         while on.runtime.view("sequence").state is State.WINNER:

@@ -8,7 +8,7 @@ import pytest
 from nao_testbed.controllers.arbitration.policies import Lock
 from nao_testbed.controllers.schemas import State
 from nao_testbed.controllers.schemas.events import SchemaFailed
-from nao_testbed.controllers.schemas.library.heat_and_battery import GO
+from nao_testbed.controllers.schemas.library.heat_and_battery import GO_TO_POSTURE
 from nao_testbed.models import Robot
 from tests.controllers.schemas.library.body import Body
 
@@ -111,7 +111,7 @@ def test_legs_that_are_nowhere_near_are_an_error(robot: Robot) -> None:
     body = Body.of(robot, "LyingBack")
     go(body, posture="Crouch")
     body.until("go to posture", State.SLEPT, 1.0)
-    assert "in no posture from which a transition begins" in error(body)
+    assert "no transition starts at the present leg angles" in error(body)
 
 
 def test_without_a_transition_there_is_no_way(robot: Robot) -> None:
@@ -146,7 +146,10 @@ def test_cool_down_waits_also_where_it_cannot_get_and_tries_again(
     body.sensors.temperature[3] = 72.0
     body.seconds(7.0)
     assert body.state("cool down") is State.WINNER
-    assert "LKneePitch by hot motor" in body.runtime.view(f"cool down/{GO}").error
+    assert (
+        "LKneePitch by hot motor"
+        in body.runtime.view(f"cool down/{GO_TO_POSTURE}").error
+    )
     assert body.runtime.value("cool down", "is_there") is False
     body.ledger.drop("hot motor", body.tick)
     body.seconds(6.0)

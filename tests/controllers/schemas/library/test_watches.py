@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 
 from nao_testbed.controllers import Observation
 from nao_testbed.controllers.arbitration.events import Executed, Granted
-from nao_testbed.controllers.schemas import State, Waking
+from nao_testbed.controllers.schemas import Activation, State
 from nao_testbed.controllers.schemas.library.balance import (
     Balance,
     _margin,
@@ -174,9 +174,9 @@ def test_the_balance_watch_says_nothing_of_a_robot_in_the_air(robot: Robot) -> N
 # -- falls ----------------------------------------------------------------------------
 
 LIFE = (
-    Waking(schema="fall watch"),
-    Waking(schema="protect from fall", order=9, priority=8),
-    Waking(schema="breathe", priority=1),
+    Activation(schema="fall watch"),
+    Activation(schema="protect from fall", order=9, priority=8),
+    Activation(schema="breathe", priority=1),
 )
 
 

@@ -23,7 +23,12 @@ from nao_testbed.controllers.arbitration.events import (
     event_to_line,
 )
 from nao_testbed.controllers.arbitration.tokens import TokenId, Why
-from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas import (
+    Activation,
+    ActuationSchema,
+    SchemaInfo,
+    State,
+)
 from nao_testbed.controllers.schemas.events import (
     Modulated,
     NotWinner,
@@ -132,15 +137,15 @@ def play(robot: Robot, seed: int) -> SchemaWorld:
     random = Random(seed)
     for name in ("head", "arms", "none", "all"):
         policy = random.choice(("lock", "stop", "pause"))
-        waking = Waking(
+        activation = Activation(
             schema=name,
             name=f"root {name}",
             priority=random.randint(0, 3),
             policy=policy,  # type: ignore[arg-type]  # its name is taken as well
             timeout_s=random.choice((0.0, 0.05, 5.0)),
         )
-        stage.runtime.add(waking)
-        stage.runtime.wake(waking.name, 0)
+        stage.runtime.add(activation)
+        stage.runtime.wake(activation.name, 0)
     held = []
     for tick in range(SLOTS):
         while random.random() < 0.3:  # taken and given back before anybody looks

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.events import MadeSafe
-from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas import (
+    Activation,
+    ActuationSchema,
+    SchemaInfo,
+    State,
+)
 from nao_testbed.controllers.schemas.events import Finished, SchemaFailed
 from nao_testbed.models import BadInput, Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
@@ -76,7 +81,7 @@ def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
     good = actuation("good", needs=("HeadYaw",), iterate=turn)
     other = actuation("other", iterate=lambda s: ticks.append(s.tick))
     stage = SchemaWorld.of(nao, bad, good, other, actuation("leaf")).begin("other")
-    children = (Waking(schema="bad"), Waking(schema="good"))
+    children = (Activation(schema="bad"), Activation(schema="good"))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children).slot(6)
     assert ticks == list(range(6))
@@ -115,7 +120,7 @@ def test_a_stop_that_raises_ends_nobody_else(nao: Robot) -> None:
 
     first = actuation("first", ready=lambda s: s.tick < 3, stop=stop)
     stage = SchemaWorld.of(nao, first, actuation("second"))
-    children = (Waking(schema="first"), Waking(schema="second"))
+    children = (Activation(schema="first"), Activation(schema="second"))
     stage.begin("choose", name="p", children=children).slot(6)
     assert stage.runtime.winners == ("p", "p/second")
     assert stage.state("p/first") is State.CHECKING
@@ -149,7 +154,7 @@ def test_a_needed_resource_that_goes_away_is_the_schemas_own_failure(
 ) -> None:
     stage = SchemaWorld.of(nao, actuation("plays", needs=("ball",)))
     stage.ledger.add_resource("ball", "root", 0)
-    stage.runtime.add(Waking(schema="plays"))
+    stage.runtime.add(Activation(schema="plays"))
     stage.ledger.remove_resource("ball", 0)
     stage.runtime.wake("plays", 0)
     stage.slot(2)
@@ -183,8 +188,8 @@ def test_a_schema_that_cannot_say_what_it_needs_is_refused(nao: Robot) -> None:
             raise KeyError("broken by the test")
 
     stage = SchemaWorld.of(nao, Unsure)
-    with pytest.raises(BadInput, match="'unsure' cannot say what it needs: KeyError"):
-        stage.runtime.add(Waking(schema="unsure"))
+    with pytest.raises(BadInput, match="'unsure' cannot determine its needs: KeyError"):
+        stage.runtime.add(Activation(schema="unsure"))
     assert stage.runtime.paths == ()
 
 

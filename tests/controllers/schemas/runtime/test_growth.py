@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.schemas import ActuationSchema, State, Waking
+from nao_testbed.controllers.schemas import Activation, ActuationSchema, State
 from nao_testbed.controllers.schemas.runtime.instances import SchemaLimits
 from nao_testbed.models import BadInput, Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
@@ -33,18 +33,18 @@ def test_a_schema_that_wakes_others_without_end_fails_alone(nao: Robot) -> None:
     assert sum(path.startswith("many/") for path in stage.runtime.paths) == 3
     error = stage.runtime.view("many").error
     assert "'many/leaf 4' would be child 4 of 'many'" in error
-    assert "at most 3 besides those that it was given" in error
+    assert "at most 3 besides its given children" in error
     assert stage.state("many") is State.SLEPT
     assert stage.runtime.winners == ("leaf",)
 
 
 def test_what_a_schema_was_given_does_not_count(nao: Robot) -> None:
     def start(schema: Any) -> None:
-        for waking in schema.children_given:
-            schema.wake_child(waking)
+        for activation in schema.children_given:
+            schema.wake_child(activation)
         numbered(schema, 3)
 
-    given = tuple(Waking(schema="leaf", name=f"given {k}") for k in range(5))
+    given = tuple(Activation(schema="leaf", name=f"given {k}") for k in range(5))
     stage = grown(nao, actuation("many", start=start), 5, children=given)
     assert not stage.runtime.view("many").error
     assert len(stage.runtime.paths) == 1 + 1 + 5 + 3
@@ -68,7 +68,7 @@ def test_all_there_is_does_not_grow_beyond_its_limit(nao: Robot) -> None:
     stage = grown(nao, bush, 30)
     assert len(stage.runtime.paths) <= FEW.instances
     errors = [stage.runtime.view(path).error for path in stage.runtime.paths]
-    assert any("12 instances already" in error for error in errors)
+    assert any("12 instances exist" in error for error in errors)
     assert "leaf" in stage.runtime.winners
 
 

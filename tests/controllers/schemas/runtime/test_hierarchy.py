@@ -1,4 +1,4 @@
-"""Schemas in a hierarchy: waking, competing, winning, losing (JD-5 to JD-14)."""
+"""Schemas in a hierarchy: activation, competing, winning, losing (JD-5 to JD-14)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nao_testbed.controllers.schemas import State, Variable, Waking
+from nao_testbed.controllers.schemas import Activation, State, Variable
 from nao_testbed.controllers.schemas.events import (
     Modulated,
     NotWinner,
@@ -47,7 +47,7 @@ def test_figure_1_of_the_paper(nao: Robot) -> None:
         actuation("s10"),
     ]
     stage = SchemaWorld.of(nao, *kinds)
-    stage.runtime.add(Waking(schema="s2"))
+    stage.runtime.add(Activation(schema="s2"))
     stage.begin("s1").slot()
     states = {path: stage.state(path) for path in stage.runtime.paths}
     assert states == {
@@ -119,7 +119,7 @@ def test_siblings_compete_in_each_iteration(
         for name, at in when.items()
     ]
     stage = SchemaWorld.of(nao, *kinds)
-    children = (Waking(schema="low"), Waking(schema="high", order=1))
+    children = (Activation(schema="low"), Activation(schema="high", order=1))
     stage.begin("choose", name="p", parameters={"arbitration": rule}, children=children)
     seen = []
     for _ in winners:
@@ -160,7 +160,8 @@ def test_a_choice_of_one_that_is_not_ready_is_the_parents_failure(nao: Robot) ->
     stage = SchemaWorld.of(nao, parent, actuation("child")).begin("parent").slot()
     assert stage.runtime.is_quiet
     assert (
-        "chose 'z'; those that are ready are a, b" in stage.runtime.view("parent").error
+        "chose 'z', which is not ready; choose one of a, b"
+        in stage.runtime.view("parent").error
     )
 
 
@@ -266,7 +267,7 @@ def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
         actuation("new3"),
     ]
     stage = SchemaWorld.of(nao, *kinds)
-    children = (Waking(schema="old"), Waking(schema="new", order=1))
+    children = (Activation(schema="old"), Activation(schema="new", order=1))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children).slot(5)
     assert stage.runtime.winners == ("p", "p/old", "p/old/old2", "p/old/old2/old3")
@@ -295,7 +296,7 @@ def test_an_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
         start=lambda s: s.submit("HeadYaw", -0.1),
     )
     stage = SchemaWorld.of(nao, walk, emergency)
-    children = (Waking(schema="emergency"), Waking(schema="walk"))
+    children = (Activation(schema="emergency"), Activation(schema="walk"))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="life", parameters=rule, children=children).slot(at + 1)
     assert stage.executed_by()[at] == {"life/emergency"}
@@ -363,7 +364,7 @@ def test_one_name_for_two_schemas_is_refused_by_both_names(nao: Robot) -> None:
     (said,) = errors
     assert "'parent/child' is an instance of schema 'a'" in said
     assert "'b'" in said
-    with pytest.raises(BadInput, match="a behaviour 'parent' already"):
+    with pytest.raises(BadInput, match="behaviour 'parent' already exists"):
         stage.begin("a", name="parent")
 
 
@@ -376,7 +377,7 @@ def test_a_parent_that_loses_in_its_childs_slot_takes_the_child_along(
     old = waker("old", "leaf")
     new = actuation("new", ready=lambda s: s.tick >= 4)
     stage = SchemaWorld.of(nao, leaf, old, new)
-    children = (Waking(schema="new"), Waking(schema="old"))
+    children = (Activation(schema="new"), Activation(schema="old"))
     rule = {"arbitration": "highest_order"}
     stage.begin("choose", name="p", parameters=rule, children=children).slot(8)
     assert ticks == [0, 1, 2, 3]
@@ -496,13 +497,13 @@ def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
 def test_messages(messages: Messages, nao: Robot) -> None:
     messages(
         a_waking_that_cannot_be=each(
-            lambda **wrong: Waking(schema="a", **wrong),
+            lambda **wrong: Activation(schema="a", **wrong),
             name=["a/b"],
             needs=["Head"],
             priority=[12],
             timeout_s=[-1.0],
             policy=["stopp"],
-            children=[(Waking(schema="b"), Waking(schema="b"))],
+            children=[(Activation(schema="b"), Activation(schema="b"))],
         ),
         a_rule_of_choosing_that_there_is_not=lambda: SchemaWorld.of(nao).begin(
             "choose", parameters={"arbitration": "keep_winer"}

@@ -6,10 +6,10 @@ import pytest
 
 from nao_testbed.controllers.arbitration.events import Executed, MadeSafe
 from nao_testbed.controllers.schemas import ActuationSchema
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.registry import Registry
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.controllers.transmitter.events import (
     GroupStarted,
     Sent,
@@ -37,9 +37,9 @@ class Play:
             robot, self.line.ledger, acts, registry=Registry(given)
         )
 
-    def begin(self, waking: Waking) -> None:
-        self.runtime.add(waking)
-        self.runtime.wake(waking.name, self.line.tick)
+    def begin(self, activation: Activation) -> None:
+        self.runtime.add(activation)
+        self.runtime.wake(activation.name, self.line.tick)
 
     def slots(self, count: int) -> None:
         for _ in range(count):
@@ -74,7 +74,7 @@ def test_each_kind_of_order_reaches_its_device(
     nao: Robot, call: str, what: str, needs: tuple[str, ...], resources: set[str]
 ) -> None:
     play = Play(nao, ordering("acts", call, what, *needs))
-    play.begin(Waking(schema="acts"))
+    play.begin(Activation(schema="acts"))
     play.slots(80)
     assert {event.resource for event in play.line.told(Executed)} == resources
     ends = {event.reason for event in play.line.told(StreamEnded)}
@@ -96,9 +96,11 @@ def test_a_losers_motion_ends_in_the_slot_in_which_it_loses(nao: Robot) -> None:
         iterate=lambda s: s.submit("HeadPitch", 0.1),
     )
     play = Play(nao, old, new)
-    children = (Waking(schema="new"), Waking(schema="old"))
+    children = (Activation(schema="new"), Activation(schema="old"))
     rule = {"arbitration": "highest_order"}
-    play.begin(Waking(schema="choose", name="p", parameters=rule, children=children))
+    play.begin(
+        Activation(schema="choose", name="p", parameters=rule, children=children)
+    )
     play.slots(30)
     sent = [event.tick for event in play.line.told(Sent)]
     assert sent[-1] == at - 1
@@ -115,7 +117,7 @@ def test_a_losers_motion_ends_in_the_slot_in_which_it_loses(nao: Robot) -> None:
 def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
     old = ordering("old", "play", "nod", "Head", ready=lambda s: s.tick < 20)
     play = Play(nao, old)
-    play.begin(Waking(schema="old"))
+    play.begin(Activation(schema="old"))
     play.slots(30)
     assert [(e.tick, e.leaves) for e in play.line.told(MadeSafe)] == [
         (20, ("HeadPitch",))
@@ -126,7 +128,7 @@ def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
 def test_a_synchronous_command_of_a_schema_starts_as_one(nao: Robot) -> None:
     needs = ("Right arm", "Left eye", "Left ear", "TTS")
     play = Play(nao, ordering("greets", "command", "greet", *needs))
-    play.begin(Waking(schema="greets"))
+    play.begin(Activation(schema="greets"))
     play.slots(140)
     (started,) = play.line.told(GroupStarted)
     assert len(started.streams) == 3
@@ -146,7 +148,7 @@ def test_an_order_without_authority_is_over_before_it_begins(nao: Robot) -> None
             seen.append(self.command("nod"))
 
     play = Play(nao, Idle)
-    play.begin(Waking(schema="idle"))
+    play.begin(Activation(schema="idle"))
     play.slots(2)
     assert [(order.is_over, order.has_failed) for order in seen] == [(True, True)] * 2
     assert {order.reason for order in seen} == {"it has no token"}
@@ -161,7 +163,7 @@ def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> Non
         seen.append(schema.play("wave"))
 
     play = Play(nao, actuation("waves", needs=("HeadYaw",), start=start))
-    play.begin(Waking(schema="waves"))
+    play.begin(Activation(schema="waves"))
     play.slots(10)
     (order,) = seen
     assert order.has_failed
@@ -173,7 +175,7 @@ def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> Non
 def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> None:
     """A nod is joined on in the middle of a nod: it pauses, goes back, and goes on."""
     play = Play(nao)
-    play.begin(Waking(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
+    play.begin(Activation(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
     play.slots(20)
     play.runtime.modulate("move", {"interrupt": "nod"}, play.line.tick)
     play.slots(200)

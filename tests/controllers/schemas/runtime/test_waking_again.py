@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nao_testbed.controllers.arbitration.events import Requested
-from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, Waking
+from nao_testbed.controllers.schemas import Activation, ActuationSchema, SchemaInfo
 from nao_testbed.models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
@@ -56,7 +56,7 @@ def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None
         if top.tick == 2:
             top.sleep("middle")
         elif top.tick in (0, 3):
-            top.wake_child(Waking(schema="middle", priority=1 + top.tick))
+            top.wake_child(Activation(schema="middle", priority=1 + top.tick))
 
     middle = actuation("middle", start=lambda s: s.wake("turn"))
     stage = SchemaWorld.of(nao, Turn, middle, actuation("top", iterate=iterate))
@@ -65,9 +65,9 @@ def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None
 
 
 def test_what_a_root_was_woken_with_is_not_remembered(nao: Robot) -> None:
-    """Each waking begins with the parameters with which it was added."""
+    """Each activation begins with the parameters with which it was added."""
     stage = SchemaWorld.of(nao, actuation("stays", parameters=Turning))
-    stage.runtime.add(Waking(schema="stays", parameters={"leaf": "HeadPitch"}))
+    stage.runtime.add(Activation(schema="stays", parameters={"leaf": "HeadPitch"}))
     stage.runtime.wake("stays", 0, {"angle": 0.3})
     stage.slot()
     assert stage.runtime.view("stays").parameters == Turning(
@@ -80,6 +80,6 @@ def test_what_a_root_was_woken_with_is_not_remembered(nao: Robot) -> None:
 
 def test_a_root_that_was_never_woken_can_be_modulated(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, Turn)
-    stage.runtime.add(Waking(schema="turn", parameters={"leaf": "HeadPitch"}))
+    stage.runtime.add(Activation(schema="turn", parameters={"leaf": "HeadPitch"}))
     stage.runtime.modulate("turn", {"angle": 0.2}, 0)
     assert stage.runtime.view("turn").parameters == Turning(leaf="HeadPitch", angle=0.2)

@@ -14,7 +14,12 @@ from nao_testbed.controllers.arbitration.policies import (
 )
 from nao_testbed.controllers.arbitration.requests import Owner, Request
 from nao_testbed.controllers.arbitration.tokens import OutcomeKind
-from nao_testbed.controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from nao_testbed.controllers.schemas import (
+    Activation,
+    ActuationSchema,
+    SchemaInfo,
+    State,
+)
 from nao_testbed.controllers.schemas.events import (
     Finished,
     SchemaFailed,
@@ -104,7 +109,7 @@ def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
     first = turner("first", ready=lambda s: s.tick < 3)
     second = turner("second", ready=lambda s: s.tick >= 2)
     stage = SchemaWorld.of(nao, first, second)
-    children = (Waking(schema="first"), Waking(schema="second"))
+    children = (Activation(schema="first"), Activation(schema="second"))
     stage.begin("choose", name="p", children=children).slot(5)
     assert stage.executed_by() == {
         0: {"p/first"},
@@ -188,7 +193,7 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
     walk = turner("walk", log=log)
     flee = turner("flee", ready=lambda s: s.tick >= 3)
     stage = SchemaWorld.of(nao, walk, flee).begin("walk")
-    children = (Waking(schema="flee"),)
+    children = (Activation(schema="flee"),)
     stage.begin("choose", name="reflexes", priority=7, children=children).slot(6)
     assert stage.executed_by() == {
         0: {"walk"},
@@ -365,23 +370,23 @@ def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
     """As RM-6 has it: what the whole takes is open to its parts."""
     keeper = actuation("keeper", needs=("Head",))
     stage = SchemaWorld.of(nao, keeper, turner("turn")).begin("keeper")
-    stage.runtime.add(Waking(schema="turn"), part_of="keeper")
+    stage.runtime.add(Activation(schema="turn"), part_of="keeper")
     stage.runtime.wake("turn", 0)
     stage.slot(2)
     assert stage.executed_by()[1] == {"turn"}
     with pytest.raises(UnknownName, match="nobody"):
-        stage.runtime.add(Waking(schema="turn", name="turn2"), part_of="nobody")
+        stage.runtime.add(Activation(schema="turn", name="turn2"), part_of="nobody")
 
 
 def test_needs_that_cannot_be_met_are_refused_before_anybody_wakes(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, turner("turn", "HeadYow"), perceptive("eye"))
     with pytest.raises(UnknownName, match="Did you mean 'HeadYaw'"):
-        stage.runtime.add(Waking(schema="turn"))
-    with pytest.raises(BadInput, match="'eye' perceives and commands nothing"):
-        stage.runtime.add(Waking(schema="eye", needs=("HeadYaw",)))
+        stage.runtime.add(Activation(schema="turn"))
+    with pytest.raises(BadInput, match="'eye' is perceptive"):
+        stage.runtime.add(Activation(schema="eye", needs=("HeadYaw",)))
     stage.take("somebody", "HeadYaw")
-    with pytest.raises(BadInput, match="'somebody' is the name of an owner already"):
-        stage.runtime.add(Waking(schema="eye", name="somebody"))
+    with pytest.raises(BadInput, match="'somebody' is already the name"):
+        stage.runtime.add(Activation(schema="eye", name="somebody"))
     assert stage.runtime.paths == ()
 
 
@@ -408,7 +413,7 @@ class TurnsOne(ActuationSchema[Which]):
 def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
     """Also those that were given while it was awake, and of a part of another owner."""
     stage = SchemaWorld.of(nao, TurnsOne, actuation("whole")).begin("whole")
-    stage.runtime.add(Waking(schema="turns one"), part_of="whole")
+    stage.runtime.add(Activation(schema="turns one"), part_of="whole")
     obtained = []
     for joint, again in (("HeadPitch", None), ("HeadYaw", "HeadPitch")):
         stage.runtime.wake("turns one", stage.tick + 1, {"joint": joint})
@@ -416,8 +421,8 @@ def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
         obtained.append(stage.told(Granted)[-1].shares)
         if again is not None:
             parameters = {"joint": again}
-            waking = Waking(schema="turns one", parameters=parameters)
-            stage.runtime.awaken(waking, None)
+            activation = Activation(schema="turns one", parameters=parameters)
+            stage.runtime.activate(activation, None)
         stage.runtime.sleep("turns one", stage.tick)
     stage.runtime.wake("turns one", stage.tick + 1, {"joint": "HeadPitch"})
     stage.slot()

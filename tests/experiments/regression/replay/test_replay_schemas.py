@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from nao_testbed.controllers.arbitration.gate import Gate
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.schemas.activation import Activation
 from nao_testbed.controllers.schemas.runtime import SchemaRuntime
 from nao_testbed.controllers.schemas.runtime.gate_actuators import GateActuators
-from nao_testbed.controllers.schemas.waking import Waking
 from nao_testbed.experiments.closed_loop.loop import PacedRobot
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.robot_source import RecordingSource
@@ -40,7 +40,7 @@ def stimuli(
     ledger = Ledger(ResourceTree(robot.robot.resources))
     actuators = GateActuators(Gate(ledger, robot), None, ledger)  # type: ignore[arg-type]  # who perceives commands nothing
     schemas = SchemaRuntime(robot.robot, ledger, actuators)
-    schemas.add(Waking(schema="balance watch", name="watch"))
+    schemas.add(Activation(schema="balance watch", name="watch"))
     schemas.wake("watch", 0)
     rows = []
     for cycle in range(CYCLES):

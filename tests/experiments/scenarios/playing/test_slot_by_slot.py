@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from nao_testbed.controllers.schemas.library.common import StateMinded
+from nao_testbed.controllers.schemas.library.common import PostureStateSchema
 from nao_testbed.controllers.schemas.library.move import SayParameters
 from nao_testbed.experiments.scenarios.playing.result import ScenarioResult
 from nao_testbed.experiments.scenarios.playing.runner import run_scenario
@@ -44,7 +44,9 @@ def test_the_transmitter_refuses_a_dance_in_another_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two look at the state: schemas and the transmitter."""
-    monkeypatch.setattr(StateMinded, "is_in_state_of", lambda self, posture: True)
+    monkeypatch.setattr(
+        PostureStateSchema, "is_in_state_of", lambda self, posture: True
+    )
     kept = play(tmp_path, SITTING_DANCER)
     assert [v.holds for v in kept.verdicts] == [True, False, True, True]
 

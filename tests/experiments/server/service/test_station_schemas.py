@@ -11,8 +11,8 @@ import pytest
 
 from nao_testbed.controllers.arbitration.manager.ledger import Ledger
 from nao_testbed.controllers.arbitration.resource_tree import ResourceTree
+from nao_testbed.controllers.schemas.activation import make_parameters
 from nao_testbed.controllers.schemas.library.move import Move
-from nao_testbed.controllers.schemas.waking import make_parameters
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.scenarios.reading.load import load_scenario
 from nao_testbed.experiments.server.link import ServerLink
@@ -107,7 +107,7 @@ WRONG = {
     "motion: small nod}, needs: [Hed]": "w.yaml:4: Resource 'Hed' is not in",
     "motion: small nod}, rates: {Head: 3.0}": "w.yaml:4: ",
     "motion: small nod}, children: [{name: b}]": "would compete where it is played",
-    "name: a/b": "w.yaml:4: behaviour 'a/b' needs another name",
+    "name: a/b": "w.yaml:4: name of a behaviour is 'a/b'",
     "HeadPitch: [[0.5, 100.0": "w.yaml:2: ",
     "HedPitch: [[0.5, 10.0": "w.yaml:2: ",
     "interpolation: bezier": "w.yaml:2: ",

@@ -35,7 +35,7 @@ from nao_testbed.models.values import short
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waking:
+class Activation:
     """Activation data: schema, instance name, parameters and resources.
 
     None means the value of the schema's declaration.
@@ -60,16 +60,16 @@ class Waking:
     """Policy for requests of its resources; None: Lock."""
     timeout_s: float = 5.0
     """Maximum wait for its resources, in s; 0: no wait."""
-    children: tuple["Waking", ...] = ()
+    children: tuple["Activation", ...] = ()
     """Children for a parent schema."""
 
-    def changed(self, **values: Any) -> "Waking":
+    def changed(self, **values: Any) -> "Activation":
         """Return a copy with other values of some fields.
 
-        It is a plain `Waking`: the constructor of a subclass may take other arguments.
+        A plain `Activation`: constructors of subclasses may take other arguments.
         """
-        own = {one.name: getattr(self, one.name) for one in fields(Waking)}
-        return Waking(**own | values)
+        own = {one.name: getattr(self, one.name) for one in fields(Activation)}
+        return Activation(**own | values)
 
     def __post_init__(self) -> None:
         """Validate the fields.
@@ -86,9 +86,8 @@ class Waking:
         check_name(self.name, "a behaviour")
         if not self.name.strip() or "/" in self.name or "." in self.name:
             raise BadInput(
-                f"behaviour {self.name!r} needs another name: one that is not empty "
-                "and has neither '/' nor '.', which paths and variables are written "
-                "with."
+                f"name of a behaviour is {self.name!r}; it must not be empty, nor "
+                "contain '/' or '.', which separate paths and variables."
             )
         for what in ("needs", "optional"):
             names = getattr(self, what)
@@ -111,18 +110,18 @@ class Waking:
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
         if not isinstance(self.children, list | tuple) or not all(
-            isinstance(child, Waking) for child in self.children
+            isinstance(child, Activation) for child in self.children
         ):
             raise BadInput(
                 f"children of {self.name!r} are {short(self.children)}; give a tuple "
-                "of Wakings, as in (Waking(schema='wave'),)."
+                "of Activations, as in (Activation(schema='wave'),)."
             )
-        names_below = [child.name for child in self.children]
-        for name in names_below:
-            if names_below.count(name) > 1:
+        child_names = [child.name for child in self.children]
+        for name in child_names:
+            if child_names.count(name) > 1:
                 raise BadInput(
                     f"{self.name!r} has two children called {name!r}; give each a "
-                    "name of its own."
+                    "different name."
                 )
 
 
@@ -133,7 +132,7 @@ def make_parameters(info: SchemaInfo, values: Mapping[str, Any]) -> Any:
         UnknownName: it has no such parameter.
         BadInput: a value is of the wrong type, or the schema rejects it.
     """
-    return _made(info, info.parameters(), values)
+    return _replace_values(info, info.parameters(), values)
 
 
 def changed_parameters(
@@ -145,7 +144,7 @@ def changed_parameters(
         UnknownName: the schema has no such parameter.
         BadInput: a value is of the wrong type, or the schema rejects it.
     """
-    return _made(info, present, values)
+    return _replace_values(info, present, values)
 
 
 def parameters_as_text(parameters: Any) -> dict[str, str]:
@@ -153,7 +152,7 @@ def parameters_as_text(parameters: Any) -> dict[str, str]:
     return {one.name: str(getattr(parameters, one.name)) for one in fields(parameters)}
 
 
-def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
+def _replace_values(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
     if not values:
         return present
     hints = _hints(info.parameters)
@@ -164,8 +163,8 @@ def _made(info: SchemaInfo, present: Any, values: Mapping[str, Any]) -> Any:
         try:
             read[name] = _read(hints[name], value)
         except ValidationError as error:
-            asked = {one["type"]: _asked(one) for one in error.errors()}
-            why = " or ".join(asked.values())
+            advice = {one["type"]: _advice(one) for one in error.errors()}
+            why = " or ".join(advice.values())
             raise BadInput(
                 f"parameter {name!r} of schema {info.name!r} is {value!r}; {why}."
             ) from error
@@ -206,17 +205,17 @@ def _read(hint: Any, value: Any) -> Any:
     return reader.validate_json(text)
 
 
-def _asked(error: Any) -> str:
+def _advice(error: Any) -> str:
     """Return the request to the user for a validation error."""
     kind, context = error["type"], error.get("ctx", {})
     if kind in {"enum", "literal_error"}:
         return f"give one of {', '.join(context['expected'].rsplit(' or ', 1))}"
     if kind in {"missing", "too_long"}:  # of a tuple of fixed length
         return f"give a list of {context.get('max_length') or error['loc'][-1] + 1}"
-    return _WORDS.get(kind) or message_of(error)
+    return _ADVICE.get(kind) or message_of(error)
 
 
-_WORDS = {
-    "dict_type": "give names with values",
+_ADVICE = {
+    "dict_type": "give a dictionary of names and values",
     "finite_number": "give a finite number",
 }

@@ -18,7 +18,7 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.errors import FOREIGN_ERRORS
 
 
-class Activation(Deactivation):
+class Lifecycle(Deactivation):
     """Moves instances between their states; the runtime says when."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Activation(Deactivation):
 
     # -- a slot -----------------------------------------------------------------------
 
-    def note_losses(self) -> None:
+    def handle_losses(self) -> None:
         """Find instances that lost their tokens; they request them again.
 
         A new request may preempt another instance, so this repeats until nothing
@@ -50,16 +50,16 @@ class Activation(Deactivation):
             self._seen = self._ledger.changes
             for one in sorted(self.holders, key=lambda one: one.number):
                 if one.is_acting and one.ticket is not None:
-                    self._note_loss(one, one.ticket)
+                    self._handle_loss(one, one.ticket)
 
-    def _note_loss(self, one: Instance, granted: Ticket) -> None:
+    def _handle_loss(self, one: Instance, granted: Ticket) -> None:
         end = self._follow(one, granted)
         if one.ticket is granted:
             return
         if end is not None and end.why is LossCause.YIELDED:
             self.finish(one, "yielded")
             return
-        self.cease(one, "no token", keeps_ticket=one.ticket is not None)
+        self.stop_all(one, "no token", keeps_ticket=one.ticket is not None)
         self.attempt(one, "on_lost", one.acting.on_lost)
         if one.state is State.WINNER:
             self._wait(one)
@@ -87,7 +87,7 @@ class Activation(Deactivation):
         if one.state is not State.WINNER:
             self.change(one, State.READY if one.is_ready else State.CHECKING)
         elif not one.is_ready:
-            self.stand_down(one, "not ready")
+            self.demote(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
         """Run the due instances and their competition, from the roots down.
@@ -98,24 +98,24 @@ class Activation(Deactivation):
         turns = self._turns
         for one in due:
             heappush(turns, one.number)
-        self._call_answered(is_granted=False)
+        self._schedule_answered(is_granted=False)
         changes = self._ledger.changes
         while turns:
             one = self._instances[heappop(turns)]
             if one.state is State.READY and one.parent is None:
                 self._promote(one, ())
             if one in self.waiting:
-                self._hear(one)
+                self._take_outcome(one)
             if self._ledger.changes != self._seen:
-                self.note_losses()
+                self.handle_losses()
             if one.is_acting and one.due == self.tick:
                 one.due = -1
                 self._act(one, "iterate", one.acting.iterate)
             if changes != self._ledger.changes:
                 changes = self._ledger.changes
-                self._call_answered(is_granted=True)
+                self._schedule_answered(is_granted=True)
 
-    def _call_answered(self, *, is_granted: bool) -> None:
+    def _schedule_answered(self, *, is_granted: bool) -> None:
         """Schedule the instances whose requests have ended.
 
         Args:
@@ -127,13 +127,16 @@ class Activation(Deactivation):
             if outcome is not None and (outcome.is_granted or not is_granted):
                 heappush(self._turns, one.number)
 
-    # -- waking and sleeping ----------------------------------------------------------
+    # -- activation -------------------------------------------------------------------
 
-    def look_at_newborn(self, newborn: list[Instance]) -> None:
+    def run_first_iterations(self, newly_awake: list[Instance]) -> None:
         """Run the first iteration of activated instances, then their competition."""
-        while newborn:
-            batch = sorted(newborn, key=lambda one: (not one.is_perceptive, one.woken))
-            newborn.clear()
+        while newly_awake:
+            batch = sorted(
+                newly_awake,
+                key=lambda one: (not one.is_perceptive, one.sequence),
+            )
+            newly_awake.clear()
             for one in batch:
                 if not one.is_awake:
                     continue
@@ -141,7 +144,7 @@ class Activation(Deactivation):
                     one.due = self.tick
                     self._agenda.add(one, self.tick + one.period_ticks)
                 if one.is_perceptive:
-                    self._note_start(one)
+                    self._mark_started(one)
                     self.attempt(one, "start", one.schema.start)
                     self.perceive(one)
                 else:
@@ -156,7 +159,7 @@ class Activation(Deactivation):
             one for one in parent.ranked if one.state in (State.READY, State.WINNER)
         ]
         present = parent.winner
-        if len(ready) > 1 or (ready and parent.acting.arbitrates_alone):
+        if len(ready) > 1 or (ready and parent.acting.arbitrates_single):
             chosen = self._chosen(parent, ready, present)
             if not parent.is_acting:
                 return  # its choice failed
@@ -165,7 +168,7 @@ class Activation(Deactivation):
         if chosen is present:
             return
         if present is not None:
-            self.stand_down(present, "lost")
+            self.demote(present, "lost")
         if chosen is not None and chosen.state is State.READY:
             self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
 
@@ -181,8 +184,8 @@ class Activation(Deactivation):
                 return None
             if name not in by_name:
                 raise BadInput(
-                    f"{parent.path!r} chose {name!r}; those that are ready are "
-                    f"{', '.join(by_name)}."
+                    f"{parent.path!r} chose {name!r}, which is not ready; choose one "
+                    f"of {', '.join(by_name)}."
                 )
             return by_name[name]
 
@@ -193,14 +196,14 @@ class Activation(Deactivation):
         if one.parent is not None:
             one.parent.winner = one
         above = None if one.parent is None else one.parent.path
-        self.tell(Won, one, parent=above, over=over)
+        self.emit(Won, one, parent=above, over=over)
         self.change(one, State.WINNER)
         one.has_acted = False
         if one.request is None:
             self._begin(one)
         else:
             self._wait(one)
-            self._hear(one)
+            self._take_outcome(one)
 
     def _wait(self, one: Instance) -> None:
         """Request the resources of a winner, unless a request is pending, and wait."""
@@ -224,7 +227,7 @@ class Activation(Deactivation):
             one.ticket = self._ledger.granted_by(present.token)
         return present.end
 
-    def _hear(self, one: Instance) -> None:
+    def _take_outcome(self, one: Instance) -> None:
         """Take over the outcome of a winner's request, if there is one."""
         ticket, outcome = one.ticket, one.outcome
         if ticket is None or outcome is None or one.state is not State.WINNER:
@@ -251,12 +254,12 @@ class Activation(Deactivation):
             self.finish(one)
 
     def _begin(self, one: Instance) -> None:
-        self._note_start(one)
+        self._mark_started(one)
         self._act(one, "start", one.schema.start)
 
-    def _note_start(self, one: Instance) -> None:
+    def _mark_started(self, one: Instance) -> None:
         one.is_acting = one.has_acted = True
-        self.tell(SchemaStarted, one)
+        self.emit(SchemaStarted, one)
 
     def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method in which an instance may act; then its children compete."""
@@ -268,16 +271,16 @@ class Activation(Deactivation):
             if one.is_acting:
                 self.finish(one)
         if one.is_acting:
-            if one.newborn:
-                self.look_at_newborn(one.newborn)
+            if one.newly_awake:
+                self.run_first_iterations(one.newly_awake)
             if one.ranked:
                 self.compete(one)
 
     def finish(self, one: Instance, why: str = "finished") -> None:
         """Finish an instance: it ceases to be the winner; a root is deactivated."""
         one.is_done, one.is_ready = True, False
-        self.tell(Finished, one)
+        self.emit(Finished, one)
         if one.parent is None:
-            self.put_to_sleep(one, why)
+            self.deactivate(one, why)
         else:
-            self.stand_down(one, why)
+            self.demote(one, why)
