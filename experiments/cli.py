@@ -29,8 +29,8 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.signals import (
     INTERRUPTED,
-    end_despite_threads,
-    heed_interrupts,
+    exit_despite_threads,
+    install_interrupt_handler,
     was_interrupted,
 )
 from nao_testbed.experiments.common.streams import prepare_standard_streams
@@ -171,11 +171,11 @@ def main() -> None:
 def run(commands: Callable[[], Any]) -> None:
     """Call commands of a program; every error of ours becomes one message."""
     prepare_standard_streams()
-    heed_interrupts()
+    install_interrupt_handler()
     try:
         commands()
     except SystemExit as end:
-        end_despite_threads(
+        exit_despite_threads(
             end.code if isinstance(end.code, int) else int(bool(end.code))
         )
         raise
@@ -192,7 +192,7 @@ def run(commands: Callable[[], Any]) -> None:
 def _end(error: TestbedError) -> NoReturn:
     """Print the error and exit: status 2 for bad input, 1 for any other error."""
     is_input = isinstance(error, BadInput)
-    end_despite_threads(2 if is_input else 1)
+    exit_despite_threads(2 if is_input else 1)
     print(f"error: {error}", file=sys.stderr)
     sys.exit(2 if is_input else 1)
 

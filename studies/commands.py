@@ -23,7 +23,7 @@ from nao_testbed.experiments.common.options import (
     setting_options,
 )
 from nao_testbed.experiments.common.ranges import Robots
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 
 PullDistance = Annotated[float, Field(gt=0.0, le=0.3)]
 PullRate = Annotated[float, Field(gt=0.0, le=50.0)]
@@ -145,7 +145,7 @@ def predict_published(
         engine=engine,  # type: ignore[arg-type]  # checked
         screen=screen,  # type: ignore[arg-type]  # likewise
     )
-    heed_stop_signals()
+    install_stop_handlers()
     raise typer.Exit(run_prediction(cfg, figure, json_file, keep))
 
 
@@ -204,7 +204,7 @@ def hand_guiding(
         robots=robots,
         spread_deg=spread,
     )
-    heed_stop_signals()
+    install_stop_handlers()
     raise typer.Exit(run_hand_guiding_command(cfg, json_file))
 
 

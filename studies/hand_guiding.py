@@ -53,7 +53,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for, counted
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from nao_testbed.models.system import processors
 from nao_testbed.models.values import FloatArray
@@ -369,7 +369,7 @@ def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:
                 found.append(one)
                 tell(len(found), total, "pulls")
     except KeyboardInterrupt as stop:
-        print(f"{why_stopped(stop)}; {len(found)} of {total} pulls.", file=sys.stderr)
+        print(f"{stop_reason(stop)}; {len(found)} of {total} pulls.", file=sys.stderr)
         status = exit_status(stop)
     console_for(json_file).print(guiding_table(cfg, found))
     write_json(json_file, json_text(_as_json(cfg, robot, found)))

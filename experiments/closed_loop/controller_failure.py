@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nao_testbed.controllers.interface.controller import Controller
-from nao_testbed.experiments.common.signals import is_order
+from nao_testbed.experiments.common.signals import is_stop_signal
 from nao_testbed.models import TestbedError
 from nao_testbed.models.errors import error_text
 from nao_testbed.models.files import write_text
@@ -33,7 +33,7 @@ class ControllerFailed(TestbedError):
         """
         self.trace = traceback_of(error)
         """For the run folder; see `keep`."""
-        said = _said(error)
+        said = _error_text(error)
         super().__init__(
             f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
         )
@@ -61,7 +61,7 @@ def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
     except TestbedError:
         raise
     except BaseException as error:
-        if is_order(error):
+        if is_stop_signal(error):
             raise
         name = getattr(controller, "name", type(controller).__name__)
         raise ControllerFailed(str(name), doing, error) from error
@@ -89,7 +89,7 @@ def traceback_of(error: BaseException) -> str:
         return error_text(error)
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}".rstrip(": .")
     except BaseException:  # noqa: BLE001  as above

@@ -16,7 +16,7 @@ import numpy as np
 from nao_testbed.controllers.interface.controller import Limits
 from nao_testbed.controllers.interface.robot_interface import Observation
 from nao_testbed.experiments.closed_loop.controller_failure import ControllerFailed
-from nao_testbed.experiments.common.signals import why_stopped
+from nao_testbed.experiments.common.signals import stop_reason
 from nao_testbed.models import Robot
 from nao_testbed.models.values import FloatArray
 from nao_testbed.sim.effectors import colour_names
@@ -319,7 +319,7 @@ class RunRecording:
         try:
             yield
         except KeyboardInterrupt as stop:
-            self.close(f"failed: {why_stopped(stop)}")
+            self.close(f"failed: {stop_reason(stop)}")
             raise
         except ControllerFailed as error:
             self.keep_traceback(error)

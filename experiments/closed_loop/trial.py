@@ -32,7 +32,7 @@ from nao_testbed.experiments.closed_loop.trial_log import TrialLog
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.common.form_parts import MOST_NEWTON
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
-from nao_testbed.experiments.common.signals import PATIENCE_S, noted_signals
+from nao_testbed.experiments.common.signals import PATIENCE_S, deferred_signals
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
 from nao_testbed.sim.body import SimulationDiverged
 from nao_testbed.sim.robot import SimulatedRobot, SimulationCfg
@@ -304,7 +304,7 @@ class Trial:
     def _advance(self, goes_on: Callable[[], bool]) -> None:
         """Run block by block until it is over, or as long as a caller wants."""
         try:
-            with noted_signals(PATIENCE_S) as self._check_signals:
+            with deferred_signals(PATIENCE_S) as self._check_signals:
                 while self._failure is None and goes_on() and not self._is_quiet():
                     self._physics_block()
                     if self._sim.has_fallen():

@@ -28,10 +28,10 @@ class BuiltinFiles:
         return self._named(name, "the testbed")
 
     def find(self, text: str) -> Path:
-        """Return the file that a command line means: a path, or one of ours by name.
+        """Return the file at a path, or the built-in file of this name.
 
         Raises:
-            UnknownName: there is no such file, and none of ours has this name.
+            UnknownName: there is no such file, and no built-in one has this name.
             BadInput: it is a folder, or a path at which there is no file.
         """
         path = Path(text)
@@ -42,12 +42,12 @@ class BuiltinFiles:
             raise as_testbed_error(error) from error
         if text not in self.names():
             if path.is_dir():
-                raise BadInput(f"{text} is a folder; name a {self.kind} file in it.")
+                raise BadInput(f"{text} is a folder; give a {self.kind} file in it.")
             if path.exists():
-                raise BadInput(f"{text} is a pipe or a device; name a file.")
+                raise BadInput(f"{text} is a pipe or a device; give a file.")
             if path.suffix or len(path.parts) > 1:
                 raise BadInput(f"there is no file {text}; give another path.")
-        return self._named(text, "this folder, nor among those that ship")
+        return self._named(text, "this folder, nor a built-in one")
 
     def _named(self, name: str, where: str) -> Path:
         names = self.names()

@@ -26,7 +26,7 @@ OverwriteOption = Annotated[
     ),
 ]
 
-_OURS = (
+_OWN = (
     (b"{", b'{\n  "experiment": "'),
     (b"{", b'{\n  "robot": "'),
     (b"\x89PNG", b"Software\0nao-testbed"),
@@ -46,14 +46,14 @@ _overwrites: ContextVar[bool] = ContextVar("overwrites", default=False)
 """True while a command with `--overwrite` runs."""
 
 
-def is_ours(path: Path) -> bool:
+def is_own_output(path: Path) -> bool:
     """Return whether a file holds what a command of ours wrote, or nothing."""
     with path.open("rb") as file:
         head = file.read(_PART_BYTES)
         file.seek(max(0, path.stat().st_size - _PART_BYTES))
         parts = head + file.read()
     return not head or any(
-        head.startswith(begin) and mark in parts for begin, mark in _OURS
+        head.startswith(begin) and mark in parts for begin, mark in _OWN
     )
 
 
@@ -69,14 +69,14 @@ def check_replaceable(option: str, path: Path) -> None:
     if path.is_dir() or path.is_char_device():
         return  # the command itself says what it does with a folder
     check_kind(path)
-    if not is_ours(path):
+    if not is_own_output(path):
         raise BadInput(
             f"{option} {path} exists, and nao-testbed did not write it; give another "
             "file, or --overwrite to replace it."
         )
 
 
-def replacing_only_ours(command: CommandT) -> CommandT:
+def replacing_only_own_outputs(command: CommandT) -> CommandT:
     """Add the option `--overwrite` to a command that writes files.
 
     Its files are the parameters whose `typer.Option` has a metavar FILE and a name of

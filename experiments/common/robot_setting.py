@@ -1,8 +1,8 @@
 """Setting of a robot: world, faults and heat, declared once.
 
-A command takes its options from the fields (`Asked`), scenario and sweep files their
+Commands take options from the fields (`OptionSpec`), scenario and sweep files their
 keys (`part_of`); results name them in JSON, in the record of a run and beside the
-published numbers (`Told`). A preset and the regression kit give values, and
+published numbers (`ResultSpec`). A preset and the regression kit give values, and
 `RobotSetting.simulation` is the one way from there to the simulator. The ranges are
 types of `models.values`, which the simulator's configurations use too. Importing this
 loads no engine.
@@ -43,7 +43,7 @@ DEFAULT_POSTURE = "PoseInit"
 
 
 @dataclass(frozen=True)
-class Asked:
+class OptionSpec:
     """Command-line option of a field."""
 
     option: str
@@ -56,19 +56,19 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
+class ResultSpec:
     """Presentation of a field in results."""
 
-    words: str = ""
-    """For it where it is not that of the published numbers; empty: said otherwise."""
-    place: str = ""
-    """Keys that lead to it in the configuration that a run records, with dots."""
+    label: str = ""
+    """Its name in the list of differences to the published experiment; empty: none."""
+    config_path: str = ""
+    """Keys that lead to it in the recorded configuration of a run, with dots."""
     key: str = ""
-    """In `HeatResult.settings`; empty: its name."""
-    of_none: str = ""
-    """What None means, in words."""
-    only_given: bool = False
-    """Whether it is left out where nothing is given."""
+    """Key in `HeatResult.settings`; empty: the name of the field."""
+    none_text: str = ""
+    """Meaning of None, for messages."""
+    omit_if_empty: bool = False
+    """True if an empty value is left out."""
 
 
 @with_config(use_attribute_docstrings=True)
@@ -79,31 +79,31 @@ class RobotSetting:
     robot: Path = field(default_factory=default_robot_folder)
     posture: Annotated[
         str | None,
-        Asked(
+        OptionSpec(
             "posture",
             "Posture to hold; default: the preset's, else PoseInit, else the "
             "robot's first.",
         ),
     ] = None
-    effort_limits: Annotated[Joints, Told(key="effort_limits_nm")] = field(
+    effort_limits: Annotated[Joints, ResultSpec(key="effort_limits_nm")] = field(
         default_factory=dict
     )
     """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
     current_limit_a: Annotated[
         Joints,
-        Asked(
+        OptionSpec(
             "current_limit",
             "Current limit of a joint's motor in A, in addition to the torque limit; "
             "repeatable.",
             "JOINT=A",
             "LKneePitch=0.5",
         ),
-        Told(only_given=True),
+        ResultSpec(omit_if_empty=True),
     ] = field(default_factory=dict)
     """Joint to the largest current of its motor in A, whatever is commanded."""
     misalignment_deg: Annotated[
         Joints,
-        Asked(
+        OptionSpec(
             "misalign",
             "Calibration error of a joint in degrees; repeatable.",
             "JOINT=DEG",
@@ -112,34 +112,36 @@ class RobotSetting:
     """Joint to calibration error in degrees: true angle minus measured angle."""
     start_degc: Annotated[
         Mapping[Name, Celsius],
-        Asked(
+        OptionSpec(
             "start",
             "Start temperature of a joint in °C (other joints: 30); repeatable.",
             "JOINT=DEGC",
         ),
-        Told(place="simulation.start_degc"),
+        ResultSpec(config_path="simulation.start_degc"),
     ] = field(default_factory=dict)
     """Joint to temperature of its motor at the start, in °C."""
     other_start_degc: Annotated[
         Celsius | None,
-        Told("the start of other joints in °C", "simulation.other_start_degc"),
+        ResultSpec(
+            "the start temperature of other joints in °C", "simulation.other_start_degc"
+        ),
     ] = None
     """Of all other motors, in °C; absent: the preset's, or 30."""
     payload_kg: Annotated[
         Mapping[str, FiniteFloat],
-        Asked(
+        OptionSpec(
             "payload",
             "Payload of a link in kg, at its centre of mass or at X,Y,Z in its frame "
             "in m; repeatable.",
             "LINK[@X,Y,Z]=KG",
             "torso=2.0",
         ),
-        Told(place="simulation.world.payloads"),
+        ResultSpec(config_path="simulation.world.payloads"),
     ] = field(default_factory=dict)
     """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
     obstacles: Annotated[
         Mapping[Name, str],
-        Asked(
+        OptionSpec(
             "obstacle",
             "Box in the robot's way: edge lengths in m, centre in m (ahead of the "
             "robot's start, to its left, above the ground), yaw in degrees; "
@@ -148,21 +150,23 @@ class RobotSetting:
             "table=0.3,0.6,0.02@0.25,0,0.3",
             is_text=True,
         ),
-        Told(place="simulation.world.obstacles"),
+        ResultSpec(config_path="simulation.world.obstacles"),
     ] = field(default_factory=dict)
     """Name to a box in the robot's way: `sx,sy,sz@x,y,z` or `sx,sy,sz@x,y,z,yaw`, its
     edges and its middle in m, in the frame of the robot's start (x ahead, y to the
     left, z up from the ground), and its yaw in degrees."""
     slope_deg: Annotated[
         SlopeDegrees,
-        Asked("slope", "Ground slope in degrees."),
-        Told("the slope in degrees", "simulation.world.slope_deg"),
+        OptionSpec("slope", "Ground slope in degrees."),
+        ResultSpec("the slope in degrees", "simulation.world.slope_deg"),
     ] = 0.0
     """The ground rises by this angle towards +x, in degrees."""
     friction: Annotated[
         GroundFriction,
-        Asked("friction", "Coulomb friction coefficient of the soles on the ground."),
-        Told("the ground friction", "simulation.world.friction"),
+        OptionSpec(
+            "friction", "Coulomb friction coefficient of the soles on the ground."
+        ),
+        ResultSpec("the ground friction", "simulation.world.friction"),
     ] = 0.7
     """Coulomb coefficient of soles on the ground."""
     gravity: Gravity = 9.81
@@ -171,108 +175,115 @@ class RobotSetting:
     """Squared residual at which the contact solver stops."""
     engine: Annotated[
         EngineName | None,
-        Asked(
+        OptionSpec(
             "engine",
             "Physics engine: pybullet, or mujoco (needs the extra of that name); "
             "default: pybullet if installed.",
         ),
-        Told(only_given=True),
+        ResultSpec(omit_if_empty=True),
     ] = None
     """Physics engine, `pybullet` or `mujoco`; absent: PyBullet where it is
     installed."""
     servo: Annotated[
         str,
-        Asked(
+        OptionSpec(
             "servo",
             "Servo model: torque, or pybullet for the engine's own motors (no gear "
             "friction).",
         ),
-        Told("the servo", "simulation.servo.kind"),
+        ResultSpec("the servo", "simulation.servo.kind"),
     ] = "torque"
     gear_friction: Annotated[
         FrictionScale,
-        Asked(
+        OptionSpec(
             "gear_friction",
             "Factor on the gear friction of all joints; 0 turns it off.",
         ),
-        Told("the factor on gear friction", "simulation.servo.friction_scale"),
+        ResultSpec("the factor on gear friction", "simulation.servo.friction_scale"),
     ] = 1.0
     """Factor on every joint's gear friction."""
     gear_play_deg: Annotated[
         GearPlay,
-        Asked("gear_play", "Play of all gears in degrees, from stop to stop."),
-        Told("the gear play in degrees", "simulation.servo.play_deg", only_given=True),
+        OptionSpec("gear_play", "Play of all gears in degrees, from stop to stop."),
+        ResultSpec(
+            "the gear play in degrees", "simulation.servo.play_deg", omit_if_empty=True
+        ),
     ] = 0.0
     """By which a joint turns freely about its motor, in degrees, from stop to stop."""
     heating: Annotated[
         Literal["one-node", "two-node", "bare-motor"],
-        Asked(
+        OptionSpec(
             "heating",
             "Heating model: one-node, identified on a robot; two-node, the same with a "
             "separate winding; bare-motor, data sheets in free air (far too cool for "
             "a robot).",
         ),
-        Told("the heating", "simulation.heating.model"),
+        ResultSpec("the heating model", "simulation.heating.model"),
     ] = "one-node"
     """Heating model."""
     copper: Annotated[
         bool,
-        Asked(
+        OptionSpec(
             "copper",
             "Make the winding resistance grow with temperature; for bare-motor (the "
             "identified constants hold without it).",
         ),
-        Told("the winding's copper", "simulation.heating.copper_coefficient"),
+        ResultSpec("the copper coefficient", "simulation.heating.copper_coefficient"),
     ] = False
     ambient_degc: Annotated[
         AirCelsius | None,
-        Asked(
+        OptionSpec(
             "ambient", "Air temperature in °C; default: that of the motor constants."
         ),
-        Told(
+        ResultSpec(
             "the ambient temperature",
             "simulation.heating.ambient_degc",
-            of_none="the motors' own",
+            none_text="that of the motor constants",
         ),
     ] = None
     """Of the air, in °C; absent: the motors' own."""
     protection: Annotated[
         Literal["none", "nao", "document"],
-        Asked(
+        OptionSpec(
             "protection",
             "Thermal protection: none, nao (statuses 0-3) or document (80 °C).",
         ),
-        Told("the protection", "simulation.protection"),
+        ResultSpec("the protection", "simulation.protection"),
     ] = "none"
     """What a temperature does to the stiffness."""
-    seed: Annotated[int, Asked("seed", "Seed of the sensor noise.")] = 0
+    seed: Annotated[int, OptionSpec("seed", "Seed of the sensor noise.")] = 0
     control_period: Annotated[
         float,
-        Asked("control_period", "Control period in s."),
-        Told("the control period in s", "control_period", key="control_period_s"),
+        OptionSpec("control_period", "Control period in s."),
+        ResultSpec("the control period in s", "control_period", key="control_period_s"),
     ] = CONTROL_PERIOD
     physics_dt: Annotated[
-        float, Asked("physics_dt", "Physics time step in s."), Told(key="physics_dt_s")
+        float,
+        OptionSpec("physics_dt", "Physics time step in s."),
+        ResultSpec(key="physics_dt_s"),
     ] = 0.001
 
-    def over(self, below: "RobotSetting") -> Self:
-        """Return it with what it leaves open, None and joints, as `below` has it."""
+    def with_defaults(self, defaults: "RobotSetting") -> Self:
+        """Return a copy whose missing values and joints come from `defaults`."""
         filled: dict[str, Any] = {}
         for one in dataclasses.fields(RobotSetting):
-            mine, its = getattr(self, one.name), getattr(below, one.name)
-            if mine is None:
-                filled[one.name] = its
-            elif isinstance(mine, Mapping):
-                filled[one.name] = {**its, **mine}
+            value, default = getattr(self, one.name), getattr(defaults, one.name)
+            if value is None:
+                filled[one.name] = default
+            elif isinstance(value, Mapping):
+                filled[one.name] = {**default, **value}
         return dataclasses.replace(self, **filled)
 
-    def told(self) -> dict[str, Any]:
-        """Return its values as `HeatResult.settings` has them."""
-        values = {f.name: (told, getattr(self, f.name)) for f, _, told in marked(Told)}
+    def result_settings(self) -> dict[str, Any]:
+        """Return the values in the format of `HeatResult.settings`."""
+        values = {
+            spec.key or one.name: (spec, getattr(self, one.name))
+            for one, _, spec in annotated_with(ResultSpec)
+        }
         return {
-            told.key or name: dict(value) if isinstance(value, Mapping) else value
-            for name, (told, value) in values.items()
-            if value or not told.only_given
+            key: dict(value) if isinstance(value, Mapping) else value
+            for key, (spec, value) in values.items()
+            if value or not spec.omit_if_empty
         }
 
     def posture_of(self, robot: Robot) -> str:
@@ -354,16 +365,18 @@ class RobotSetting:
         )
 
 
-MarkT = TypeVar("MarkT")
+SpecT = TypeVar("SpecT")
 
 
-def marked(mark: type[MarkT]) -> Iterator[tuple[dataclasses.Field[Any], Any, MarkT]]:
-    """Yield the fields of a setting that have a mark, their types, and the marks."""
+def annotated_with(
+    spec: type[SpecT],
+) -> Iterator[tuple[dataclasses.Field[Any], Any, SpecT]]:
+    """Yield the fields of a setting with such an annotation, their types and it."""
     hints = get_type_hints(RobotSetting, include_extras=True)
     kinds = get_type_hints(RobotSetting)
     for one in dataclasses.fields(RobotSetting):
         for found in getattr(hints[one.name], "__metadata__", ()):
-            if isinstance(found, mark):
+            if isinstance(found, spec):
                 yield one, kinds[one.name], found
 
 

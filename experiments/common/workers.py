@@ -18,7 +18,12 @@ from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, Generic, TypeVar
 
-from nao_testbed.experiments.common.signals import GRACE_S, ORPHANED, PATIENCE_S, obey
+from nao_testbed.experiments.common.signals import (
+    GRACE_S,
+    ORPHANED,
+    PATIENCE_S,
+    raise_on_stop,
+)
 from nao_testbed.models.system import (
     END_SIGNALS,
     STOP,
@@ -57,7 +62,7 @@ class Worker(Generic[ResultT]):
         self._line, theirs = context.Pipe(duplex=False)
         self._order = context.Value("i", 0)
         self._process = context.Process(target=_run, args=(theirs, self._order, work))
-        self._told_s = float("inf")
+        self._stop_requested_s = float("inf")
         self.result: ResultT | None = None
         """What the work returned; None: nothing yet."""
         self.was_killed = False
@@ -92,14 +97,14 @@ class Worker(Generic[ResultT]):
 
     @property
     def end(self) -> str:
-        """Description of the end of the process, see `end_of`."""
-        return end_of(self._process.exitcode)
+        """Description of the end of the process, see `exit_text`."""
+        return exit_text(self._process.exitcode)
 
-    def tell_to_end(self, number: int) -> None:
+    def request_stop(self, number: int) -> None:
         """Order it to end for this signal; `close` waits for that."""
         if self._process.pid is not None and self._process.is_alive():
             self._order.value = number
-            self._told_s = time.monotonic()
+            self._stop_requested_s = time.monotonic()
             send_stop(self._process.pid)
 
     def kill(self) -> None:
@@ -110,7 +115,7 @@ class Worker(Generic[ResultT]):
 
     def close(self) -> None:
         """Wait for its end, and kill it if it does not come."""
-        end_s = self._told_s + PATIENCE_S + GRACE_S
+        end_s = self._stop_requested_s + PATIENCE_S + GRACE_S
         while not self.has_ended and time.monotonic() < end_s:
             wait_for_any(self.waitable, timeout=0.1)
             self.messages()
@@ -124,7 +129,7 @@ class Worker(Generic[ResultT]):
         self._line.close()
 
 
-def end_of(code: int | None) -> str:
+def exit_text(code: int | None) -> str:
     """Return how a process ended: `was ended by SIGSEGV`, `ended with exit status 3`.
 
     Args:
@@ -144,7 +149,7 @@ def _run(
 ) -> None:
     """Work in the new process."""
     try:
-        obey(order)
+        raise_on_stop(order)
     except KeyboardInterrupt:  # a signal while it loaded its code
         return
     threading.Thread(target=_end_with_parent, args=(order,), daemon=True).start()
@@ -169,7 +174,7 @@ def _end_with_parent(order: "Synchronized[int]") -> None:
 
 def start_workers(
     start: Callable[[], StartedT],
-    unheard: Sequence[int] = (signal.SIGINT, *END_SIGNALS),
+    blocked: Sequence[int] = (signal.SIGINT, *END_SIGNALS),
 ) -> StartedT:
     """Start single-threaded processes without signals, by calling `start`.
 
@@ -181,7 +186,7 @@ def start_workers(
 
     Args:
         start: runs in a separate thread, completely even if this one is interrupted.
-        unheard: blocked signals; ending ones may end a process with nothing to save.
+        blocked: blocked signals; ending ones may end a process with nothing to save.
 
     Returns:
         Result of `start`.
@@ -192,7 +197,7 @@ def start_workers(
     started: Future[StartedT] = Future()
     thread = threading.Thread(target=_start_in, args=(started, start))
     try:
-        with blocked_signals(unheard):
+        with blocked_signals(blocked):
             thread.start()
         return started.result()
     finally:

@@ -21,7 +21,7 @@ from nao_testbed.experiments.common.options.completion import (
     controllers as complete_controllers,
 )
 from nao_testbed.experiments.common.options.completion import postures
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 
 if TYPE_CHECKING:
     from nao_testbed.experiments.heat.xray.standing_model import Assumptions
@@ -95,7 +95,7 @@ def heat_command(
         command=tuple(sys.argv),
         **setting,
     )
-    heed_stop_signals()
+    install_stop_handlers()
     raise typer.Exit(run_heat_command(cfg, out, json_file, all_rows))
 
 
@@ -242,7 +242,7 @@ def xray_command(
             varied=varied,
             assumptions=assumptions,
         )
-        heed_stop_signals()
+        install_stop_handlers()
         raise typer.Exit(run_trials_command(cfg, json_file))
     if source is not None:
         from nao_testbed.experiments.heat.xray.run_xray import run_xray_command  # noqa: PLC0415  # heavy

@@ -66,7 +66,7 @@ def with_preset(cfg: HeatCfg) -> HeatCfg:
         return cfg
     preset = load_preset(cfg.preset)
     minutes = preset.minutes if cfg.minutes is None else cfg.minutes
-    return dataclasses.replace(cfg.over(preset.setting), minutes=minutes)
+    return dataclasses.replace(cfg.with_defaults(preset.setting), minutes=minutes)
 
 
 def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:
@@ -235,6 +235,6 @@ def settings_of_run(cfg: HeatCfg, trial: TrialCfg) -> dict[str, Any]:
         ),
         "preset": cfg.preset,
         "full": cfg.full,
-        **with_preset(cfg).told(),
+        **with_preset(cfg).result_settings(),
         "other_start_degc": trial.simulation.other_start_degc,
     }

@@ -18,7 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.common.builtin_files import BuiltinFiles
-from nao_testbed.experiments.common.robot_setting import RobotSetting, Told, marked
+from nao_testbed.experiments.common.robot_setting import (
+    ResultSpec,
+    RobotSetting,
+    annotated_with,
+)
 from nao_testbed.models.files.yaml_forms import read_yaml
 
 
@@ -81,39 +85,41 @@ def differences(
     preset = load_preset(PRESET)
     found = [
         f"the posture is {posture}, not {POSTURE}" if posture != POSTURE else "",
-        f"it takes {minutes:g} min, not {MINUTES:g}" if minutes != MINUTES else "",
+        f"the duration is {minutes:g} min, not {MINUTES:g}"
+        if minutes != MINUTES
+        else "",
     ]
     if any(misalignment_deg.values()):
-        wanted = preset.misalignment_deg
         words = "the misalignment of {} in degrees"
-        found.append(_of_joints(words, misalignment_deg, wanted, 0.0))
+        fitted = preset.misalignment_deg
+        found.append(_joint_differences(words, misalignment_deg, fitted, 0.0))
     else:
         found.append("no joint is misaligned")
     if (starts := settings.get("start_degc")) is not None:
-        words, other = "the start of {} in °C", preset.other_start_degc
-        found.append(_of_joints(words, starts, preset.start_degc, other))
+        words, other = "the start temperature of {} in °C", preset.other_start_degc
+        found.append(_joint_differences(words, starts, preset.start_degc, other))
     if (limits := settings.get("effort_limits_nm")) is not None:
-        words, wanted = "the torque of {} at stiffness 1 in N·m", preset.effort_limits
-        limits = {name: limits.get(name) for name in wanted}
-        found.append(_of_joints(words, limits, wanted, None))
+        words, fitted = "the torque limit of {} in N·m", preset.effort_limits
+        limits = {name: limits.get(name) for name in fitted}
+        found.append(_joint_differences(words, limits, fitted, None))
     loads = settings.get("payload_kg") or {}
-    found += [f"it carries {kg:g} kg at {place}" for place, kg in loads.items()]
+    found += [f"{place} carries {kg:g} kg" for place, kg in loads.items()]
     currents = settings.get("current_limit_a") or {}
     found += [f"the current of {j} is limited to {a:g} A" for j, a in currents.items()]
     boxes = settings.get("obstacles") or {}
-    found += [f"{name!r} stands in its way" for name in boxes]
-    setting = RobotSetting().over(preset.setting)
-    fitted = {"robot": "nao", "robot_folder": None, **setting.told()}
-    told = {
-        "robot": Told("the robot"),
-        "robot_folder": Told("the robot's folder", of_none="that of the testbed"),
-        **{mark.key or one.name: mark for one, _, mark in marked(Told) if mark.words},
+    found += [f"the obstacle {name!r} is in its way" for name in boxes]
+    setting = RobotSetting().with_defaults(preset.setting)
+    values = {"robot": "nao", "robot_folder": None, **setting.result_settings()}
+    specs = {
+        "robot": ResultSpec("the robot"),
+        "robot_folder": ResultSpec("the robot folder", none_text="the built-in one"),
+        **{s.key or f.name: s for f, _, s in annotated_with(ResultSpec) if s.label},
     }
-    for key, mark in told.items():
-        if key in settings and settings[key] != (value := fitted.get(key, 0.0)):
-            usual = mark.of_none if value is None else value
+    for key, spec in specs.items():
+        if key in settings and settings[key] != (value := values.get(key, 0.0)):
+            usual = spec.none_text if value is None else value
             usual = f"{value:g}" if isinstance(value, float) else usual
-            found.append(f"{mark.words} is {settings[key]}, not {usual}")
+            found.append(f"{spec.label} is {settings[key]}, not {usual}")
     return tuple(clause for clause in found if clause)
 
 
@@ -125,26 +131,26 @@ def differences_line(found: Sequence[str]) -> str:
     return f"Not compared with the published experiment: {', '.join(shown)}."
 
 
-def _of_joints(
+def _joint_differences(
     what: str,
-    ours: Mapping[str, float | None],
-    wanted: Mapping[str, float],
+    simulated: Mapping[str, float | None],
+    published: Mapping[str, float],
     other: float | None,
 ) -> str:
     """Return a clause on the joints whose values differ; empty where none does."""
-    apart = [
+    differing = [
         name
-        for name in {**wanted, **ours}
-        if ours.get(name, other) != wanted.get(name, other)
+        for name in {**published, **simulated}
+        if simulated.get(name, other) != published.get(name, other)
     ]
-    if not apart:
+    if not differing:
         return ""
-    first = apart[0]
-    is_now = ours.get(first, other)
-    more = f" (and {len(apart) - 1} more)" if len(apart) > 1 else ""
+    first = differing[0]
+    value = simulated.get(first, other)
+    more = f" (and {len(differing) - 1} more)" if len(differing) > 1 else ""
     return (
-        f"{what.format(first)} is {'its own' if is_now is None else f'{is_now:g}'}, "
-        f"not {wanted.get(first, other):g}{more}"
+        f"{what.format(first)} is {'the default' if value is None else f'{value:g}'}, "
+        f"not {published.get(first, other):g}{more}"
     )
 
 

@@ -13,7 +13,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, simulated_time
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.heat.experiment import (
     HeatCfg,
     failures,
@@ -52,7 +52,7 @@ def run_heat_command(
         ) as bars:
             result = run_trials(cfg, trials, bars)
     except KeyboardInterrupt as stop:
-        why = why_stopped(stop)
+        why = stop_reason(stop)
         print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
         return exit_status(stop)
     text = json_text(result.as_json())

@@ -16,8 +16,8 @@ from nao_testbed.experiments.closed_loop.trial import TrialCfg, run_trial
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
 from nao_testbed.experiments.common.signals import (
     StoppedBySignal,
-    is_order,
-    noted_signals,
+    deferred_signals,
+    is_stop_signal,
 )
 from nao_testbed.experiments.common.workers import Send, Worker
 from nao_testbed.models import BadInput, TestbedError
@@ -53,7 +53,7 @@ def _work(cfg: TrialCfg, report: Send) -> WorkerOutcome:
     except TestbedError as error:
         return WorkerOutcome(error=str(error), is_bad_input=isinstance(error, BadInput))
     except BaseException as error:  # noqa: BLE001  raised where the controller is made
-        if is_order(error):
+        if is_stop_signal(error):
             return WorkerOutcome(error="interrupted")
         return WorkerOutcome(
             error=f"controller {cfg.controller!r} raised {type(error).__name__}: "
@@ -105,7 +105,7 @@ def outcomes_side_by_side(
     at_work: dict[int, Worker[WorkerOutcome]] = {}
     outcomes: dict[int, WorkerOutcome] = {}
     try:
-        with noted_signals() as check:
+        with deferred_signals() as check:
             while waiting or at_work:
                 check()
                 while waiting and len(at_work) < processors():
@@ -142,7 +142,7 @@ def _end(
     """End those at work, and note on `stop` whose controllers would not."""
     order = stop.number if isinstance(stop, StoppedBySignal) else signal.SIGINT
     for worker in at_work.values():
-        worker.tell_to_end(order)
+        worker.request_stop(order)
     for number, worker in at_work.items():
         worker.close()
         if worker.was_killed:

@@ -17,7 +17,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.options.completion import file_of
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.models import BadInput, ExtraMissing, UnknownName
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def live_command(
             )
         from nao_testbed.experiments.live.player import run_replay_command  # noqa: PLC0415  # heavy
 
-        heed_stop_signals()
+        install_stop_handlers()
         raise typer.Exit(run_replay_command(replay, out, port, seconds, opens=browser))
     from nao_testbed.experiments.heat.experiment import HeatCfg, default_preset  # noqa: PLC0415  # heavy
     from nao_testbed.experiments.live.page.gateway import Address  # noqa: PLC0415  # heavy
@@ -150,7 +150,7 @@ def live_command(
                 **setting,
             )
         )
-    heed_stop_signals()
+    install_stop_handlers()
     address = Address(port=port)
     raise typer.Exit(run_live_command(plan, out, address, seconds, opens=browser))
 

@@ -23,7 +23,7 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 from nao_testbed.controllers.interface.robot_interface import READINGS, Observation
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
 from nao_testbed.experiments.live.page.scene import FrameClock, Scene
@@ -417,7 +417,7 @@ def run_replay_command(
                 webbrowser.open(page.url)
             show.run(scene, seconds)
     except KeyboardInterrupt as stop:
-        print(f"{why_stopped(stop)}.", file=sys.stderr)
+        print(f"{stop_reason(stop)}.", file=sys.stderr)
         return exit_status(stop)
     finally:
         show.close()

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from nao_testbed.controllers.registry import check_controllers, controller_names
 from nao_testbed.experiments.closed_loop.trial import TrialCfg
 from nao_testbed.experiments.closed_loop.warm_up import say_before_a_run
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
-from nao_testbed.experiments.common.workers import end_of
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
+from nao_testbed.experiments.common.workers import exit_text
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials
 from nao_testbed.experiments.live.page.gateway import Address, PageServer, closed_viser
 from nao_testbed.experiments.live.page.page_api import PageApi
@@ -96,7 +96,7 @@ def _named(
     for robot, controller in zip(robots, controllers, strict=False):
         robot.process.join(0.1)
         if not robot.process.is_alive():
-            how = end_of(robot.process.exitcode)
+            how = exit_text(robot.process.exitcode)
             return TestbedError(
                 f"the process of controller {controller!r} {how}: code of it ended or "
                 "crashed it, or memory ran out; its run folder holds what was recorded."
@@ -282,7 +282,7 @@ def run_live_command(
             raise _named(ended, robots, plan.controllers) from ended
         except KeyboardInterrupt as stop:
             status = exit_status(stop)
-            why = why_stopped(stop)
+            why = stop_reason(stop)
         else:
             status, why = 0, "ended"
         finally:

@@ -19,7 +19,7 @@ from nao_testbed.controllers.interface.controller import (
     Limits,
 )
 from nao_testbed.controllers.interface.robot_interface import Observation
-from nao_testbed.experiments.common.signals import is_order
+from nao_testbed.experiments.common.signals import is_stop_signal
 from nao_testbed.models import BadInput, Robot
 from nao_testbed.models.values import FloatArray
 
@@ -139,7 +139,7 @@ class WatchedController(ControllerWrapper):
         try:
             self._wrapped.reset(robot)
         except BaseException as error:  # whatever a foreign controller raises
-            if is_order(error):
+            if is_stop_signal(error):
                 raise
             raise self._break(_raised(error, "reset")) from error
 
@@ -160,7 +160,7 @@ class WatchedController(ControllerWrapper):
             wall = perf_counter() - wall
             cpu = thread_time() - cpu
         except BaseException as error:  # likewise
-            if is_order(error):
+            if is_stop_signal(error):
                 raise
             what = _raised(error, "step")
             raise self._break(f"{what} at {time_s:.2f} s") from error

@@ -36,7 +36,7 @@ from nao_testbed.experiments.common.drawing.page import (
     number,
     text_columns,
 )
-from nao_testbed.experiments.common.robot_setting import Told, marked
+from nao_testbed.experiments.common.robot_setting import ResultSpec, annotated_with
 from nao_testbed.experiments.heat.figures.section import push_words
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_source import RecordedTrial
@@ -417,13 +417,13 @@ def heat_from_rows(
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the recorded values of the settings of `heat.json`."""
     found: dict[str, Any] = {}
-    for one, _, told in marked(Told):
+    for one, _, spec in annotated_with(ResultSpec):
         inside: Any = config
-        *outer, last = told.place.split(".")
+        *outer, last = spec.config_path.split(".")
         for key in outer:
             inside = inside.get(key) if isinstance(inside, Mapping) else None
         if isinstance(inside, Mapping) and last in inside:
-            found[told.key or one.name] = inside[last]
+            found[spec.key or one.name] = inside[last]
     if "payload_kg" in found:
         loads = [Payload(**load) for load in found["payload_kg"]]
         found["payload_kg"] = {load.place: load.mass_kg for load in loads}

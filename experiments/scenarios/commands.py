@@ -20,7 +20,7 @@ from nao_testbed.experiments.common.options import (
     names_in,
 )
 from nao_testbed.experiments.common.options.completion import file_of
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.models import BadInput
 
 scenario_app = Commands(
@@ -81,7 +81,7 @@ def run(
         run_scenario_command,
     )
 
-    heed_stop_signals()
+    install_stop_handlers()
     asked = RunArguments(
         files=files,
         controllers=names_in(controllers),

@@ -17,7 +17,7 @@ from typing import Any
 
 from nao_testbed.controllers.arbitration.tokens import NoticeKind, Outcome
 from nao_testbed.experiments.common.options import STDOUT, json_text, write_json
-from nao_testbed.experiments.common.signals import heeded_stop_signals
+from nao_testbed.experiments.common.signals import temporary_stop_handlers
 from nao_testbed.experiments.server.client import Client
 from nao_testbed.experiments.server.messages import (
     HoldingData,
@@ -130,7 +130,7 @@ def run_take(cfg: TakeCfg) -> int:
         on_notice=holder.hear,
     )
     try:
-        with heeded_stop_signals(), client:
+        with temporary_stop_handlers(), client:
             _say(f"{client.name} waits, for {cfg.timeout_s:g} s at most ...")
             outcome = client.take(
                 *cfg.names,

@@ -16,7 +16,7 @@ from nao_testbed.experiments.common.options import (
     names_in,
 )
 from nao_testbed.experiments.common.options.completion import file_of
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.models import BadInput
 
 
@@ -95,7 +95,7 @@ def sweep_command(
         return
     from nao_testbed.experiments.sweep.run_commands import SweepCfg, run_sweep_command  # noqa: PLC0415  # heavy
 
-    heed_stop_signals()
+    install_stop_handlers()
     asked = SweepCfg(
         file=file,
         controllers=names_in(controllers),

@@ -23,7 +23,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.progress import console_for, counted
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from studies.predict_published.prediction import (
     GIVEN,
     HELD_FIXED,
@@ -187,7 +187,7 @@ def run_prediction(
             if keep is None
             else f"what was simulated is in {keep}; the same command goes on"
         )
-        print(f"{why_stopped(stop)}; {kept}.", file=sys.stderr)
+        print(f"{stop_reason(stop)}; {kept}.", file=sys.stderr)
         return exit_status(stop)
     write_json(json_file, json_text(as_json(found)))
     console_for(json_file).print(prediction_table(found))

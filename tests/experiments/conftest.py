@@ -93,22 +93,22 @@ def make_result(*controllers: str) -> HeatResult:
 
 
 OTHER_EXPERIMENTS: dict[str, dict[str, Any]] = {
-    "it takes 16 min, not 15": {"minutes": 16.0},
+    "the duration is 16 min, not 15": {"minutes": 16.0},
     "the posture is Stand, not PoseInit": {"posture": "Stand"},
     "no joint is misaligned": {"misalignment_deg": {}},
     "the misalignment of LHipRoll in degrees is 0, not 0.37": {
         "misalignment_deg": {"LAnklePitch": 2.0}
     },
     "the protection is document, not none": {"settings": {"protection": "document"}},
-    "the start of RHipPitch in °C is 25, not 42.3": {
+    "the start temperature of RHipPitch in °C is 25, not 42.3": {
         "settings": {
             "start_degc": load_preset("document").start_degc | {"RHipPitch": 25.0}
         }
     },
-    "the torque of LHipYawPitch at stiffness 1 in N·m is its own, not 3.2": {
+    "the torque limit of LHipYawPitch in N·m is the default, not 3.2": {
         "settings": {"effort_limits_nm": {}}
     },
-    "the ambient temperature is 10.0, not the motors' own": {
+    "the ambient temperature is 10.0, not that of the motor constants": {
         "settings": {"ambient_degc": 10.0}
     },
     "the factor on gear friction is 0.0, not 1": {"settings": {"gear_friction": 0.0}},

@@ -115,7 +115,7 @@ def test_notebooks_are_as_their_maker_writes_them() -> None:
         (
             "01_the_documents_experiment",
             {"minutes": 0.5, "controllers": ("smart", "fixed")},
-            "Not compared with the published experiment: it takes 0.5 min, not 15.",
+            "compared with the published experiment: the duration is 0.5 min, not 15.",
             "at most",
         ),
         (

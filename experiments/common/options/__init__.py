@@ -23,9 +23,9 @@ from nao_testbed.experiments.common.options.completion import (
     file_of,
     one_of,
 )
-from nao_testbed.experiments.common.output_files import replacing_only_ours
+from nao_testbed.experiments.common.output_files import replacing_only_own_outputs
 from nao_testbed.experiments.common.ranges import range_of
-from nao_testbed.experiments.common.robot_setting import Asked, marked
+from nao_testbed.experiments.common.robot_setting import OptionSpec, annotated_with
 from nao_testbed.experiments.common.streams import print_data
 from nao_testbed.models import BadInput
 from nao_testbed.models.files import check_writable, write_secret, write_text
@@ -113,7 +113,7 @@ class Commands(typer.Typer):
         register = super().command(name, **{"cls": PlainNumbers, **settings})
 
         def register_careful(command: FunctionT) -> FunctionT:
-            register(replacing_only_ours(command))
+            register(replacing_only_own_outputs(command))
             return command
 
         return register_careful
@@ -223,21 +223,21 @@ CommandT = TypeVar("CommandT", bound=Callable[..., None])
 def setting_options(command: CommandT) -> CommandT:
     """Give a command the options of a setting in the place of its `**setting`.
 
-    It is called with the fields that were asked for, by their names.
+    The command is called with the given fields, by name.
     """
     options: list[inspect.Parameter] = []
-    fields: list[tuple[str, Asked]] = []
-    for name, asked, parameter in _options():
+    fields: list[tuple[str, OptionSpec]] = []
+    for name, spec, parameter in _options():
         options.append(parameter)
-        fields.append((name, asked))
+        fields.append((name, spec))
 
     @functools.wraps(command)
     def with_setting(**given: Any) -> None:
         setting = {}
-        for name, asked in fields:
-            value = given.pop(asked.option)
+        for name, spec in fields:
+            value = given.pop(spec.option)
             if isinstance(value, list):
-                value = _pairs(asked, value)
+                value = _pairs(spec, value)
             if value is not None:
                 setting[name] = value
         command(**given, **setting)
@@ -257,22 +257,22 @@ def setting_options(command: CommandT) -> CommandT:
     return with_setting  # type: ignore[return-value]  # options where fields were
 
 
-def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
-    """Yield field, words and typer's parameter of all that a command line asks for."""
-    for one, kind, asked in marked(Asked):
+def _options() -> Iterator[tuple[str, OptionSpec, inspect.Parameter]]:
+    """Yield the field, specification and typer parameter of each option."""
+    for one, kind, spec in annotated_with(OptionSpec):
         by_joint = one.default is dataclasses.MISSING
-        # The setting says what is wrong with another word.
+        # The setting rejects other values, with its own message.
         word = str if get_origin(kind) is Literal else kind
         choices = get_args(kind) if get_origin(kind) is Literal else ()
-        complete = one_of(*choices) if choices else OPTIONS.get(asked.option)
+        complete = one_of(*choices) if choices else OPTIONS.get(spec.option)
         option = typer.Option(
-            help=asked.help, metavar=asked.metavar, autocompletion=complete
+            help=spec.help, metavar=spec.metavar, autocompletion=complete
         )
         yield (
             one.name,
-            asked,
+            spec,
             inspect.Parameter(
-                asked.option,
+                spec.option,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None if by_joint else one.default,
                 annotation=Annotated[list[str] | None if by_joint else word, option],
@@ -280,29 +280,29 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
         )
 
 
-def _pairs(asked: Asked, items: Iterable[str]) -> dict[str, Any]:
-    """Return `JOINT=DEG` texts, and the like, as a mapping.
+def _pairs(spec: OptionSpec, items: Iterable[str]) -> dict[str, Any]:
+    """Return texts such as `JOINT=DEG` as a mapping.
 
     Raises:
         BadInput: a text is not of that form, or a joint comes twice.
     """
-    option = f"--{asked.option}"
+    option = f"--{spec.option}"
     found: dict[str, Any] = {}
     for item in items:
         name, equals, text = item.partition("=")
         value: float | str = text
-        if not asked.is_text:
+        if not spec.is_text:
             try:
                 value = number_of(text)
             except ValueError:
                 equals = ""
         if not (name and equals):
             raise BadInput(
-                f"{option} {item!r} is not of the form {asked.metavar}, such as "
-                f"{option} {asked.example}."
+                f"{option} {item!r} is not of the form {spec.metavar}, such as "
+                f"{option} {spec.example}."
             )
         if name in found:
-            raise BadInput(f"{option} names {name} twice; give it once.")
+            raise BadInput(f"{option} gives {name} twice; give it once.")
         found[name] = value
     return found
 
@@ -329,14 +329,14 @@ def check_figure_file(figure: Path | None) -> None:
     """Try the file of `--figure`, as `check_json_file` does.
 
     Raises:
-        BadInput: it cannot be written, or its name ends as no figure's does.
+        BadInput: it cannot be written, or its file type is unknown.
     """
     if figure is None:
         return
     check_writable("--figure", figure)
     if figure.suffix not in FIGURE_KINDS:
         raise BadInput(
-            f"--figure {figure} does not say its kind; give a name that ends in "
+            f"--figure {figure} has no known file type; give a name that ends in "
             f"{' or '.join(FIGURE_KINDS)}."
         )
 

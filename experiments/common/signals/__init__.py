@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.sharedctypes import Synchronized
 from types import FrameType
 
-from nao_testbed.experiments.common.signals.watchman import watched
+from nao_testbed.experiments.common.signals.watchdog import kill_if_blocked
 from nao_testbed.models.system import END_SIGNALS, STOP, enable_stop, interrupt
 
 INTERRUPTED = 130
@@ -45,13 +45,13 @@ class StoppedBySignal(KeyboardInterrupt):
 def end_while_loading() -> None:
     """Make Ctrl-C end a command silently while it loads its code.
 
-    Python would print a traceback of the import. `heed_interrupts` ends this mode.
+    Python would print a traceback of the import; `install_interrupt_handler` undoes it.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
-def heed_interrupts() -> None:
+def install_interrupt_handler() -> None:
     """Make Ctrl-C raise KeyboardInterrupt again, and record it."""
     _interrupts.clear()
     if signal.getsignal(signal.SIGINT) in (_end, signal.default_int_handler):
@@ -59,7 +59,7 @@ def heed_interrupts() -> None:
 
 
 def was_interrupted() -> bool:
-    """Return whether Ctrl-C came since `heed_interrupts`.
+    """Return whether Ctrl-C came since `install_interrupt_handler`.
 
     A library may have converted it into another error: pydantic does, while it builds
     the validator of a class.
@@ -69,12 +69,12 @@ def was_interrupted() -> bool:
 
 _interrupts: list[int] = []
 _seen: list[int] = []
-"""Signals that came since the outermost `noted_signals` began, or outside of one."""
+"""Signals that came since the outermost `deferred_signals` began, or outside of one."""
 _depth = 0
-"""How many `noted_signals` of the main thread are under way."""
+"""How many `deferred_signals` of the main thread are under way."""
 
 
-def is_order(error: BaseException) -> bool:
+def is_stop_signal(error: BaseException) -> bool:
     """Return True if an error comes from a signal; foreign code may raise the same.
 
     With Python's own handler this is unknown, and the error counts as a signal.
@@ -103,7 +103,7 @@ def _end_if_over(number: int) -> None:
         os._exit(128 + number)
 
 
-def obey(order: "Synchronized[int]") -> None:
+def raise_on_stop(order: "Synchronized[int]") -> None:
     """Make `STOP` raise the error of the number in `order` in the main thread.
 
     Args:
@@ -118,7 +118,7 @@ def obey(order: "Synchronized[int]") -> None:
 _order: "Synchronized[int] | None" = None
 
 
-def heed_stop_signals() -> None:
+def install_stop_handlers() -> None:
     """Make the signals raise `StoppedBySignal` in the main thread from now on.
 
     Signals that were ignored at the start, as by `nohup`, stay ignored.
@@ -129,10 +129,10 @@ def heed_stop_signals() -> None:
 
 
 @contextmanager
-def heeded_stop_signals() -> Iterator[None]:
+def temporary_stop_handlers() -> Iterator[None]:
     """Make the signals raise `StoppedBySignal` within the context."""
     before = {number: signal.getsignal(number) for number in END_SIGNALS}
-    heed_stop_signals()
+    install_stop_handlers()
     try:
         yield
     finally:
@@ -144,11 +144,11 @@ def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     _end_if_over(number)
     _seen.append(number)
-    raise order_to_stop(number)
+    raise stop_error(number)
 
 
 @contextmanager
-def noted_signals(
+def deferred_signals(
     patience_s: float | None = None,
 ) -> Iterator[Callable[[], None]]:
     """Record signals within the context; raise for the first one at the end.
@@ -171,25 +171,25 @@ def noted_signals(
         KeyboardInterrupt: a signal came.
     """
     global _depth  # noqa: PLW0603  # of the one main thread
-    noted: list[int] = []
+    received: list[int] = []
     reminders: list[threading.Timer] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         del frame
-        noted.append(number)
+        received.append(number)
         _seen.append(number)
         if patience_s is None:
             return
-        if len(noted) > 1:
-            raise order_to_stop(noted[0])
+        if len(received) > 1:
+            raise stop_error(received[0])
         reminders.append(
             _later(patience_s, lambda: interrupt(number)),
         )
         reminders.append(_later(patience_s + GRACE_S, lambda: _give_up(number)))
 
     def check() -> None:
-        if noted:
-            raise order_to_stop(noted[0])
+        if received:
+            raise stop_error(received[0])
 
     before = {}
     is_main = threading.current_thread() is threading.main_thread()
@@ -203,7 +203,7 @@ def noted_signals(
                 signal.signal(number, note)
     guard: AbstractContextManager[None] = nullcontext()
     if before and patience_s is not None:
-        guard = watched(patience_s + GRACE_S + KILL_S)
+        guard = kill_if_blocked(patience_s + GRACE_S + KILL_S)
     try:
         with guard:
             yield check
@@ -228,17 +228,17 @@ def _give_up(number: int) -> None:
 
     A process that was stopped by another one is silent, since that one reports it.
     """
-    stop = order_to_stop(number)
+    stop = stop_error(number)
     if _order is None or _order.value in {0, ORPHANED}:
         os.write(
             2,
-            f"{why_stopped(stop)}; code that did not return was ended with this "
+            f"{stop_reason(stop)}; code that did not return was ended with this "
             "process; run folders hold what was recorded.\n".encode(),
         )
     os._exit(exit_status(stop))
 
 
-def end_despite_threads(status: int) -> None:
+def exit_despite_threads(status: int) -> None:
     """End this process within `GRACE_S`, regardless of threads of foreign code.
 
     Python waits forever for threads that are not daemons, and a signal during that wait
@@ -257,7 +257,7 @@ def end_despite_threads(status: int) -> None:
         threading.Thread(target=end, daemon=True).start()
 
 
-def order_to_stop(number: int) -> KeyboardInterrupt:
+def stop_error(number: int) -> KeyboardInterrupt:
     """Return the error that SIGINT, one of `END_SIGNALS` or `STOP` raises."""
     if number == STOP and _order is not None:
         number = _order.value
@@ -272,7 +272,7 @@ def exit_status(stop: BaseException | None) -> int:
     return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
 
 
-def why_stopped(stop: KeyboardInterrupt) -> str:
-    """Return what a run folder says of a run that was stopped."""
-    why = str(stop) or "stopped by the user (Ctrl-C)"
-    return "; ".join([why, *getattr(stop, "__notes__", ())])
+def stop_reason(stop: KeyboardInterrupt) -> str:
+    """Return the reason that a run folder records for a stopped run."""
+    reason = str(stop) or "stopped by the user (Ctrl-C)"
+    return "; ".join([reason, *getattr(stop, "__notes__", ())])

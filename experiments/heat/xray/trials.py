@@ -38,7 +38,7 @@ from nao_testbed.experiments.common.options import (
 )
 from nao_testbed.experiments.common.progress import console_for, counted
 from nao_testbed.experiments.common.robot_setting import RobotSetting
-from nao_testbed.experiments.common.signals import exit_status, why_stopped
+from nao_testbed.experiments.common.signals import exit_status, stop_reason
 from nao_testbed.experiments.heat.xray.standing_model import Assumptions
 from nao_testbed.experiments.heat.xray.suspects import (
     FLOOR_CAUSES,
@@ -476,7 +476,7 @@ def run_trials_command(cfg: TrialsCfg, json_file: str | None) -> int:
                 found.append(one)
                 tell(len(found), cfg.robots, "robots")
     except KeyboardInterrupt as stop:
-        print(f"{why_stopped(stop)}; {len(found)} robots.", file=sys.stderr)
+        print(f"{stop_reason(stop)}; {len(found)} robots.", file=sys.stderr)
         status = exit_status(stop)
     console = console_for(json_file, width=120)
     console.print(outcome_table(cfg, found))

@@ -20,7 +20,7 @@ from nao_testbed.experiments.common.options import (
     write_json,
 )
 from nao_testbed.experiments.common.options.completion import controllers
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.experiments.live.commands import PORT, check_page_extra
 from nao_testbed.models import BadInput
 
@@ -144,7 +144,7 @@ def serve(
             **setting,
         )
     )
-    heed_stop_signals()
+    install_stop_handlers()
     url_to = sys.stderr if json_file == STDOUT else sys.stdout
     if live:
         from nao_testbed.experiments.live.naoqi.served_page import ServedPage  # noqa: PLC0415  # heavy

@@ -9,7 +9,7 @@ import typer
 
 from nao_testbed.experiments.common.options import JsonOption, RobotOption
 from nao_testbed.experiments.common.options.completion import controllers
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 
 
 def run_command(
@@ -64,7 +64,7 @@ def run_command(
         late_s=late,
         command=tuple(sys.argv),
     )
-    heed_stop_signals()
+    install_stop_handlers()
     status = run_robot_command(cfg, out, json_file, dry_run=dry_run)
     sys.stdout.flush()
     if address.startswith("naoqi:"):

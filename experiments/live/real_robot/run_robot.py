@@ -33,9 +33,9 @@ from nao_testbed.experiments.common.progress import console_for, simulated_time
 from nao_testbed.experiments.common.ranges import LONGEST_MINUTES
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD
 from nao_testbed.experiments.common.signals import (
+    deferred_signals,
     exit_status,
-    noted_signals,
-    why_stopped,
+    stop_reason,
 )
 from nao_testbed.experiments.live.real_robot.naoqi_source import NaoqiSource
 from nao_testbed.experiments.live.real_robot.recording import SensorRecording
@@ -248,7 +248,7 @@ class RealRobotRun:
         reason, status, said = "done", 0, ""
         begin = time.monotonic()
         try:
-            with noted_signals() as check:
+            with deferred_signals() as check:
                 try:
                     self._periods(check)
                 finally:
@@ -257,7 +257,7 @@ class RealRobotRun:
             said = str(over)
             self._recording.event("recording over", self._robot.time_s, text=said)
         except KeyboardInterrupt as stop:
-            reason, status = f"failed: {why_stopped(stop)}", exit_status(stop)
+            reason, status = f"failed: {stop_reason(stop)}", exit_status(stop)
         except ControllerFailed as error:
             error.keep(self._recording.folder)
             reason, status = f"failed: {error}", 1

@@ -21,9 +21,9 @@ from nao_testbed.experiments.closed_loop.controller_failure import ControllerFai
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.common.signals import (
     PATIENCE_S,
-    is_order,
-    noted_signals,
-    why_stopped,
+    deferred_signals,
+    is_stop_signal,
+    stop_reason,
 )
 from nao_testbed.experiments.scenarios.playing.failures import (
     NeverActed,
@@ -160,15 +160,15 @@ class ScenarioRunner:
         stopped: KeyboardInterrupt | None = None
         try:
             try:
-                with noted_signals(PATIENCE_S) as check:
+                with deferred_signals(PATIENCE_S) as check:
                     self._play_slots(on_time, check)
             except SimulationDiverged as error:
                 self.fail(str(error))
                 self._recording.save_last_second(self._setup.body.sim)
             except KeyboardInterrupt as stop:
-                if is_order(stop):
+                if is_stop_signal(stop):
                     stopped = stop
-                    self.fail(why_stopped(stop))
+                    self.fail(stop_reason(stop))
                 else:
                     last = extract_tb(stop.__traceback__)[-1]
                     place = f"{Path(last.filename).name}:{last.lineno}"
@@ -430,7 +430,7 @@ def run_scenario(
     try:
         with recording.told_if_broken_off():
             proof = Proof() if proves and checks else None
-            with noted_signals(PATIENCE_S):  # third-party code may hang
+            with deferred_signals(PATIENCE_S):  # third-party code may hang
                 runner = ScenarioRunner(plan, recording, proof, whole, proves=proves)
             return runner.play(folder, on_time)
     finally:

@@ -17,9 +17,9 @@ from nao_testbed.experiments.closed_loop.warm_up import (
     say_if_it_compiles,
 )
 from nao_testbed.experiments.common.signals import (
+    deferred_signals,
     exit_status,
-    noted_signals,
-    why_stopped,
+    stop_reason,
 )
 from nao_testbed.experiments.server.naoqi.doors import Doors
 from nao_testbed.experiments.server.naoqi.memory.store import Memory
@@ -181,10 +181,10 @@ def run_serve(
         if on_served is not None:
             on_served(parts)
         _say(f"{_what_is_done(log, folder)}; Ctrl-C ends.")
-        with noted_signals() as check:
+        with deferred_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
-        status, reason = exit_status(stop), why_stopped(stop)
+        status, reason = exit_status(stop), stop_reason(stop)
     except SimulationDiverged as error:
         status, reason = 1, f"failed: {error}"
         served.recording.save_last_second(served.body.sim)

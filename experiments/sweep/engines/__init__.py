@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-from nao_testbed.experiments.common.signals import PATIENCE_S, noted_signals
+from nao_testbed.experiments.common.signals import PATIENCE_S, deferred_signals
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 MOST_DEATHS = 3
@@ -62,7 +62,7 @@ class SweepEngine(ABC):
         """
         at_work: dict[Any, Task] = {}
         try:
-            with noted_signals(PATIENCE_S) as check:
+            with deferred_signals(PATIENCE_S) as check:
                 left = (Task(trial=trial) for trial in trials)
                 self._give(left, work, at_work)
                 while at_work:

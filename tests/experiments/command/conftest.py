@@ -18,7 +18,7 @@ from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.closed_loop.warm_up import DEFAULT_IS_MUJOCO
 from nao_testbed.experiments.common.signals import GRACE_S, KILL_S, PATIENCE_S
-from nao_testbed.experiments.common.signals.watchman import watched
+from nao_testbed.experiments.common.signals.watchdog import kill_if_blocked
 from nao_testbed.experiments.heat.experiment import HeatCfg, plan_trials, record_trials
 from nao_testbed.experiments.sweep.engines import SerialEngine
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
@@ -95,7 +95,7 @@ def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
     The process that watches this one is there before: it stays, and would keep the
     terminal that it was started on from closing.
     """
-    with watched(PATIENCE_S + GRACE_S + KILL_S):
+    with kill_if_blocked(PATIENCE_S + GRACE_S + KILL_S):
         pass
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI", "TTY_COMPATIBLE"):

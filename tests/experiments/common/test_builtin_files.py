@@ -42,7 +42,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(songs: BuiltinFiles) -> 
     with pytest.raises(UnknownName) as found:
         songs.find("anthm")
     assert str(found.value) == (
-        "Song 'anthm' is not in this folder, nor among those that ship." + known
+        "Song 'anthm' is not in this folder, nor a built-in one." + known
     )
     with pytest.raises(UnknownName) as named:
         songs.named("anthm")

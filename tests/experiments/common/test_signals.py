@@ -10,8 +10,8 @@ from nao_testbed.experiments.common.signals import (
     KILL_S,
     PATIENCE_S,
     StoppedBySignal,
-    heed_stop_signals,
-    noted_signals,
+    deferred_signals,
+    install_stop_handlers,
 )
 
 
@@ -19,7 +19,7 @@ def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
     reached = []
 
     def work() -> None:
-        with noted_signals() as check:
+        with deferred_signals() as check:
             check()
             signal.raise_signal(signal.SIGINT)
             reached.append("after the signal")
@@ -35,12 +35,12 @@ def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
 
 def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None:
     def work() -> None:
-        with noted_signals():
+        with deferred_signals():
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGINT)
 
     before = signal.getsignal(signal.SIGTERM)
-    heed_stop_signals()
+    install_stop_handlers()
     try:
         with pytest.raises(StoppedBySignal, match="SIGTERM"):
             work()
@@ -51,7 +51,7 @@ def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None
 @pytest.mark.parametrize("sent_again", [True, False])
 def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
     def work() -> None:
-        with noted_signals(60.0 if sent_again else 0.05):
+        with deferred_signals(60.0 if sent_again else 0.05):
             signal.raise_signal(signal.SIGINT)
             if sent_again:
                 signal.raise_signal(signal.SIGINT)
@@ -64,7 +64,7 @@ def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
 
 
 def test_no_reminder_comes_after_the_end() -> None:
-    with pytest.raises(KeyboardInterrupt), noted_signals(0.05):
+    with pytest.raises(KeyboardInterrupt), deferred_signals(0.05):
         signal.raise_signal(signal.SIGINT)
     time.sleep(0.2)  # one would raise here
 

@@ -13,8 +13,8 @@ import pytest
 
 from nao_testbed.experiments.common.signals import (
     StoppedBySignal,
-    heed_stop_signals,
-    noted_signals,
+    deferred_signals,
+    install_stop_handlers,
 )
 from nao_testbed.experiments.common.workers import Send, Worker, start_workers
 from nao_testbed.models.system import END_SIGNALS, interrupt
@@ -43,7 +43,7 @@ def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
         started.append(number)
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    heed_stop_signals()
+    install_stop_handlers()
     try:
         with pytest.raises(KeyboardInterrupt) as stop:
             start_workers(start)
@@ -78,7 +78,7 @@ def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
 
 def _swallow(send: Send) -> None:
     """Heed no order, in a loop that runs out of patience long before its parent."""
-    with noted_signals(patience_s=0.01):
+    with deferred_signals(patience_s=0.01):
         send("under way")
         while True:
             with contextlib.suppress(BaseException):
@@ -97,7 +97,7 @@ def test_a_worker_that_ends_itself_for_foreign_code_is_told_of_once(
     worker: Worker[None] = Worker(_swallow)
     while not worker.messages():
         wait(worker.waitable)
-    worker.tell_to_end(signal.SIGTERM)
+    worker.request_stop(signal.SIGTERM)
     worker.close()
     assert worker.was_killed
     assert capfd.readouterr().err == ""
@@ -108,7 +108,7 @@ def test_a_worker_that_crashed_before_it_was_told_was_not_killed() -> None:
     worker: Worker[None] = Worker(_crash)
     while not worker.has_ended:
         wait(worker.waitable)
-    worker.tell_to_end(signal.SIGTERM)
+    worker.request_stop(signal.SIGTERM)
     worker.close()
     assert not worker.was_killed
     assert worker.end == "ended with exit status 3"

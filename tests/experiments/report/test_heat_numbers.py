@@ -143,7 +143,7 @@ def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
     }
     result = heat_from_rows(ours, trials[0])
     assert not published_table(result).rows
-    assert "it takes 0.05 min, not 15." in joint_table(result).note
+    assert "the duration is 0.05 min, not 15." in joint_table(result).note
     whole = dataclasses.replace(result, minutes=15.0)
     cut = joint_table(whole).note
     assert "fixed ended after 3 s, smart ended after 3 s." in cut

@@ -149,7 +149,7 @@ def test_many_differences_are_counted(make_heat_result: Make) -> None:
         result, minutes=1.0, misalignment_deg={}, settings=settings
     )
     assert other.not_comparable == (
-        "Not compared with the published experiment: it takes 1 min, not 15, "
+        "Not compared with the published experiment: the duration is 1 min, not 15, "
         "no joint is misaligned, 2 more differences."
     )
 

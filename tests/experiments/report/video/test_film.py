@@ -15,7 +15,7 @@ from PIL import Image
 from PIL.GifImagePlugin import GifImageFile
 
 from nao_testbed.experiments.cli import main
-from nao_testbed.experiments.common.output_files import is_ours
+from nao_testbed.experiments.common.output_files import is_own_output
 from nao_testbed.experiments.heat.figures.robot_view import HOTTEST_DEGC, colours_of
 from nao_testbed.experiments.report.replay.track import RobotTrack, dress, pose_robot
 from nao_testbed.experiments.report.run_source import RecordedTrial, read_source
@@ -191,7 +191,7 @@ def test_a_gif_is_small_silent_and_loops(
             last_s += gif.info["duration"] / 1000.0
     end_s = float(trial.frame.index[-1])
     assert last_s == pytest.approx(end_s + 1.0, abs=2.0 / GIF_FPS)
-    assert is_ours(tmp_path / "film.gif")
+    assert is_own_output(tmp_path / "film.gif")
 
 
 @pytest.mark.slow(covers=True)

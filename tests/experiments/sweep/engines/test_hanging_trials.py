@@ -69,11 +69,11 @@ def test_what_a_trial_does_to_its_process_is_its_failure(
 
 PARENT = """
 from pathlib import Path
-from nao_testbed.experiments.common.signals import heed_stop_signals
+from nao_testbed.experiments.common.signals import install_stop_handlers
 from nao_testbed.experiments.sweep.engines import MOST_DEATHS
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
-heed_stop_signals()
+install_stop_handlers()
 folder = Path({folder!r})
 trials = (trial(n, "echo" if n < 2 else "hang:{how}", folder) for n in range(9))
 try:

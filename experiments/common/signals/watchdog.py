@@ -47,7 +47,7 @@ _SAID = (
 )
 
 
-class _Watchman:
+class _Watchdog:
     """The other process, started when it is first needed."""
 
     def __init__(self, wait_s: float) -> None:
@@ -70,7 +70,7 @@ class _Watchman:
         atexit.register(self._close)
 
     @property
-    def is_ours(self) -> bool:
+    def is_own(self) -> bool:
         """Return True if this process started it; a fork has none."""
         return self._pid == os.getpid()
 
@@ -78,7 +78,7 @@ class _Watchman:
         """Watch from now on."""
         self._depth += 1
         if self._depth == 1:
-            self._tell(_ON)
+            self._send(_ON)
             self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def end(self) -> None:
@@ -86,39 +86,39 @@ class _Watchman:
         self._depth -= 1
         if self._depth == 0:
             signal.set_wakeup_fd(self._before)
-            self._tell(_OFF)
+            self._send(_OFF)
 
     def _close(self) -> None:
         """End the other process; forks may hold the pipe open."""
-        if self.is_ours:
+        if self.is_own:
             self._process.kill()
             self._process.wait()
 
-    def _tell(self, what: bytes) -> None:
+    def _send(self, what: bytes) -> None:
         with suppress(OSError):  # it was killed
             os.write(self._write, what)
 
 
-_watchman: _Watchman | None = None
+_watchdog: _Watchdog | None = None
 
 
 @contextmanager
-def watched(wait_s: float) -> Iterator[None]:
+def kill_if_blocked(wait_s: float) -> Iterator[None]:
     """Kill this process if it is here that long after a signal; for the main thread.
 
     Args:
         wait_s: of the first call in a process; later ones keep it.
     """
-    global _watchman  # noqa: PLW0603  # one a process
-    if _watchman is None or not _watchman.is_ours:
-        _watchman = None
-        with suppress(OSError):  # no process available: no watchman
-            _watchman = _Watchman(wait_s)
-    watchman = _watchman
-    if watchman is not None:
-        watchman.begin()
+    global _watchdog  # noqa: PLW0603  # one a process
+    if _watchdog is None or not _watchdog.is_own:
+        _watchdog = None
+        with suppress(OSError):  # no process available: no watchdog
+            _watchdog = _Watchdog(wait_s)
+    watchdog = _watchdog
+    if watchdog is not None:
+        watchdog.begin()
     try:
         yield
     finally:
-        if watchman is not None:
-            watchman.end()
+        if watchdog is not None:
+            watchdog.end()
