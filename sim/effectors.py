@@ -206,9 +206,9 @@ class SimulatedSpeaker:
         if last.end_s - time_s >= 1.0 / kept.rate_hz:
             most = round((time_s - kept.start_s) * kept.rate_hz)
             raise BadInput(
-                f"sound {chunk.label!r} at {time_s:.3f} s, but {last.label!r} is heard "
-                f"until {last.end_s:.4f} s; a chunk may last until the next one: "
-                f"{most} samples in this case."
+                f"sound {chunk.label!r} at {time_s:.3f} s, but {last.label!r} plays "
+                f"until {last.end_s:.4f} s; a chunk must end before the next one: "
+                f"at most {most} samples here."
             )
 
     def play(self, chunk: SoundChunk, time_s: float) -> None:

@@ -119,8 +119,8 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     frame = run.frame
     if frame.empty:
         raise BadInput(
-            f"{run.folder} holds no row ({run.state}): a run that is killed loses what "
-            f"is younger than its last part. Give another run."
+            f"{run.folder} has no rows ({run.state}): a killed run loses the rows "
+            f"after its last part. Give another run."
         )
 
     def block(name: str) -> FloatArray:
@@ -136,8 +136,8 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     if (steps <= 0.0).any():
         i = int(np.argmax(steps <= 0.0))
         raise BadInput(
-            f"{run.folder}: an observation of {time_s[i + 1]} s stands after one of "
-            f"{time_s[i]} s; a run has a row for each. Record it again."
+            f"{run.folder}: the observation at {time_s[i + 1]} s follows that at "
+            f"{time_s[i]} s; times must increase. Record the run again."
         )
     return RecordedObservations(
         robot=robot,
@@ -180,15 +180,15 @@ def _check_whole(run: Run) -> None:
         expected = f"part-{i:05d}.parquet"
         if name != expected:
             raise BadInput(
-                f"{run.folder} lacks {expected}, though {name} is there: up to 30 s "
-                f"are missing in the middle. Bring the file back; a replay over the "
-                f"gap would be no run of this controller."
+                f"{run.folder} lacks {expected}, but has {name}: up to 30 s are "
+                f"missing in the middle. Restore the file; a replay over the gap "
+                f"would not be a run of this controller."
             )
     rows = run.meta.rows
     if rows is not None and len(run.frame) < rows:
         raise BadInput(
-            f"{run.folder} holds {len(run.frame)} rows of the {rows} that were "
-            f"recorded: its last parts are missing. Bring them back."
+            f"{run.folder} has {len(run.frame)} of {rows} recorded rows: its last "
+            f"parts are missing. Restore them."
         )
 
 
@@ -217,8 +217,8 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
             else f"has a column {others[0]!r}"
         )
         raise BadInput(
-            f"{run.folder} was recorded on another robot: it {which}, robot "
-            f"{robot.name!r} in {robot.folder} is otherwise. Give the robot's folder "
+            f"{run.folder} was recorded on another robot: it {which}, unlike "
+            f"robot {robot.name!r} in {robot.folder}. Give the robot's folder "
             f"as it was by --robot."
         )
 
@@ -363,7 +363,7 @@ class ReplayRobot:
             BadInput: `ticks` is negative.
         """
         if ticks < 0:
-            raise BadInput(f"{ticks} ticks; time does not go back. Open it again.")
+            raise BadInput(f"{ticks} ticks; time cannot go back. Open the run again.")
         if self.is_over:
             return
         before = self._n

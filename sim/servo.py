@@ -94,8 +94,8 @@ class ServoCfg(Checked):
             )
         if self.play_deg > 0.0 and self.kind != "torque":
             raise BadInput(
-                f"gear play of {self.play_deg:g} degrees is there with the servo "
-                f"'torque' alone, not with {self.kind!r}; leave one of them out."
+                f"gear play of {self.play_deg:g} degrees needs the servo 'torque', "
+                f"not {self.kind!r}; remove one of them."
             )
 
 

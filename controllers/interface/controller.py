@@ -202,7 +202,7 @@ class ConstantCurrent:
     def __init__(self, current: float, name: str = "current") -> None:
         """Store the limit in A, 0 or more, and the `name` for tables and folders."""
         if not 0.0 <= current < inf:  # false for NaN
-            raise BadInput(f"limit of current {current} A; give a number from 0 up.")
+            raise BadInput(f"current limit {current} A; give a number from 0 up.")
         self.name = name
         self.current = current
 

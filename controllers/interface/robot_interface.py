@@ -396,7 +396,7 @@ def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
 
 def check_current_limit(current: FloatArray, robot: Robot) -> FloatArray:
     """Return current limits (n_joints,) in A, 0 or more, as a checked copy."""
-    return _check_joint_values("limit of current", current, robot, " A", 0.0, inf)
+    return _check_joint_values("current limit", current, robot, " A", 0.0, inf)
 
 
 def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:

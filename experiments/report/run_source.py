@@ -203,7 +203,7 @@ def read_source(folder: Path) -> RunSource:
     trials, _ = _inside(folder)
     if trials or (folder / HEAT_FILE).exists():
         return _read_heat(folder, list(trials))
-    state = "is empty" if not any(folder.iterdir()) else "is no run folder"
+    state = "is empty" if not any(folder.iterdir()) else "is not a run folder"
     raise BadInput(
         f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
         "robots in it. Give a folder that nao-testbed heat, scenario run or sweep has "

@@ -234,7 +234,7 @@ def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
             continue
         is_number = values.dtype.kind in "fiub" or bool(values.isna().all())
         if not is_number:
-            raise BadInput(f"{file} is damaged: its column {name} holds no numbers.")
+            raise BadInput(f"{file} is damaged: its column {name} has no numbers.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

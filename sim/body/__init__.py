@@ -188,5 +188,5 @@ class Body:
         ]
         return SimulationDiverged(
             f"at {self._time_s():.3f} s the torque of {', '.join(bad)} is not finite; "
-            "the last second is kept in the run folder."
+            "the last second is saved in the run folder."
         )

@@ -135,8 +135,8 @@ def check_clear(engine: Engine) -> None:
             overlaps.items(), key=lambda item: (round(item[1], 6), item[0])
         )
         raise BadInput(
-            f"obstacle {obstacle!r} is where the robot starts: {link} stands "
-            f"{1000.0 * depth:.1f} mm deep in it; move it away from the robot by at "
+            f"obstacle {obstacle!r} overlaps the robot at the start: {link} is "
+            f"{1000.0 * depth:.1f} mm inside it; move it away from the robot by at "
             "least that, or make it smaller."
         )
 

@@ -34,7 +34,7 @@ def current_limits_of(robot: Robot, limits_a: Mapping[str, float]) -> FloatArray
         motor = robot.motor_of_joint[joint]
         if not 0.0 <= value < np.inf:  # false for NaN
             raise BadInput(
-                f"limit of current of {name} is {value} A; give a number from 0 up. "
+                f"current limit of {name} is {value} A; give a number from 0 up. "
                 f"Its motor draws at most {_range_text(robot, joint)} at stiffness 1."
             )
         limits[motor] = min(limits[motor], value)

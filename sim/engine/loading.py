@@ -149,8 +149,8 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
     """
     if len(robot.links) > MAX_LINKS:
         raise BadInput(
-            f"PyBullet takes {MAX_LINKS} links; {robot.urdf} has {len(robot.links)}. "
-            "Leave frames out that nobody needs, or use --engine mujoco."
+            f"PyBullet supports {MAX_LINKS} links; {robot.urdf} has "
+            f"{len(robot.links)}. Remove unused frames, or use --engine mujoco."
         )
     with TemporaryDirectory() as folder, stdout_to_stderr():
         path, inertias = write_bullet_urdf(robot, folder, payloads)
@@ -163,8 +163,8 @@ def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedR
             )
         except p.error as error:
             raise BadInput(
-                f"PyBullet refuses {robot.urdf} ({str(error).rstrip('.')}; it says why "
-                "above); mend it, or use --engine mujoco."
+                f"PyBullet rejects {robot.urdf} ({str(error).rstrip('.')}; details "
+                "above); correct it, or use --engine mujoco."
             ) from error
     info = [
         p.getJointInfo(body, i, physicsClientId=client)

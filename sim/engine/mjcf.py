@@ -179,8 +179,8 @@ class _Bodies:
             ET.SubElement(inner, "joint", values)
         elif kind != "fixed":
             raise BadInput(
-                f"joint {name!r} is {kind!r}; engine 'mujoco' takes revolute, "
-                "continuous, prismatic and fixed ones; use --engine pybullet."
+                f"joint {name!r} is {kind!r}; engine 'mujoco' supports revolute, "
+                "continuous, prismatic and fixed joints; use --engine pybullet."
             )
         self._fill(inner, link)
 

@@ -98,8 +98,8 @@ class MujocoEngine:
             self._m: Any = mujoco.MjModel.from_xml_string(write_mjcf(robot, cfg))
         except ValueError as error:
             raise BadInput(
-                f"MuJoCo refuses robot {robot.name!r}: {error}; mend its URDF, or use "
-                "--engine pybullet."
+                f"MuJoCo rejects robot {robot.name!r}: {error}; correct its URDF, or "
+                "use --engine pybullet."
             ) from error
         m = self._m
         self._d: Any = mujoco.MjData(m)

@@ -21,7 +21,7 @@ from nao_testbed.models import BadInput
 from nao_testbed.models.values import number_of
 
 Size = Annotated[float, Field(ge=1e-3, le=10.0, title="an obstacle's size in m")]
-Place = Annotated[float, Field(ge=-10.0, le=10.0, title="an obstacle's place in m")]
+Place = Annotated[float, Field(ge=-10.0, le=10.0, title="an obstacle's position in m")]
 Vector3 = tuple[float, float, float]
 
 EXAMPLE = "0.3,0.6,0.02@0.25,0,0.3"
@@ -62,8 +62,8 @@ class Obstacle(Checked):
             (yaw_deg,) = yaw or (0.0,)
         except ValueError as error:
             raise BadInput(
-                f"obstacle {name!r} is {box!r}; give SX,SY,SZ@X,Y,Z[,YAW]: edges and "
-                f"middle in m, yaw in degrees, such as {EXAMPLE}."
+                f"obstacle {name!r} is {box!r}; give SX,SY,SZ@X,Y,Z[,YAW]: edge "
+                f"lengths and centre in m, yaw in degrees, such as {EXAMPLE}."
             ) from error
         return cls(name=name, size=(s_x, s_y, s_z), position=(x, y, z), yaw_deg=yaw_deg)
 
@@ -76,7 +76,7 @@ class Obstacle(Checked):
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
             raise BadInput(
-                f"an obstacle is called {self.name!r}; give letters, digits, blanks, "
+                f"an obstacle is named {self.name!r}; give letters, digits, spaces, "
                 "'-' and '_', such as table."
             )
         for edge in self.size:

@@ -42,7 +42,7 @@ def ticks_of(name: str, period: float, dt: float) -> int:
         raise BadInput(f"{name} is {period} s; give a positive number of seconds.")
     ratio = period / dt
     if not math.isfinite(ratio):
-        raise BadInput(f"{name} is {period:g} s; {dt:g} s is no step for that.")
+        raise BadInput(f"{name} is {period:g} s; the step {dt:g} s is too short.")
     ticks = round(ratio)
     if ticks < 1 or abs(ratio - ticks) > 1e-6 * ticks:
         below = max(int(ratio), 1)
@@ -58,7 +58,7 @@ SHORTEST_STEP_S = 1e-5
 simulated second takes an hour."""
 
 
-Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's place in m")]
+Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's position in m")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +84,8 @@ class Payload(Checked):
             x, y, z = (number_of(part) for part in text.split(","))
         except ValueError as error:
             raise BadInput(
-                f"payload is at {place!r}; give a link, or a link and a place in its "
-                "frame in m, such as torso@-0.08,0,0.05."
+                f"payload is at {place!r}; give a link, or a link and a position in "
+                "its frame in m, such as torso@-0.08,0,0.05."
             ) from error
         return cls(link=link, mass_kg=mass_kg, position=(x, y, z))
 
@@ -177,7 +177,7 @@ class WorldCfg(Checked):
         names = [one.name for one in self.obstacles]
         for name in names:
             if names.count(name) > 1:
-                raise BadInput(f"two obstacles are called {name!r}; name each its own.")
+                raise BadInput(f"two obstacles are named {name!r}; rename one.")
 
 
 def check_display() -> None:
@@ -237,8 +237,8 @@ class Camera:
             )
         if np.linalg.norm(np.cross(self._forward(), self.up)) < 1e-9:
             raise BadInput(
-                f"camera at {self.eye} looks at {self.target} along its up {self.up}; "
-                "give another up."
+                f"camera at {self.eye} looks at {self.target} along {self.up}; "
+                "give another up vector."
             )
 
     def _forward(self) -> FloatArray:

@@ -56,17 +56,17 @@ def read_url(text: str) -> tuple[str, int]:
         problem = str(error)
     else:
         if parts.scheme != SCHEME:
-            problem = f"it does not begin with {SCHEME}://"
+            problem = f"it does not start with {SCHEME}://"
         elif not host:
-            problem = "it names no host"
+            problem = "the host is missing"
         elif parts.path.strip("/") or parts.query or parts.fragment or parts.username:
             problem = "it has more than a host and a port"
         elif port == 0:
-            problem = "port 0 is none"
+            problem = "port 0 is not valid"
     if problem is not None:
         raise BadInput(
-            f"{text!r} is no address of a robot: {problem}; give {SCHEME}://HOST:PORT, "
-            f"such as {EXAMPLE}."
+            f"{text!r} is not the address of a robot: {problem}; give "
+            f"{SCHEME}://HOST:PORT, such as {EXAMPLE}."
         )
     return host, port
 
@@ -131,7 +131,7 @@ class Connection:
 
     def _lost(self, error: Exception) -> ConnectionLost:
         if self._session.isConnected():
-            return ConnectionLost(f"{self.url} refuses: {_first_line(error)}")
+            return ConnectionLost(f"{self.url} rejects the call: {_first_line(error)}")
         return ConnectionLost(f"the connection to {self.url} has ended")
 
 
@@ -166,8 +166,8 @@ def connect(text: str) -> Connection:
         session.connect(url, _async=True).value(round(1000.0 * CONNECT_S))
     except RuntimeError as error:
         raise BadInput(
-            f"{host}:{port} answers, but there is no connection: {_first_line(error)}; "
-            "look whether NAOqi runs there."
+            f"{host}:{port} answers, but connecting failed: {_first_line(error)}; "
+            "check that NAOqi runs there."
         ) from error
     return Connection(session, f"{host}:{port}")
 
@@ -179,11 +179,11 @@ def _probe(host: str, port: int) -> None:
         BadInput: no server listens, or the server is not NAOqi.
     """
     try:
-        knocking = socket.create_connection((host, port), timeout=CONNECT_S)
+        probe = socket.create_connection((host, port), timeout=CONNECT_S)
     except OSError as error:
         why = error.strerror or str(error)
         raise BadInput(
-            f"no robot at {host}:{port} ({why.lower()}); look whether it is on and in "
+            f"no robot at {host}:{port} ({why.lower()}); check that it is on and in "
             "this network, or start a simulated one: nao-testbed naoqi serve."
         ) from error
     header = _HEADER.pack(
@@ -198,16 +198,16 @@ def _probe(host: str, port: int) -> None:
         _AUTHENTICATE,
     )
     answer = b""
-    with knocking, suppress(OSError):
-        knocking.sendall(header + _NO_CAPABILITIES)
+    with probe, suppress(OSError):
+        probe.sendall(header + _NO_CAPABILITIES)
         while len(answer) < len(_MAGIC):
-            data = knocking.recv(len(_MAGIC) - len(answer))
+            data = probe.recv(len(_MAGIC) - len(answer))
             if not data:
                 break
             answer += data
     if answer != _MAGIC:
         raise BadInput(
-            f"what listens at {host}:{port} is no NAOqi: it answers {answer!r} to its "
+            f"the server at {host}:{port} is not NAOqi: it answers {answer!r} to its "
             f"first message; give the address of a robot, whose port is {PORT}."
         )
 

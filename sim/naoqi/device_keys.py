@@ -126,7 +126,7 @@ class DeviceKeys:
         self._chosen = chosen
         self.is_recording = _is_number(found.get(RECORDING_OVER))
         if self.is_recording:
-            self.remarks.append("a recording answers, and nothing moves")
+            self.remarks.append("a recording answers; commands have no effect")
         self._settle_up(
             np.array([float(found[chosen[f"accelerometer.{a}"]]) for a in AXES])
         )
@@ -136,13 +136,13 @@ class DeviceKeys:
         size = float(np.linalg.norm(felt))
         if not FELT[0] < size < FELT[1]:
             raise BadInput(
-                f"the accelerometer feels {size:.3g} m/s², and a robot at rest feels "
-                f"9.81; the values are {', '.join(f'{x:.3g}' for x in felt)}. Let it "
-                "stand still; if it does, its values have another unit."
+                f"the accelerometer measures {size:.3g} m/s², and a robot at rest has "
+                f"9.81; the values are {', '.join(f'{x:.3g}' for x in felt)}. Keep it "
+                "still; if it is, its values have another unit."
             )
         if felt[2] < 0.0:
             self._sign_of_up = -1.0
-            self.remarks.append("accelerometer with gravity downward: sign turned")
+            self.remarks.append("accelerometer with gravity downward: sign inverted")
 
     def clock_ms(self, values: Sequence[Any]) -> int | None:
         """Return the robot's clock read with some values, or None without its key."""
@@ -177,7 +177,7 @@ class DeviceKeys:
             if not _is_number(value)
         ]
         if bad:
-            raise BadInput(f"{bad[0]} has no value any more.")
+            raise BadInput(f"{bad[0]} no longer has a value.")
         read = dict(zip(self._chosen, map(float, devices), strict=True))
         robot, of_joint = self._robot, self._motor_of_joint
         motors, sensors = robot.motor_names, [s.name for s in robot.force_sensors]

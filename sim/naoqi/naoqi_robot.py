@@ -203,8 +203,8 @@ class NaoqiRobot:
         check_command(command, self._robot)
         if command.leds is not None or command.sound is not None:
             raise BadInput(
-                "a robot at naoqi:// is commanded set-points and stiffness; leave LEDs "
-                "and sound to its own services."
+                "a robot at naoqi:// accepts set-points and stiffness; for LEDs and "
+                "sound use its own services."
             )
         if command.target is not None:
             self._target = np.array(command.target, dtype=np.float64)
@@ -266,7 +266,7 @@ class NaoqiRobot:
             _, known = call(CONNECT_S, self._dcm.createAlias, [name, actuators])
             unknown = [a for a, k in zip(actuators, known, strict=True) if not k]
             if unknown:
-                raise BadInput(f"the DCM there knows no actuator {unknown[0]}.")
+                raise BadInput(f"the DCM there has no actuator {unknown[0]}.")
         call(CONNECT_S, motion.setSmartStiffnessEnabled, False)
         self._is_taken = True
         self._due_s = self._now_s()

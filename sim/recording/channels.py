@@ -108,33 +108,31 @@ OBSERVED = Channel(
     name="observed_s",
     unit="s",
     stored="float64",
-    about="When the sensor values of this row were read; the row bears the end "
-    "of the period that followed.",
+    about="Time at which the sensor values of this row were read; `time_s` is "
+    "the end of the period that followed.",
 )
 """Time of the observation, in s of the run's clock."""
 EFFORT, LIMITS, SHIFT, CURRENT_LIMIT = "effort", "limits", "shift", "current_limit"
 BESIDE: Mapping[str, Reading] = {
-    EFFORT: Reading(
-        "N·m", joints, "Torque of the motors, friction of gears taken off."
-    ),
+    EFFORT: Reading("N·m", joints, "Motor torque minus gear friction."),
     LIMITS: Reading(
         "1",
         joints,
-        "Stiffness that the controller decided on these sensor values, "
-        "before anything cut it; NaN where it was not asked.",
+        "Stiffness that the controller returned for these sensor values, "
+        "before any reduction; NaN where it was not called.",
     ),
     SHIFT: Reading(
         "rad",
         joints,
-        "Shift that the controller decided on these sensor values, to be put on "
-        "top of the posture's set-points; NaN where it decided none. The target of the "
-        "next row holds it, as far as nothing bounds its rate or the joint's range.",
+        "Shift that the controller returned for these sensor values, added to "
+        "the posture's set-points; NaN where it returned none. The target of the next "
+        "row contains it, within the limits of its rate and of the joint's range.",
     ),
     CURRENT_LIMIT: Reading(
         "A",
         joints,
-        "Largest current of the joint's motor in force at the end of the period, "
-        "beside the stiffness; the motor's range where nothing less is.",
+        "Current limit of the joint's motor at the end of the period, besides "
+        "the stiffness; the motor's range if no lower limit is set.",
     ),
 }
 """Data besides the observation: the motors' torque, known to the simulator only, and
@@ -187,6 +185,6 @@ def obstacle_channel(robot: Robot, obstacles: Sequence[str]) -> Channel:
         members=tuple(
             f"{name}.{link.name}" for name in obstacles for link in robot.links
         ),
-        about="Force with which a link presses against an obstacle, at the end of the "
-        "period; in fast-forward that of the last physics.",
+        about="Force of a link on an obstacle at the end of the period; in "
+        "fast-forward that of the last physics step.",
     )

@@ -81,7 +81,7 @@ def write_part(
     except OSError as error:
         raise RecordingError(
             f"cannot write {path}: {error.strerror or error}. The parts before it are "
-            f"complete; make room and run again."
+            f"complete; free disk space and run again."
         ) from error
 
 
@@ -130,7 +130,7 @@ class LastSecond:
         n_pushed = int(self.n_pushed[0])
         n_kept = min(n_pushed, len(self.times))
         if not 0 <= rows <= n_kept:
-            raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
+            raise BadInput(f"{rows} rows requested; the ring holds {n_kept}.")
         places = np.arange(n_pushed - rows, n_pushed) % len(self.times)
         return np.asarray(self.rows[places])
 
@@ -183,7 +183,7 @@ class Recorder:
         self._layout = Layout(channels)
         self._folder = folder
         if (folder / META_FILE).exists():
-            raise BadInput(f"{folder} holds a run already; record into a new folder.")
+            raise BadInput(f"{folder} already has a run; record into a new folder.")
         self._meta = dataclasses.replace(
             _with_columns(meta, self._layout), state="running"
         )
@@ -331,8 +331,8 @@ class Recorder:
             write_meta(self._folder, meta)
         except OSError as error:
             raise RecordingError(
-                f"cannot record into {self._folder}: {error.strerror or error}. What "
-                "was written before stays; make room and run again."
+                f"cannot record into {self._folder}: {error.strerror or error}. Data "
+                "written before is kept; free disk space and run again."
             ) from error
 
     def __enter__(self) -> Self:

@@ -145,7 +145,7 @@ def create_run_folder(base: Path, name: str) -> Path:
             f"output folder {base / name} cannot be written: "
             f"{error.strerror or error}. Give another by --out."
         ) from error
-    raise BadInput(f"{base} holds {_MAX_RUNS_PER_NAME} runs called {name!r}.")
+    raise BadInput(f"{base} holds {_MAX_RUNS_PER_NAME} runs named {name!r}.")
 
 
 def read_run(folder: Path | str) -> Run:
@@ -218,13 +218,13 @@ def read_part(path: Path) -> "pd.DataFrame":
     except (OSError, ValueError, pa.ArrowException) as error:
         cause = cause_of(error)
         raise BadInput(
-            f"{path} cannot be read: {cause}. A part is written whole, so the file was "
-            f"damaged later; bring it back, or move it away to read the others."
+            f"{path} cannot be read: {cause}. Parts are written whole, so the file was "
+            f"damaged later; restore it, or move it away to read the others."
         ) from error
     problem = _problem_of(path, frame)
     if problem is not None:
         raise BadInput(
-            f"{path} is damaged: {problem}; bring it back, or move it away to read the "
+            f"{path} is damaged: {problem}; restore it, or move it away to read the "
             "others."
         )
     return frame.set_index(TIME_COLUMN)
@@ -238,13 +238,13 @@ def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
         return f"it has no column {TIME_COLUMN}"
     for name, kind in frame.dtypes.items():
         if getattr(kind, "kind", "O") not in "fiu":
-            return f"column {name} holds no numbers"
+            return f"column {name} has no numbers"
     if not np.isfinite(frame[TIME_COLUMN]).all():
-        return f"column {TIME_COLUMN} holds what is no time"
+        return f"column {TIME_COLUMN} has invalid times"
     angles = [str(n) for n in frame if str(n).startswith(ANGLES)]
     for name in angles if path.name != LAST_SECOND_FILE else ():
         if not (frame[name].abs() < LARGEST_RAD).all():  # nor is NaN
-            return f"column {name} holds what is no angle"
+            return f"column {name} has invalid angles"
     return None
 
 

@@ -150,11 +150,11 @@ def read_meta(folder: Path) -> RunMeta:
         give = (
             f"Give one of those in it: {', '.join(inner)}."
             if inner
-            else f"Give the folder that a run has written, with {META_FILE} and "
+            else f"Give the folder of a run, with {META_FILE} and "
             "part-00000.parquet in it."
         )
         raise BadInput(
-            f"{folder} is no run folder: it has no {META_FILE}. {give}"
+            f"{folder} is not a run folder: it has no {META_FILE}. {give}"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} cannot be read: {cause_of(error)}.") from error
@@ -260,7 +260,7 @@ def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
     robot = load_robot(folder or _recorded_folder(meta))
     if robot.name != meta.robot:
         raise BadInput(
-            f"the run was recorded on robot {meta.robot!r}; in {robot.folder} is "
+            f"the run was recorded on robot {meta.robot!r}, but {robot.folder} has "
             f"{robot.name!r}. Give the folder of {meta.robot!r} by --robot."
         )
     limits = cast("Mapping[str, float]", data.get("effort_limits_nm", {}))
@@ -277,6 +277,6 @@ def _recorded_folder(meta: RunMeta) -> Path:
     if named is None or Path(str(named)).name == built_in.name:
         return built_in
     raise BadInput(
-        f"the run was recorded on robot {meta.robot!r} from {named}, which is not "
-        f"there. Give the folder of that robot by --robot."
+        f"the run was recorded on robot {meta.robot!r} from {named}, which does "
+        f"not exist. Give the folder of that robot by --robot."
     )

@@ -185,8 +185,8 @@ def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Proble
     )
     if np.ptp(measured) == 0.0:
         raise BadInput(
-            f"the temperature is {measured[0]:g} °C all the time: it says nothing of "
-            f"the motor. Record one that warms or cools by some kelvins."
+            f"the temperature is {measured[0]:g} °C all the time: it does not "
+            f"identify the motor. Record one that warms or cools by a few kelvins."
         )
     return _Problem(
         records=tuple(records),
@@ -265,8 +265,8 @@ def _check_identifiable(J: FloatArray, problem: _Problem) -> None:
     length = np.linalg.norm(J, axis=0)
     if length[1] == 0.0:
         raise BadInput(
-            "no current flows in any record: cooling alone does not tell how a current "
-            "heats. Add a record with a current."
+            "no current flows in any record: cooling alone does not identify the "
+            "heating. Add a record with a current."
         )
     smallest = np.linalg.svd(J / np.where(length > 0, length, 1.0), compute_uv=False)[
         -1
@@ -276,12 +276,12 @@ def _check_identifiable(J: FloatArray, problem: _Problem) -> None:
     if problem.ambient_degc is None:
         raise BadInput(
             "the current is the same all the time: a stronger heater and warmer air "
-            "then look alike. Give the ambient temperature, or records with different "
-            "currents."
+            "cannot be separated. Give the ambient temperature, or records with "
+            "different currents."
         )
     raise BadInput(
-        "the records do not tell heating from cooling; give a longer one, or one in "
-        "which the current changes."
+        "the records do not separate heating from cooling; give a longer one, or one "
+        "in which the current changes."
     )
 
 
@@ -292,20 +292,20 @@ def _remarks(
     longest = max(record.duration_s for record in problem.records)
     if rate.low <= 0.0:
         remarks.append(
-            f"λ/C may be 0: within {longest:.0f} s the temperature does not bend "
-            f"enough to tell how fast the motor cools."
+            f"λ/C may be 0: within {longest:.0f} s the temperature curves too "
+            f"little to tell how fast the motor cools."
         )
     if heating.high < 0.0:
         remarks.append(
-            "R/C is below 0, as of no motor: it cools while a current flows. Look at "
-            "the ambient temperature, and whether currents and temperatures are of "
-            "one motor."
+            "R/C is negative, which is impossible: the motor cools while a current "
+            "flows. Check the ambient temperature, and that currents and temperatures "
+            "are of one motor."
         )
     elif heating.low <= 0.0:
         remarks.append("R/C may be 0: the current does not explain the temperature.")
     if step > 0.0 and rms > 2.0 * step / np.sqrt(12.0):
         remarks.append(
-            f"residuals of {rms:.2f} K rms are more than the steps of {step:g} K make "
-            f"({step / np.sqrt(12.0):.2f} K): noise, or more than one node."
+            f"residuals of {rms:.2f} K rms exceed those of {step:g} K steps "
+            f"({step / np.sqrt(12.0):.2f} K): noise, or more than one thermal node."
         )
     return tuple(remarks)

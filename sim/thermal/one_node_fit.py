@@ -63,7 +63,7 @@ class Estimate:
         if not self.value > 0.0:
             raise BadInput(
                 f"{self.value:g} {self.unit} has no inverse; give a longer record, in "
-                f"which the temperature bends."
+                f"which the temperature curves."
             )
         return Estimate(
             value=factor / self.value,
@@ -117,11 +117,11 @@ class HeatRecord:
                 f"a record has {known} temperatures; give {MIN_TEMPERATURES} or more."
             )
         if not (np.diff(self.time_s) > 0.0).all():
-            raise BadInput("times of a record do not rise from row to row; sort them.")
+            raise BadInput("times of a record do not increase; sort them.")
         square = self.mean_square_current
         if not ((square >= 0.0) & np.isfinite(square)).all():
             raise BadInput(
-                "a mean squared current is no number from 0 up; fill it, or end the "
+                "a mean squared current is not a number from 0 up; fill it, or end the "
                 "record before it."
             )
 

@@ -232,7 +232,7 @@ class StiffnessWriter(DeviceWriter):
         return MotorLimit(
             stiffness=self._within("stiffness", value.stiffness, 1.0, "0 to 1"),
             current=self._within(
-                "limit of current in A", value.current, np.inf, "0 or more"
+                "current limit in A", value.current, np.inf, "0 or more"
             ),
         )
 

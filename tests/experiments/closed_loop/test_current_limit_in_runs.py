@@ -1,4 +1,4 @@
-"""A limit of current from a setting, from a controller, and in the run's data."""
+"""A current limit from a setting, from a controller, and in the run's data."""
 
 from pathlib import Path
 
@@ -57,5 +57,5 @@ def test_a_run_without_has_no_column_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
 def test_a_setting_without_meaning_is_refused(value: float) -> None:
-    with pytest.raises(BadInput, match="limit of current of LKneePitch"):
+    with pytest.raises(BadInput, match="current limit of LKneePitch"):
         RobotSetting(current_limit_a={KNEE: value}).check(NAO)

@@ -57,5 +57,5 @@ def test_a_rounded_recording_is_told_apart(nao_testbed: Run, undrawn: None) -> N
 def test_what_cannot_be_replayed_is_bad_input(nao_testbed: Run, here: Path) -> None:
     ran = nao_testbed("replay nowhere")
     assert ran.status == 2
-    assert ran.err.startswith("error: nowhere is no run folder")
+    assert ran.err.startswith("error: nowhere is not a run folder")
     assert not list(here.iterdir())

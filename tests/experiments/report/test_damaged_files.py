@@ -260,10 +260,10 @@ def test_a_file_that_tells_of_another_trial_is_made_again(
 @pytest.mark.parametrize(
     ("column", "value", "says"),
     [
-        ("settled_s", "x", "its column settled_s holds no numbers"),
+        ("settled_s", "x", "its column settled_s has no numbers"),
         ("controller", None, "it has no column controller"),
         ("controller", ["x"], "its column controller holds lists"),
-        ("caught_s", "x", "its column caught_s holds no numbers"),
+        ("caught_s", "x", "its column caught_s has no numbers"),
         ("fell", 1.5, "Expected array of boolean type, got double instead"),
     ],
 )
@@ -290,10 +290,10 @@ def test_a_damaged_table_gives_way_to_the_trials(
 @pytest.mark.parametrize(
     ("column", "values", "says"),
     [
-        ("q.HeadYaw", "x", "column q.HeadYaw holds no numbers"),
-        ("q.HeadYaw", float("nan"), "column q.HeadYaw holds what is no angle"),
-        ("q.HeadYaw", 1e300, "column q.HeadYaw holds what is no angle"),
-        ("time_s", float("nan"), "column time_s holds what is no time"),
+        ("q.HeadYaw", "x", "column q.HeadYaw has no numbers"),
+        ("q.HeadYaw", float("nan"), "column q.HeadYaw has invalid angles"),
+        ("q.HeadYaw", 1e300, "column q.HeadYaw has invalid angles"),
+        ("time_s", float("nan"), "column time_s has invalid times"),
         ("time_s", None, "it has no column time_s"),
         (None, None, "it is a folder"),
     ],

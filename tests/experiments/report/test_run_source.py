@@ -35,7 +35,7 @@ def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
         (lambda path: path.write_text("x", "utf-8"), "is a file"),
         (
             lambda path: (path.mkdir(), (path / "notes.txt").touch()),
-            "is no run folder",
+            "is not a run folder",
         ),
     ],
 )

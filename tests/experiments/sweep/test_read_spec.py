@@ -137,7 +137,7 @@ def test_an_obstacle_is_a_grid_or_drawn_and_none_is_none(tmp_path: Path) -> None
     step = "0.1,1,0.1@0.17,0,0.05"  # clear of the feet, not of one who kneels
     drawn = f"obstacles: {{step: {{choice: [none, '{step}']}}}}"
     spec_of(tmp_path, f"{LEAST}posture: Stand\n{drawn}\n")
-    with pytest.raises(BadInput, match="'step' is where the robot starts"):
+    with pytest.raises(BadInput, match="'step' overlaps the robot"):
         spec_of(tmp_path, f"{LEAST}posture: [Stand, Sit]\n{drawn}\n")
 
 

@@ -84,13 +84,13 @@ def test_a_chunk_that_is_too_long_is_told_how_long_it_may_be() -> None:
     speaker = SimulatedSpeaker()
     play(speaker, 0, chunk("hello", 161))
     said = (
-        "sound 'no' at 0.010 s, but 'hello' is heard until 0.0101 s; a chunk may last "
-        "until the next one: 160 samples in this case."
+        "sound 'no' at 0.010 s, but 'hello' plays until 0.0101 s; a chunk must end "
+        "before the next one: at most 160 samples here."
     )
     with pytest.raises(BadInput) as error:
         speaker.check(chunk("no"), SLOT)
     assert str(error.value) == said
-    with pytest.raises(BadInput, match="0 samples in this case"):
+    with pytest.raises(BadInput, match="0 samples here"):
         speaker.check(chunk("no"), 0.0)
 
 
@@ -165,7 +165,7 @@ def test_a_refused_command_is_not_heard(nao: Robot, simulate: Simulate) -> None:
     sim = simulate(nao, SimulationCfg(), "PoseInit")
     sim.write(Command(sound=chunk("hello")))
     before = sim.read().stiffness
-    with pytest.raises(BadInput, match=r"'hello' is heard until 0\.0100 s"):
+    with pytest.raises(BadInput, match=r"'hello' plays until 0\.0100 s"):
         sim.write(Command(sound=chunk("again"), stiffness=np.zeros(26)))
     assert_array_equal(sim.read().stiffness, before)
     with pytest.raises(BadInput, match="stiffness"):

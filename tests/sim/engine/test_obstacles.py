@@ -178,10 +178,10 @@ def test_sonars_and_cameras_see_it(simulate: Simulate, nao: Robot) -> None:
 def test_a_robot_starts_clear_of_it(simulate: Simulate, nao: Robot) -> None:
     """The message names obstacle and link, and how deep it stands in it."""
     step = Obstacle.at("step", "0.4,0.4,0.02@0,0,0.01")
-    with pytest.raises(BadInput, match=r"'step' .*_ankle stands 20\.\d mm deep.*move"):
+    with pytest.raises(BadInput, match=r"'step' .*_ankle is 20\.\d mm inside.*move"):
         simulate(nao, in_world(step), "Stand")
     high = Obstacle.at("high", "0.4,0.4,0.1@0,0,0.38")
-    with pytest.raises(BadInput, match=r"'high' .*torso stands"):
+    with pytest.raises(BadInput, match=r"'high' .*torso is"):
         simulate(nao, in_world(step, high), "Stand")
     depths = [depth_in_wall(nao, x) for x in (0.13, 0.133, 0.2)]
     assert depths[0] - depths[1] == pytest.approx(0.003, abs=1e-5)

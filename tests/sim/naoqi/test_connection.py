@@ -28,9 +28,9 @@ def test_an_address_is_a_host_and_a_port(text: str, found: tuple[str, int]) -> N
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tcp://127.0.0.1:9559", "does not begin with naoqi://"),
-        ("naoqi://", "names no host"),
-        ("naoqi:127.0.0.1", "names no host"),
+        ("tcp://127.0.0.1:9559", "does not start with naoqi://"),
+        ("naoqi://", "host is missing"),
+        ("naoqi:127.0.0.1", "host is missing"),
         ("naoqi://host:99999", "out of range"),
         ("naoqi://host:nine", "nine"),
         ("naoqi://host:0", "port 0"),
@@ -74,7 +74,7 @@ def test_who_answers_otherwise_is_no_naoqi(
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    with pytest.raises(BadInput, match="is no NAOqi"):
+    with pytest.raises(BadInput, match="is not NAOqi"):
         connect(f"naoqi://127.0.0.1:{listener.getsockname()[1]}")
     thread.join(timeout=5.0)
 

@@ -434,7 +434,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     third = create_run_folder(tmp_path, "heat")
     assert [f.name for f in (first, second, third)] == ["heat", "heat-2", "heat-3"]
     Recorder(first, CHANNELS, _meta()).close()
-    with pytest.raises(BadInput, match="holds a run already"):
+    with pytest.raises(BadInput, match="already has a run"):
         Recorder(first, CHANNELS, _meta())
 
 
@@ -477,7 +477,7 @@ def test_a_folder_without_a_run_is_bad_input(
         (tmp_path / "meta.json").write_text(content, "utf-8")
     with pytest.raises(BadInput, match=r"meta\.json"):
         read_run(tmp_path)
-    with pytest.raises(BadInput, match="is no run folder"):
+    with pytest.raises(BadInput, match="is not a run folder"):
         read_run(tmp_path / "nowhere")
 
 

@@ -150,12 +150,12 @@ def test_joints_on_one_motor_have_one_limit(nao: Robot) -> None:
 def test_a_limit_without_meaning_is_refused(
     nao: Robot, simulate: Simulate, value: float
 ) -> None:
-    with pytest.raises(BadInput, match=r"limit of current of HeadYaw is .* from 0 up"):
+    with pytest.raises(BadInput, match=r"current limit of HeadYaw is .* from 0 up"):
         current_limits_of(nao, {JOINT: value})
     with pytest.raises(UnknownName):
         current_limits_of(nao, {"Neck": 0.1})
     if not np.isposinf(value):
         sim = stalled(nao, simulate)
-        with pytest.raises(BadInput, match="limit of current of HeadYaw"):
+        with pytest.raises(BadInput, match="current limit of HeadYaw"):
             sim.write(Command(current_limit=limits(nao, value)))
         assert not sim.limits_current

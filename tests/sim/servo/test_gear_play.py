@@ -118,5 +118,5 @@ def test_a_setting_gives_it_to_the_servo() -> None:
 def test_it_is_refused_where_it_cannot_be() -> None:
     with pytest.raises(BadInput, match=r"play_deg = 9\.0"):
         ServoCfg(play_deg=9.0)
-    with pytest.raises(BadInput, match="with the servo 'torque' alone"):
+    with pytest.raises(BadInput, match="needs the servo 'torque'"):
         dataclasses.replace(ServoCfg(kind="pybullet"), play_deg=0.5)

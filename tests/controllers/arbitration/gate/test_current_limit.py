@@ -1,4 +1,4 @@
-"""A limit of current goes through the gate with the stiffness, by the same token."""
+"""A current limit goes through the gate with the stiffness, by the same token."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.requirement("ST-29")
 
 
 def sent(world: World) -> FloatArray:
-    """Return the limit of current of the last command."""
+    """Return the current limit of the last command."""
     limit = world.robot.commands[-1].current_limit
     assert limit is not None
     return limit
@@ -80,8 +80,8 @@ def test_a_limit_without_meaning_is_refused_at_the_door(
 ) -> None:
     token = world.take("limits", "Stiffness")
     limit = MotorLimit(stiffness=1.0, current=value)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="limit of current"):
+    with pytest.raises(BadInput, match="current limit"):
         world.gate.submit(token, "Stiffness", limit)
     n = len(world.robot.q)
-    with pytest.raises(BadInput, match="limit of current"):
+    with pytest.raises(BadInput, match="current limit"):
         world.gate.submit_stiffness(token, np.ones(n), value)  # type: ignore[arg-type]

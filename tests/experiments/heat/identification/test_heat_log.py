@@ -178,7 +178,7 @@ def test_what_is_no_text_is_refused(file: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(BadInput, match=message):
             read_log(file)
-    with pytest.raises(BadInput, match="is no run folder"):
+    with pytest.raises(BadInput, match="is not a run folder"):
         read_log(file.parent)
 
 

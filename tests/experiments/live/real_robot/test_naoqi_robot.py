@@ -180,7 +180,7 @@ def test_what_it_cannot_command_is_refused(endpoint: Endpoint) -> None:
     led = robot.robot.leds[0]
     setting = LedSetting(colours=np.zeros(led.n_channels))
     connection.calls.clear()
-    with pytest.raises(BadInput, match="leave LEDs"):
+    with pytest.raises(BadInput, match="for LEDs"):
         robot.write(Command(leds={led.name: setting}))
     with pytest.raises(BadInput, match="set-point"):
         robot.write(Command(target=np.full(len(robot.robot.joints), 9.0)))

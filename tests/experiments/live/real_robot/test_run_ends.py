@@ -201,7 +201,7 @@ def test_a_hot_robot_is_led_back(both: Both) -> None:
     ("address", "said"),
     [
         ("tcp://127.0.0.1:9559", "give naoqi://HOST:PORT"),
-        ("naoqi://", "names no host"),
+        ("naoqi://", "host is missing"),
         ("naoqi://127.0.0.1:1", "no robot at 127.0.0.1:1"),
     ],
 )

@@ -220,7 +220,7 @@ def test_a_text_names_a_simulator_a_robot_or_a_run_folder(two_leg: Robot) -> Non
     walker = robot_source(str(two_leg.folder))
     assert walker == SimulatorSource(robot_folder=two_leg.folder)
     assert robot_source("runs/x") == RecordingSource(folder=Path("runs/x"))
-    with pytest.raises(BadInput, match="is no run folder"):
+    with pytest.raises(BadInput, match="is not a run folder"):
         robot_source("runs/nowhere").open()
 
 

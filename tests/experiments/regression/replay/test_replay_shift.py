@@ -105,7 +105,7 @@ def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
     shift = run.channel("shift")
     assert_array_equal(shift.to_numpy(), controller.shifts)
     assert {run.meta.columns[f"shift.{j}"] for j in two_leg.joint_names} == {"rad"}
-    assert run.meta.channels["shift"].startswith("Shift that the controller decided")
+    assert run.meta.channels["shift"].startswith("Shift that the controller returned")
     held = slice(120, None)  # the posture has been taken
     ahead = run.channel("target").to_numpy()[1:] - shift.to_numpy()[:-1]
     stand = two_leg.posture("Stand").angles

@@ -36,7 +36,7 @@ simulation:
     Torso: 1  #! Did you mean 'torso'?
     l_gripper: 60  #! payload in kg = 60.0
     torso@1,2: 1  #! such as torso@-0.08,0,0.05
-    torso@0,0,5: 1  #! a payload's place in m = 5.0
+    torso@0,0,5: 1  #! a payload's position in m = 5.0
   obstacles:
     table: 0.3,0.6@1,0,0.3  #! such as 0.3,0.6,0.02@0.25,0,0.3
     wall: 0,1,1@1,0,0.5  #! an obstacle's size in m = 0.0
