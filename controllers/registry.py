@@ -179,7 +179,7 @@ def make_controller(spec: str) -> Controller:
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
     if not all(callable(getattr(made, word, None)) for word in ("reset", "step")):
         raise BadInput(
-            f"controller {spec!r} ({point.value}) makes {short(made)}; it has to "
+            f"controller {spec!r} ({point.value}) makes {short(made)}; it must "
             "return an object with `name`, `reset` and `step`."
         )
     return made

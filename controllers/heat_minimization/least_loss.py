@@ -21,7 +21,7 @@ so a motor gives T = S (g - C f) - u, and
 `solve_least_loss` omits u: its result is the minimum without knowledge of the gears,
 and the basis for comparing postures. With favourable gear friction a robot is below it.
 
-**The reference** is the textbook form, a cone programme,
+**The reference** is the textbook form, a cone program,
 
     minimise    Σ_m c_m (S (g - C f))_m²
     subject to  B f = h,    ‖(f_1, f_2)_k‖ <= μ f_n,k  for every contact k,
@@ -171,7 +171,7 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
         cp: Any = import_module("cvxpy")
     except ModuleNotFoundError as error:
         raise ExtraMissing(
-            "the cone programme of the least loss",
+            "the cone program of the minimum loss",
             "cvxpy",
             "reference",
             "or call `solve_least_loss`, which solves the same problem",

@@ -134,7 +134,7 @@ class MinHeat:
 
     def _forget(self) -> None:
         self._next = -np.inf
-        self._seen: tuple[PresentForces, float, FloatArray, BoolArray] | None = None
+        self._last: tuple[PresentForces, float, FloatArray, BoolArray] | None = None
         self._state: MinHeatState | None = None
         self._counts: Counter[str] = Counter()
 
@@ -148,13 +148,13 @@ class MinHeat:
         self.limits.reset(robot)
         self._robot = robot
         self._relief = LegRelief(robot, cfg.friction)
-        self._senses_feet = bool(robot.force_sensors)
+        self._has_foot_sensors = bool(robot.force_sensors)
         self._torque_constant = np.array(
             [motor.one_node.torque_constant for motor in robot.motors]
         )
         self._stillness = Stillness(robot, cfg.stillness)
         self._shift = SetPointShift(robot, cfg.shift)
-        self._given: FloatArray = np.zeros(len(robot.joints))
+        self._applied: FloatArray = np.zeros(len(robot.joints))
         self._effort = LowPass(len(robot.motors), cfg.current_time_constant_s)
         self._forget()
 
@@ -172,7 +172,7 @@ class MinHeat:
     def shift(self) -> FloatArray:
         """(n_joints,) present shift of the set-points in rad; a copy."""
         require_robot(self._robot)
-        return self._given.copy()
+        return self._applied.copy()
 
     @property
     def flag_counts(self) -> Counter[str]:
@@ -188,8 +188,8 @@ class MinHeat:
 
         The state is computed on first access.
         """
-        if self._state is None and self._seen is not None:
-            present, time_s, shift, pressed = self._seen
+        if self._state is None and self._last is not None:
+            present, time_s, shift, pressed = self._last
             problem = present.problem
             T = problem.motor_effort(problem.effort(present.forces))
             feet = require_robot(self._robot).feet
@@ -229,7 +229,7 @@ class MinHeat:
                     rows.append(Row(name=f"{foot}, {way}", values=values))
         loss_w, least_w = self.signals
         return Panel(
-            columns=("present N", "least N"),
+            columns=("present N", "minimum N"),
             rows=tuple(rows),
             settings=(
                 Setting(name="enabled", value=self.enabled, about="Shifts and limits."),
@@ -239,14 +239,14 @@ class MinHeat:
                     low=0.0,
                     high=60.0,
                     unit="s",
-                    about="Time without motion before the shift goes on.",
+                    about="Time without motion before the shift continues.",
                 ),
                 Setting(
                     name="least_on_feet",
                     value=cfg.least_on_feet,
                     low=0.0,
                     high=1.0,
-                    about="Share of the weight that the soles must feel.",
+                    about="Share of the weight that the soles must carry.",
                 ),
             ),
             plot=Plot(
@@ -254,7 +254,7 @@ class MinHeat:
                 unit="W",
                 lines=(
                     Line(name="present", value=loss_w),
-                    Line(name="least", value=least_w),
+                    Line(name="minimum", value=least_w),
                 ),
             ),
         )
@@ -287,31 +287,31 @@ class MinHeat:
         require_finite(observation, ("current",))
         effort = observation.current * self._torque_constant
         dt = self._effort.step(observation.time_s, effort)
-        request = observation.target - self._given
+        request = observation.target - self._applied
         self._stillness.step(observation, request)
         if not self._is_enabled:
-            self._shift.go_back(dt)
+            self._shift.return_to_zero(dt)
         if observation.time_s >= self._next - 1e-9:
             self._next = observation.time_s + self.cfg.period_s
-            why_not = self._reason_not_to_shift()
-            if why_not is None:
+            reason = self._reason_not_to_shift()
+            if reason is None:
                 self._solve(observation)
             else:
-                self._interrupt(why_not)
+                self._freeze_shift(reason)
         shift = self._shift.value
         if limits.shift is not None:  # a push is caught
             shift += limits.shift
-        self._given = self._within_range(request, shift)
+        self._applied = self._within_range(request, shift)
         return Limits(
             stiffness=limits.stiffness,
-            shift=self._given.copy(),
+            shift=self._applied.copy(),
             is_urgent=limits.is_urgent,
         )
 
-    def _interrupt(self, why: str) -> None:
+    def _freeze_shift(self, reason: str) -> None:
         """Keep the shift; the friction side of the gear is no longer known."""
-        self._shift.renew_gear()
-        self._counts[why] += 1
+        self._shift.restart_gear()
+        self._counts[reason] += 1
 
     def _within_range(self, request: FloatArray, shift: FloatArray) -> FloatArray:
         """Return the shift, limited where a set-point would leave its joint's range."""
@@ -332,7 +332,7 @@ class MinHeat:
         if still.calm_s < self.cfg.calm_s:
             return "moving"
         least = self.cfg.least_on_feet * self._relief.weight
-        if self._senses_feet and still.foot_loads.sum() < least:
+        if self._has_foot_sensors and still.foot_loads.sum() < least:
             return "not on its feet"
         return None
 
@@ -345,19 +345,19 @@ class MinHeat:
         present = self._relief.find(
             observation.q, self._effort.value, is_pressed=pressed, up=plane.up
         )
-        target = self._aim(present, observation)
+        target = self._target(present, observation)
         if self._is_enabled:
-            self._follow(target)
-        self._seen = present, observation.time_s, self._shift.value, pressed
+            self._move_shift(target)
+        self._last = present, observation.time_s, self._shift.value, pressed
         self._state = None
 
-    def _aim(self, present: PresentForces, observation: Observation) -> LeastLoss:
+    def _target(self, present: PresentForces, observation: Observation) -> LeastLoss:
         """Return the target torques: minimum loss with temperature weights."""
         weights = temperature_weights(observation.temperature, self.cfg.weights)
         problem = present.problem
         return solve_least_loss(replace(problem, loss=problem.loss * weights))
 
-    def _follow(self, least: LeastLoss) -> None:
+    def _move_shift(self, least: LeastLoss) -> None:
         """Move the shift towards the torques of `least`, for the legs only."""
         counts = self._relief.counts
         change = np.where(counts, least.motor_effort - self._effort.value, 0.0)

@@ -154,13 +154,13 @@ class Nudge:
             self._is_returning = True
 
         if not self.enabled or self._is_returning:
-            self._go_back(dt)
+            self._return_to_zero(dt)
             self._is_returning = self._is_returning and (
                 is_lifted or still.is_new_posture or bool(self._shift.any())
             )
             self._next = observation.time_s + self.cfg.calm_s
-            why = "lifted" if is_lifted else "new posture"
-            self.flag_counts[why if self.enabled else "switched off"] += 1
+            reason = "lifted" if is_lifted else "new posture"
+            self.flag_counts[reason if self.enabled else "switched off"] += 1
         elif still.calm_s < self.cfg.calm_s:
             self.flag_counts["moving"] += 1
         elif observation.time_s >= self._next - 1e-9:
@@ -168,7 +168,7 @@ class Nudge:
             self._next = observation.time_s + self.cfg.period_s
         return Limits(stiffness=self._stiffness.copy(), shift=self._shift.copy())
 
-    def _go_back(self, dt: float) -> None:
+    def _return_to_zero(self, dt: float) -> None:
         step = self.cfg.bound_rad * dt / self.cfg.return_s
         self._shift -= np.clip(self._shift, -step, step)
 
@@ -183,11 +183,11 @@ class Nudge:
         amps = np.abs(self._current.value)
         shift = self._shift[self._lead]
         is_high = np.abs(shift) >= cfg.high_shift_rad
-        wants = self._is_leg & (
+        is_candidate = self._is_leg & (
             amps > np.where(is_high, cfg.high_threshold_a, cfg.threshold_a)
         )
-        for m in np.argsort(np.where(wants, -amps, np.inf), kind="stable"):
-            if not wants[m]:
+        for m in np.argsort(np.where(is_candidate, -amps, np.inf), kind="stable"):
+            if not is_candidate[m]:
                 break
             lead, joints = self._lead[m], self._joints[m]
             is_far = abs(error[lead]) > cfg.large_step_rad

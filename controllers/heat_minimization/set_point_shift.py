@@ -66,7 +66,7 @@ class SetPointShift:
         )
         self._internal: FloatArray = np.zeros(len(lead))
         self._gear: FloatArray = np.zeros(len(lead))
-        self._is_gear_old = False
+        self._is_gear_stale = False
         self._value: FloatArray = np.zeros(len(robot.joints))
 
     @property
@@ -95,26 +95,26 @@ class SetPointShift:
             step *= cfg.rate_rad_s * dt / largest
         bound = cfg.bound_rad
         self._internal = np.clip(self._internal + step, -bound, bound)
-        if self._is_gear_old:
+        if self._is_gear_stale:
             self._gear -= np.clip(self._gear, -cfg.rate_rad_s * dt, cfg.rate_rad_s * dt)
-            self._is_gear_old = bool(self._gear.any())
+            self._is_gear_stale = bool(self._gear.any())
         else:
             gear = self._gear - part * remaining
             self._gear = np.clip(gear, -self._gear_bound, self._gear_bound)
-        self._sum_up()
+        self._update_value()
 
-    def renew_gear(self) -> None:
+    def restart_gear(self) -> None:
         """Restart the gear's part after a motion of the robot."""
-        self._is_gear_old = True
+        self._is_gear_stale = True
 
-    def go_back(self, dt: float) -> None:
+    def return_to_zero(self, dt: float) -> None:
         """Move one step back towards zero shift."""
         step = self._cfg.rate_rad_s * dt
         self._internal -= np.clip(self._internal, -step, step)
         self._gear -= np.clip(self._gear, -step, step)
-        self._sum_up()
+        self._update_value()
 
-    def _sum_up(self) -> None:
+    def _update_value(self) -> None:
         bound = self._cfg.bound_rad
         of_motor = np.clip(self._internal + self._gear, -bound, bound)
         self._value = of_motor[self._motor_of_joint]

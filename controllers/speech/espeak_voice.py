@@ -96,7 +96,7 @@ def _load() -> tuple[ctypes.CDLL, int]:
     rate_hz = library.espeak_Initialize(_SYNCHRONOUS, 0, data, _DONT_EXIT)
     if rate_hz <= 0:
         raise BadInput(
-            "eSpeak NG finds no data; run `pip install --force-reinstall '.[speech]'` "
+            "eSpeak NG has no data; run `pip install --force-reinstall '.[speech]'` "
             "in the checkout."
         )
     return library, rate_hz

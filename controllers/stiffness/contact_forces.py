@@ -127,24 +127,24 @@ def solve_closed(
     n = A.shape[1]
     if n == 0 or B[0] <= 0.0:
         return np.zeros(n), _NO_CONTACT, True
-    flags = _shape_flags(A, tolerance)
+    flags = _geometry_flags(A, tolerance)
     if n == 3 and flags == 0:
         Y = solve_three(A, B)
-        if _pulls_nowhere(Y):
+        if _all_nonnegative(Y):
             return Y, flags, True
         flags |= _INVERSE_NEGATIVE
     Y = _solve_unbounded(A, B, Q, R)
-    if not _pulls_nowhere(Y):
+    if not _all_nonnegative(Y):
         return Y, flags, False
     return Y, flags | moment_flag(A, B, Y, tolerance), True
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _pulls_nowhere(Y: FloatArray) -> bool:
-    pulls_nowhere = True
+def _all_nonnegative(Y: FloatArray) -> bool:
+    nonnegative = True
     for f in Y:
-        pulls_nowhere &= f >= 0.0  # False for NaN too
-    return pulls_nowhere
+        nonnegative &= f >= 0.0  # False for NaN too
+    return nonnegative
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -211,7 +211,7 @@ def solve_three(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _shape_flags(A: FloatArray, tolerance: float) -> int:
+def _geometry_flags(A: FloatArray, tolerance: float) -> int:
     """Return the flags for the arrangement of one or more contacts."""
     n = A.shape[1]
     if n == 1:

@@ -24,7 +24,7 @@ Offset = float | FloatArray
 Celsius = Annotated[float, Field(ge=-40.0, le=200.0)]
 """Temperature in °C; the range contains all windings that a NAO's motor survives."""
 DEGREE = radians(1.0)
-OFFSET_WORDS = (
+OFFSET_SYNTAX = (
     "VALUE, POSTURE=VALUE, approach[=SECONDS], blocked[=SECONDS], warm[=BEGIN-END]"
 )
 """Words accepted by `read_offset`, joined by `+`."""
@@ -315,8 +315,8 @@ def _number(words: str, text: str) -> float:
         return number_of(text)
     except ValueError:
         raise BadInput(
-            f"offset {words!r} has {text!r} where a number is due; "
-            f"give {OFFSET_WORDS}, joined by '+', as in 'Crouch=0.1+warm'."
+            f"offset {words!r} has {text!r} where a number is expected; "
+            f"give {OFFSET_SYNTAX}, joined by '+', as in 'Crouch=0.1+warm'."
         ) from None
 
 

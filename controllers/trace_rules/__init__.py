@@ -56,19 +56,19 @@ class TraceChecker(MotionRules):
         """
         if self._tick < 0 and not isinstance(event, Opened):
             raise BadInput(
-                f"it begins with {type(event).__name__}, not Opened; give all "
-                "events of the ledger, from its first on."
+                f"the trace begins with {type(event).__name__}, not Opened; give "
+                "all events of the ledger, from its first on."
             )
         rules = getattr(self, f"_on_{type(event).__name__.lower()}", None)
         found: list[str] = []
         try:
             if 0 <= self._tick < event.tick:
-                found += self._slot_is_over(event.tick)
+                found += self._on_slot_end(event.tick)
             self._tick = max(self._tick, event.tick)
             found += (rules(event) or ()) if rules is not None else ()
         except KeyError as unknown:
             name = type(event).__name__
-            found.append(f"trace: {name} of {unknown}, of which nothing was told")
+            found.append(f"trace: {name} of {unknown}, which is unknown")
         for said in found:
             rule, sentence = said.split(": ", 1)
             self.violations.append(

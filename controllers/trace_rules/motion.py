@@ -69,7 +69,7 @@ class MotionRules(ReservationRules):
         for one in group:
             first = self._streams.get(one.asked.after or 0)
             if first is not None and first.reason is not EndReason.DONE:
-                yield f"together: group {event.group!r} starts before what it follows"
+                yield f"together: group {event.group!r} starts before its predecessor"
             one.started = event.tick
 
     def _on_streamstarted(self, event: sync.StreamStarted) -> Sentences:
@@ -83,7 +83,7 @@ class MotionRules(ReservationRules):
     def _on_sent(self, event: sync.Sent) -> Sentences:
         one = self._streams[event.stream]
         if one.reason is not None or one.started is None:
-            yield f"together: stream {event.stream} sends an item, and does not run"
+            yield f"together: stream {event.stream} sends an item but is not running"
         if event.k not in (one.sent, -1):
             yield f"together: stream {event.stream} sends {event.k}, not {one.sent}"
         one.sent += event.k >= 0
@@ -102,8 +102,8 @@ class MotionRules(ReservationRules):
         one.reason = event.reason
         self._alone.pop(event.stream, None)
 
-    def _slot_is_over(self, tick: int) -> Sentences:
-        yield from super()._slot_is_over(tick)
+    def _on_slot_end(self, tick: int) -> Sentences:
+        yield from super()._on_slot_end(tick)
         for key, group in [*self._groups.items()]:
             runs = [one for one in group if one.reason is None]
             if not runs:
@@ -120,7 +120,7 @@ class MotionRules(ReservationRules):
         for number, one in self._alone.items():
             one.slots += 1
             if one.slots == LATEST_START:
-                yield f"together: stream {number} of no group still waits"
+                yield f"together: stream {number} without a group still waits"
 
     # -- schemas ----------------------------------------------------------------------
 
@@ -128,14 +128,14 @@ class MotionRules(ReservationRules):
         yield from super()._on_granted(event)
         one = self._schemas.get(event.owner)
         if one is not None and one.state is not State.WINNER:
-            yield f"winner: {event.owner} is {one.state} and is granted {event.token}"
+            yield f"winner: {event.owner} is {one.state} but gets {event.token}"
 
     def _on_executed(self, event: t.Executed) -> Sentences:
         yield from super()._on_executed(event)
         held = self._tokens.get(event.token)
         one = self._schemas.get(held.owner) if held else None
         if one is not None and not (one.is_acting and one.state is State.WINNER):
-            yield f"winner: {one.woken.path} is {one.state}, writes {event.resource}"
+            yield f"winner: {one.woken.path} is {one.state} but writes {event.resource}"
 
     def _below(self, path: str | None) -> list[str]:
         found = [x for x, one in self._schemas.items() if one.woken.parent == path]
@@ -144,7 +144,7 @@ class MotionRules(ReservationRules):
     def _on_woken(self, event: schemas.Woken) -> Sentences:
         parent = self._schemas.get(event.parent or "")
         if parent is not None and not parent.is_acting:
-            yield f"winner: {event.parent} does not act, and wakes {event.path}"
+            yield f"winner: {event.parent} wakes {event.path} without acting"
         self._schemas.setdefault(event.path, _Schema(event))
 
     def _on_statechangedto(self, event: schemas.StateChangedTo) -> Sentences:
@@ -155,7 +155,7 @@ class MotionRules(ReservationRules):
         if event.state is not State.WINNER:
             awake = [x for x in below if self._schemas[x].state is not State.SLEPT]
             if one.is_acting or awake or held.intersection([event.path, *below]):
-                yield f"winner: {event.path} is {event.state}, and acts, holds or leads"
+                yield f"winner: {event.path} is {event.state} but acts or holds"
         elif one.woken.kind is Kind.ACTUATION and parent is not None:
             for other in self._schemas.values():
                 is_rival = other is not one and other.woken.parent == parent
@@ -168,7 +168,7 @@ class MotionRules(ReservationRules):
         one = self._schemas[event.path]
         one.is_acting = True
         if one.state is not State.WINNER:
-            yield f"winner: {event.path} is {one.state}, and starts"
+            yield f"winner: {event.path} is {one.state} but starts"
 
     def _on_schemastopped(self, event: schemas.SchemaStopped) -> None:
         self._schemas[event.path].is_acting = False

@@ -51,7 +51,7 @@ class ReservationRules:
         self._live: dict[TokenId, HeldToken] = {}
         self._waits: dict[int, tuple[t.Requested, int]] = {}
         """Requests, with the ticks from which no equal may overtake them."""
-        self._untold: dict[TokenId, t.Revoked] = {}
+        self._unnotified: dict[TokenId, t.Revoked] = {}
         self._taken: set[str] = set()
         self._has_changed = False
         self._last_command = 0
@@ -73,7 +73,7 @@ class ReservationRules:
         left, self._active[event.group] = self._active.get(event.group), event.active
         self._has_changed = True
         for token in self._seats[left] if left else ():
-            yield f"owner: {token.owner} still has {left}, which is left"
+            yield f"owner: {token.owner} holds {left} after it was left"
 
     def _is_frozen(self, leaf: str) -> bool:
         return any(self._frozen[leaf].values())
@@ -123,16 +123,16 @@ class ReservationRules:
         who, self._has_changed = event.owner, True
         token = self._tokens.get(event.token)
         if asked is None:
-            yield f"outcome: request {event.request} of {who} is granted, not awaited"
+            yield f"outcome: request {event.request} of {who} is granted, not pending"
             return
         given = [asked.optional[x] for x in asked.optional if x not in event.missing]
         if set(event.shares) != set(asked.shares).union(*given):
             yield f"outcome: {who} asked for {[*asked.shares]}, got {[*event.shares]}"
         last = next(reversed(self._tokens), TokenId(0, 0))
         if token.ended if token else event.token <= last:
-            yield f"outcome: {who} gets {event.token}, which is not new"
-        if any(lost.request == event.request for lost in self._untold.values()):
-            yield f"loss: {who} is granted what others lost, who do not know yet"
+            yield f"outcome: {who} gets the old token {event.token}"
+        if any(lost.request == event.request for lost in self._unnotified.values()):
+            yield f"loss: {who} is granted before the losers are notified"
         token = self._tokens.setdefault(event.token, HeldToken(event.token, who))
         self._live[event.token] = token
         for leaf, share in event.shares.items():
@@ -141,9 +141,9 @@ class ReservationRules:
                 yield f"frozen: {who} is granted {leaf}, which is frozen"
             elif not self._is_free(leaf, who, share):
                 owners = ", ".join(x.owner for x in self._seats[leaf])
-                yield f"owner: {who} is granted {leaf}, which is {owners or 'nobody'}'s"
+                yield f"owner: {who} is granted {leaf}, held by {owners or 'nobody'}"
             if event.inside.get(leaf) != (scope.id if scope else None):
-                yield f"owner: {who} has {leaf} out of another token than its parent's"
+                yield f"owner: {who} has {leaf} from a token that is not its parent's"
             for passed in self._before(leaf, asked) if leaf not in self._taken else ():
                 yield f"queue: {who} is granted {leaf} before {passed}"
             self._seats[leaf].append(token)
@@ -156,8 +156,8 @@ class ReservationRules:
             yield f"outcome: request {event.request} of {event.owner} ends twice"
 
     def _on_settled(self, _: t.Settled) -> Sentences:
-        for lost in self._untold.values():
-            yield f"loss: {lost.owner} is not told that it lost {', '.join(lost.lost)}"
+        for lost in self._unnotified.values():
+            yield f"loss: {lost.owner} is not notified of {', '.join(lost.lost)}"
         for asked, _firm in self._waits.values() if self._has_changed else ():
             grown = asked.add_to and self._tokens.get(asked.add_to)
             if asked.shares and all(
@@ -167,14 +167,14 @@ class ReservationRules:
                 and not any(self._before(x, asked))
                 for x, share in asked.shares.items()
             ):
-                yield f"queue: {asked.owner} waits for {[*asked.shares]}: they are free"
+                yield f"queue: {asked.owner} waits for the free {[*asked.shares]}"
         self._has_changed = False
-        self._untold.clear()
+        self._unnotified.clear()
         self._taken.clear()
 
     # -- losses -----------------------------------------------------------------------
 
-    def _take(self, event: _Loss, leaves: t.Names, ended: Refusal) -> Sentences:
+    def _record_loss(self, event: _Loss, leaves: t.Names, ended: Refusal) -> Sentences:
         held, is_whole = self._tokens.get(event.token), getattr(event, "is_whole", True)
         self._has_changed = True
         if held is None or held.ended or not set(leaves) <= set(held.covers):
@@ -184,13 +184,13 @@ class ReservationRules:
             self._seats[leaf].remove(held)
             del held.covers[leaf], held.inside[leaf]
             if any(inner.inside[leaf] is held for inner in self._seats[leaf]):
-                yield f"loss: {held.owner} gives up {leaf} before who is inside of it"
+                yield f"loss: {held.owner} gives up {leaf} before its children do"
             if self._driven.get(leaf) == event.token:
                 self._unsafe.setdefault(leaf, self._tick)
         has_lent_all = bool(leaves) and held.lent.issuperset(leaves)
         if is_whole != (not held.covers and not has_lent_all):
-            verb = "ends" if is_whole else "goes on"
-            yield f"loss: {held.id} of {held.owner} {verb} and has {[*held.covers]}"
+            verb = "ends" if is_whole else "continues"
+            yield f"loss: {held.id} of {held.owner} {verb} but has {[*held.covers]}"
         if is_whole:
             held.ended = ended
             del self._live[held.id]
@@ -199,22 +199,22 @@ class ReservationRules:
         self._tokens[event.token].lent.update(event.leaves)
 
     def _on_released(self, event: t.Released) -> Sentences:
-        yield from self._take(event, event.leaves, Refusal.RELEASED)
+        yield from self._record_loss(event, event.leaves, Refusal.RELEASED)
 
     def _on_expired(self, event: t.Expired) -> Sentences:
-        yield from self._take(event, event.leaves, Refusal.EXPIRED)
+        yield from self._record_loss(event, event.leaves, Refusal.EXPIRED)
 
     def _on_revoked(self, event: t.Revoked) -> Sentences:
         leaves = event.lost + event.freed
-        self._untold[event.token] = event
+        self._unnotified[event.token] = event
         self._taken.update(leaves)
-        yield from self._take(event, leaves, Refusal.REVOKED)
+        yield from self._record_loss(event, leaves, Refusal.REVOKED)
 
     def _on_notified(self, event: t.Notified) -> Sentences:
         if event.kind is NoticeKind.LOST and event.token is not None:
-            lost = self._untold.pop(event.token, None)
+            lost = self._unnotified.pop(event.token, None)
             if lost is None or (lost.lost, lost.freed) != (event.leaves, event.freed):
-                yield f"loss: {event.owner} is told of another loss of {event.token}"
+                yield f"loss: {event.owner} gets a wrong notice for {event.token}"
 
     # -- the gate, and virtual owners -------------------------------------------------
 
@@ -224,7 +224,7 @@ class ReservationRules:
         self._last_command = event.command
         self._commands[event.command] = event
 
-    def _why_refused(self, asked: t.Commanded) -> Refusal | None:
+    def _expected_refusal(self, asked: t.Commanded) -> Refusal | None:
         token, leaf = asked.token, asked.resource
         if token is None:
             return Refusal.NO_TOKEN
@@ -245,9 +245,9 @@ class ReservationRules:
         asked = self._commands.pop(event.command, None)
         name = f"command {event.command} on {event.resource}"
         if asked is None or asked.resource != event.resource:
-            yield f"gate: {name} is answered, and was not given so"
+            yield f"gate: {name} is answered but was not sent"
             return
-        why, ways = self._why_refused(asked), {None, Refusal.NOT_COVERED}
+        why, ways = self._expected_refusal(asked), {None, Refusal.NOT_COVERED}
         leaf = self._leaves[event.resource]
         is_by_consent = asked.is_shift or bool(leaf.limits)
         if why is not said and not (is_by_consent and {why, said} == ways):
@@ -276,25 +276,25 @@ class ReservationRules:
         for leaf in event.leaves:
             self._frozen[leaf][event.by] = event.is_total
             for token in self._seats[leaf] if event.is_total else ():
-                yield f"frozen: {token.owner} keeps {leaf}, which {event.by} has"
+                yield f"frozen: {token.owner} keeps {leaf}, frozen by {event.by}"
 
     def _on_thawed(self, event: t.Thawed) -> Sentences:
         self._has_changed = True
         for leaf in event.leaves:
             if self._frozen[leaf].pop(event.by, None) is None:
-                yield f"frozen: {event.by} gives back {leaf}, which it does not have"
+                yield f"frozen: {event.by} thaws {leaf}, which it did not freeze"
 
     # -- time -------------------------------------------------------------------------
 
-    def _slot_is_over(self, tick: int) -> Sentences:
+    def _on_slot_end(self, tick: int) -> Sentences:
         """Check the conditions that must hold at the end of the last tick."""
         late = [x for x, since in self._unsafe.items() if since < self._written < tick]
         for leaf in late:
             del self._unsafe[leaf]
-            yield f"frozen: {leaf} lost its commander, and was not made safe"
+            yield f"frozen: {leaf} lost its writer and was not made safe"
 
     def _on_ticked(self, event: t.Ticked) -> Sentences:
         for asked, _ in self._waits.values():
             limit = asked.timeout_ticks
             if limit is not None and event.tick >= asked.tick + limit:
-                yield f"outcome: {asked.owner} waits for longer than {limit} ticks"
+                yield f"outcome: {asked.owner} waits longer than {limit} ticks"

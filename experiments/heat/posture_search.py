@@ -312,7 +312,7 @@ def _judged(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
         "at_stop": list(balance.at_stop),
         "torque_share": balance.torque_share,
         "clearance_m": balance.clearance_m,
-        "missed": list(balance.missed),
+        "missed": list(balance.violations),
     }
 
 
@@ -365,9 +365,9 @@ def run_posture_search(
         found = search_posture(robot, wanted, cfg)
     console = console_for(json_file, width=110)
     console.print(found_tables(robot, found, cfg))
-    if found.wanted.missed:
+    if found.wanted.violations:
         print(
-            f"{wanted.name} itself misses: {'; '.join(found.wanted.missed)}.",
+            f"{wanted.name} itself violates: {'; '.join(found.wanted.violations)}.",
             file=sys.stderr,
         )
     for balance, what in ((found.wanted, wanted.name), (found.found, name)):
@@ -392,7 +392,7 @@ def run_posture_search(
                 )
             foretold = {
                 wanted.name: None
-                if found.wanted.missed
+                if found.wanted.violations
                 else legs_power(robot, found.wanted),
                 name: legs_power(robot, found.found),
             }

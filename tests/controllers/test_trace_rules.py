@@ -160,7 +160,7 @@ def test_a_lie_breaks_its_rule(k: int) -> None:
 
 def test_a_violation_says_what_and_where() -> None:
     found = check_trace(without(Released)(sample_traces.queue()))
-    assert str(found[0]) == "owner (tick 300): 2 is granted HeadPitch, which is 1's"
+    assert str(found[0]) == "owner (tick 300): 2 is granted HeadPitch, held by 1"
 
 
 def test_a_trace_that_begins_in_the_middle_is_refused() -> None:

@@ -55,7 +55,7 @@ class Constraint:
     unit: str
     """`mm`, `degrees` or `share²`, for display."""
 
-    def missed(self, value: float) -> str:
+    def violation(self, value: float) -> str:
         """Return a text for a violation by `value`, scaled like the rows."""
         if self.unit == "mm":
             return f"{self.name} (by {1000.0 * abs(value) / PER_M:.1f} mm)"
@@ -90,7 +90,7 @@ class PostureProblem:
             BadInput: the robot or the posture is not on feet, or no joint is movable.
             UnknownName: the robot has no joint of a name in `keep`.
         """
-        _check_stands(robot, wanted)
+        _check_standing(robot, wanted)
         self.robot = robot
         self.cfg = cfg
         self.wanted = wanted.angles
@@ -172,10 +172,10 @@ class PostureProblem:
             flat = Constraint(name=f"sole of {foot} flat", unit="degrees")
             rows += [(flat, PER_RAD * tilt) for tilt in sole.tilt]
             if not self.cfg.feet_may_move:
-                place = Constraint(name=f"{foot} where it stands", unit="mm")
+                place = Constraint(name=f"position of {foot}", unit="mm")
                 moved = PER_M * (sole.position - wanted.position)[:2]
                 rows += [(place, distance) for distance in moved]
-                turn = Constraint(name=f"{foot} not turned", unit="degrees")
+                turn = Constraint(name=f"heading of {foot}", unit="degrees")
                 rows.append((turn, PER_RAD * _turn(sole.turn - wanted.turn)))
         return rows
 
@@ -201,7 +201,7 @@ class PostureProblem:
             *[Constraint(name=com, unit="mm")] * len(self._hull),
             *(Constraint(name=f"{torque} {motor}", unit="share²") for motor in counted),
             *(
-                Constraint(name=f"{pair} apart", unit="mm")
+                Constraint(name=f"distance of {pair}", unit="mm")
                 for pair in self._clearance.names
             ),
         )
@@ -212,7 +212,7 @@ def _turn(angle: float) -> float:
     return float(np.arctan2(np.sin(angle), np.cos(angle)))
 
 
-def _check_stands(robot: Robot, posture: Posture) -> None:
+def _check_standing(robot: Robot, posture: Posture) -> None:
     sole_points(robot)  # raises for a robot without feet
     if not robot.has_legs:
         raise BadInput(f"this body of robot {robot.name!r} has no legs to stand on.")

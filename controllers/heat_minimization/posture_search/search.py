@@ -31,16 +31,16 @@ from nao_testbed.models.values import FloatArray
 class NoPostureFound(TestbedError):
     """No reachable posture satisfies all constraints.
 
-    `missed` holds texts for the constraints that the nearest posture violates.
+    `violations` holds texts for the constraints that the nearest posture violates.
     """
 
-    def __init__(self, posture: str, missed: tuple[str, ...]) -> None:
+    def __init__(self, posture: str, violations: tuple[str, ...]) -> None:
         self.posture = posture
-        self.missed = missed
+        self.violations = violations
         super().__init__(
-            f"no posture near {posture!r} keeps all that it must; nearest to it is one "
-            f"that misses: {'; '.join(missed)}. Search farther, ask for smaller "
-            "margins, or keep fewer joints."
+            f"no posture near {posture!r} satisfies all constraints; the nearest "
+            f"violates: {'; '.join(violations)}. Search farther, give smaller margins, "
+            "or keep fewer joints."
         )
 
 
@@ -63,7 +63,7 @@ class PostureBalance:
     """Largest torque of a motor over its limit."""
     clearance_m: float | None
     """Distance of the closest watched pair of links, in m; None: no pair is near."""
-    missed: tuple[str, ...]
+    violations: tuple[str, ...]
     """Texts for the violated constraints."""
 
 
@@ -83,12 +83,12 @@ class FoundPosture:
 
 STEP_RAD = 1e-5
 """Step of the differences: the loss is exact to 1e-9 W, its error then 1e-4 W/rad."""
-FULFILLED = 0.01
+TOLERANCE = 0.01
 """Tolerance of a constraint: 0.1 mm, 1 mrad, or 1 in 100 of the square of a torque's
 limit."""
 INDEPENDENT = 0.01
 """Minimum singular value of the equality derivatives in use, in their units per rad.
-The others hold by symmetry: 5 degrees change them by a tenth of `FULFILLED`."""
+The others hold by symmetry: 5 degrees change them by a tenth of `TOLERANCE`."""
 AT_STOP_RAD = 0.005
 """Deflection of a servo under some 0.8 N·m: a joint closer to its stop leans on it."""
 ITERATIONS = 100
@@ -113,18 +113,18 @@ def search_posture(
     """
     problem = PostureProblem(robot, wanted, cfg or PostureSearchCfg())
     origin = np.zeros(len(problem.variables.names))
-    candidates = [x for x in (origin,) if not _missed(problem, problem.at(x))]
+    candidates = [x for x in (origin,) if not _violations(problem, problem.at(x))]
     n_found = 0
-    for start in _starts(problem):
+    for start in _starting_points(problem):
         x = _descend(problem, start)
-        if _missed(problem, problem.at(x)):
+        if _violations(problem, problem.at(x)):
             x = _descend(problem, _repair(problem, x))
-        if not _missed(problem, problem.at(x)):
+        if not _violations(problem, problem.at(x)):
             candidates.append(x)
             n_found += 1
     if not candidates:
         nearest = problem.at(_repair(problem, origin))
-        raise NoPostureFound(wanted.name, _missed(problem, nearest))
+        raise NoPostureFound(wanted.name, _violations(problem, nearest))
     best = min(candidates, key=lambda x: problem.at(x).least.loss_w)
     return FoundPosture(
         wanted=_balance_of(problem, origin),
@@ -135,7 +135,7 @@ def search_posture(
     )
 
 
-def _starts(problem: PostureProblem) -> Iterator[FloatArray]:
+def _starting_points(problem: PostureProblem) -> Iterator[FloatArray]:
     """Yield the desired posture, then random points in the box."""
     rng = np.random.default_rng(problem.cfg.seed)
     yield np.zeros(len(problem.variables.names))
@@ -225,12 +225,12 @@ def _stack(value: PostureValue) -> FloatArray:
 def _repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
     """Return the point near `start` with the smallest constraint violation."""
 
-    def missed(x: FloatArray) -> FloatArray:
+    def violations(x: FloatArray) -> FloatArray:
         value = problem.at(x)
         return np.concatenate((value.equal, np.minimum(value.atleast, 0.0)))
 
     result = least_squares(
-        missed,
+        violations,
         np.clip(start, problem.variables.lower, problem.variables.upper),
         bounds=(problem.variables.lower, problem.variables.upper),
         x_scale=problem.cfg.within_rad,
@@ -239,23 +239,23 @@ def _repair(problem: PostureProblem, start: FloatArray) -> FloatArray:
     return np.asarray(result.x, dtype=np.float64)
 
 
-def _missed(problem: PostureProblem, value: PostureValue) -> tuple[str, ...]:
+def _violations(problem: PostureProblem, value: PostureValue) -> tuple[str, ...]:
     """Return texts for the constraints that a posture violates, each once."""
     worst: dict[Constraint, float] = {}
     for row, x in zip(problem.equal_rows, value.equal.tolist(), strict=True):
-        if abs(x) > max(FULFILLED, abs(worst.get(row, 0.0))):
+        if abs(x) > max(TOLERANCE, abs(worst.get(row, 0.0))):
             worst[row] = x
     for row, x in zip(problem.atleast_rows, value.atleast.tolist(), strict=True):
-        if x < min(-FULFILLED, worst.get(row, 0.0)):
+        if x < min(-TOLERANCE, worst.get(row, 0.0)):
             worst[row] = x
     com = problem.atleast_rows[0]
     short = PER_M * (problem.com_margin(value.body) - problem.cfg.com_margin_m)
-    if short < -FULFILLED:  # the corners of the support may have changed
+    if short < -TOLERANCE:  # the corners of the support may have changed
         worst[com] = min(short, worst.get(com, 0.0))
-    missed = tuple(row.missed(x) for row, x in worst.items())
+    violations = tuple(row.violation(x) for row, x in worst.items())
     if value.least.is_balanced:
-        return missed
-    return (*missed, "contact forces that carry the robot")
+        return violations
+    return (*violations, "contact forces that carry the robot")
 
 
 def _balance_of(problem: PostureProblem, x: FloatArray) -> PostureBalance:
@@ -273,5 +273,5 @@ def _balance_of(problem: PostureProblem, x: FloatArray) -> PostureBalance:
         at_stop=tuple(robot.joint_names[j] for j in at_stop),
         torque_share=problem.torque_share(value.least),
         clearance_m=float(distances.min()) if len(distances) else None,
-        missed=_missed(problem, value),
+        violations=_violations(problem, value),
     )

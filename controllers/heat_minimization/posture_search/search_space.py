@@ -66,8 +66,8 @@ class PostureSearchCfg(Checked):
         super().__post_init__()
         if not 0.0 < self.within_rad <= pi / 2.0:
             raise BadInput(
-                f"a search within {degrees(self.within_rad):g} degrees of a posture "
-                "makes no sense; give a number above 0, up to 90."
+                f"search range is {degrees(self.within_rad):g} degrees; give a number "
+                "above 0, up to 90."
             )
         steepest = degrees(atan(self.friction))
         if not abs(self.slope_deg) < steepest:
@@ -203,7 +203,7 @@ def choose_variables(
     may_move = upper - lower > ROOM_RAD
     if not may_move.any():
         raise BadInput(
-            f"nothing is left that may move; kept: {', '.join(cfg.keep) or 'none'}. "
+            f"no joint is free to move; kept: {', '.join(cfg.keep) or 'none'}. "
             "Keep fewer joints, or allow an asymmetric posture."
         )
     return Variables(

@@ -161,8 +161,8 @@ def _sole_frame(foot: str, points: FloatArray) -> FloatArray:
     _, widths, directions = np.linalg.svd(spread)
     if len(points) < 3 or widths[1] < 1e-3:
         raise BadInput(
-            f"the contact points of {foot} lie on a line or are fewer than three; a "
-            "sole needs three that span it."
+            f"the contact points of {foot} lie on a line or are fewer than three; give "
+            "three that are not on a line."
         )
     z = directions[2]
     ahead = np.eye(3)[0 if abs(z[0]) < 0.9 else 1]  # the link's x, unless that is up

@@ -152,7 +152,7 @@ def build_model(robot: Robot) -> pin.Model:
     except ValueError as error:
         said = str(error).splitlines()[0].rstrip(".")
         raise BadInput(
-            f"Pinocchio refuses {robot.urdf} ({said}; it may say why above); mend it."
+            f"Pinocchio rejects {robot.urdf} ({said}; see also above); correct it."
         ) from error
 
 

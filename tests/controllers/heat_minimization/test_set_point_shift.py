@@ -36,7 +36,7 @@ def test_neither_bound_nor_speed_is_ever_exceeded(
         assert moved <= CFG.rate_rad_s * dt + 2.0 * gear
         last = shift.value
     for _ in range(round(CFG.bound_rad / CFG.rate_rad_s / dt) + 10):
-        shift.go_back(dt)
+        shift.return_to_zero(dt)
     assert not shift.value.any()
 
 
@@ -83,7 +83,7 @@ def test_after_a_motion_the_gear_part_goes_back_and_begins_anew() -> None:
     for _ in range(200):
         shift.follow(np.zeros(M), remaining, 0.1)
     there = shift.value
-    shift.renew_gear()
+    shift.restart_gear()
     least = np.abs(there)
     for _ in range(200):
         shift.follow(np.zeros(M), remaining, 0.1)

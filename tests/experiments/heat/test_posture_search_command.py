@@ -98,7 +98,7 @@ def test_a_stop_that_bears_the_load_is_told(
     err = capsys.readouterr().err
     assert "in Crouch, LKneePitch, RKneePitch may lean on the stop" in err
     assert "in CrouchCool" not in err
-    assert "Crouch itself misses: sole of RFoot level" in err
+    assert "Crouch itself violates: sole of RFoot level" in err
 
 
 def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:

@@ -105,7 +105,7 @@ def test_pinocchio_reads_what_the_engines_read(
 
 def test_what_pinocchio_refuses_is_bad_input(tmp_path: Path) -> None:
     robot = load_robot(spoilt(tmp_path, AXIS, f"{AXIS}<dynamics/>"))
-    with pytest.raises(BadInput, match=r"Pinocchio refuses .*two_leg\.urdf"):
+    with pytest.raises(BadInput, match=r"Pinocchio rejects .*two_leg\.urdf"):
         build_model(robot)
 
 
@@ -131,7 +131,7 @@ def test_many_frames_are_taken_or_refused_in_a_sentence(
     frames = "".join(FRAME.format(n=n, on="trunk") for n in range(140))
     robot = load_robot(spoilt(tmp_path, "</robot>", f"{frames}</robot>"))
     if engine == "pybullet":
-        with pytest.raises(BadInput, match=r"PyBullet takes 128 links; .* has 147"):
+        with pytest.raises(BadInput, match=r"PyBullet supports 128 links; .* has 147"):
             make_engine(robot, WorldCfg(engine="pybullet"))
     else:
         make_engine(robot, WorldCfg(engine="mujoco")).close()

@@ -40,7 +40,7 @@ def test_what_is_found_is_cooler_and_near(nao: Robot, found: FoundPosture) -> No
     assert np.abs(change).max() <= np.deg2rad(5.0) + 1e-12
     moved = {n for n, x in zip(nao.joint_names, change, strict=True) if x}
     assert moved <= set(nao.leg_joints)
-    assert not found.found.missed
+    assert not found.found.violations
     assert found.starts == 5, "every start leads to a posture that keeps everything"
 
 
@@ -205,8 +205,8 @@ def height_of_soles(robot: Robot, angles: FloatArray) -> float:
 def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
     """And links that come close in it stay apart."""
     crouch = search(nao, "Crouch")
-    assert any("flat" in text for text in crouch.wanted.missed)
-    assert not crouch.found.missed
+    assert any("flat" in text for text in crouch.wanted.violations)
+    assert not crouch.found.violations
     assert height_of_soles(nao, crouch.wanted.angles) > 2e-3
     assert height_of_soles(nao, crouch.found.angles) < 5e-4
     assert crouch.found.clearance_m is not None
@@ -220,7 +220,7 @@ def test_a_sole_that_is_flat_but_too_high_is_lowered(nao: Robot) -> None:
         bent[nao.joint_index(joint)] += np.deg2rad(degrees)
     uneven = dataclasses.replace(wanted, angles=bent)
     found = search_posture(nao, uneven, PostureSearchCfg(starts=2))
-    assert any("level" in text for text in found.wanted.missed)
+    assert any("level" in text for text in found.wanted.violations)
     assert height_of_soles(nao, bent) > 2e-3
     assert height_of_soles(nao, found.found.angles) < 5e-4
 
@@ -238,4 +238,4 @@ def test_arms_move_when_asked_and_kept_joints_never(nao: Robot) -> None:
 def test_any_robot_with_two_feet_will_do(two_leg: Robot) -> None:
     found = search(two_leg, "Stand", com_margin_m=0.01)
     assert found.found.least.loss_w < 0.9 * found.wanted.least.loss_w
-    assert not found.found.missed
+    assert not found.found.violations
