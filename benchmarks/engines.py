@@ -55,17 +55,15 @@ def measure_engines(
                 loop.block(cycles_in(seconds))
     for engine, name in ENGINES.items():
         loop_us, bare_us = loops[engine].loop_us, loops[engine].bare_us
-        over_bare = f"{name}, whole loop / bare engine"
+        over_bare = f"{name}, full loop / bare engine"
         figures += [
             ratio(
-                f"{engine}_loop_over_bare",
-                over_bare,
-                loop_us,
-                bare_us,
-                MAX_OVER_BARE,
+                f"{engine}_loop_over_bare", over_bare, loop_us, bare_us, MAX_OVER_BARE
             ),
-            figure(f"{engine}_loop_us", f"{name}, whole loop, a tick", "µs", loop_us),
-            figure(f"{engine}_bare_us", f"{name}, bare engine, a tick", "µs", bare_us),
+            figure(f"{engine}_loop_us", f"{name}, full loop, per tick", "µs", loop_us),
+            figure(
+                f"{engine}_bare_us", f"{name}, bare engine, per tick", "µs", bare_us
+            ),
         ]
     bullet, mujoco = loops["pybullet"], loops["mujoco"]
     figures += [
@@ -79,7 +77,7 @@ def measure_engines(
         ),
         ratio(
             "bullet_over_mujoco_loop",
-            "PyBullet / MuJoCo, whole loop",
+            "PyBullet / MuJoCo, full loop",
             bullet.loop_us,
             mujoco.loop_us,
         ),

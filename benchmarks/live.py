@@ -64,12 +64,12 @@ def measure_live(
     return [
         figure(
             "live_slot_ms",
-            f"a live slot of 10 ms, {controller}, no page",
+            f"live slot of 10 ms, {controller}, no page",
             "ms",
             [1e3 * block / BLOCK_SLOTS for block in alone],
         ),
-        ratio("live_watched", "with a page / without", watched, alone[0::2], 1.15),
-        ratio("live_idle", "a page that nobody opened", idle, alone[1::2], 1.02),
+        ratio("live_watched", "with page / without page", watched, alone[0::2], 1.15),
+        ratio("live_idle", "unopened page / without page", idle, alone[1::2], 1.02),
     ]
 
 

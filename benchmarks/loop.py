@@ -133,16 +133,16 @@ def measure_loop(
         figures=(
             ratio(
                 "loop_over_bare",
-                "whole loop / bare engine",
+                "full loop / bare engine",
                 whole,
                 bare,
                 MAX_OVER_BARE,
             ),
-            figure("loop_us", "whole loop, a tick", "µs", whole),
-            figure("bare_us", "bare engine, a tick", "µs", bare),
+            figure("loop_us", "full loop, per tick", "µs", whole),
+            figure("bare_us", "bare engine, per tick", "µs", bare),
             figure(
                 "smart_in_loop_us",
-                "smart, a step in the loop",
+                "smart, per step in the loop",
                 "µs",
                 measured.controller_us,
             ),
@@ -152,7 +152,7 @@ def measure_loop(
 
 
 def measure_servos(robot: Robot, *, seconds: float, settle_s: float) -> list[Figure]:
-    """Measure a tick with our torque servo and one with PyBullet's own motors."""
+    """Measure torque servo, per tick and one with PyBullet's own motors."""
     blocks: dict[str, list[float]] = {kind: [] for kind in SERVOS}
     with ExitStack() as stack:
         standing = {
@@ -165,8 +165,8 @@ def measure_servos(robot: Robot, *, seconds: float, settle_s: float) -> list[Fig
     ours, theirs = blocks["torque"], blocks["pybullet"]
     return [
         ratio("servo_over_pybullet", "torque servo / PyBullet's motors", ours, theirs),
-        figure("torque_servo_us", "a tick with our torque servo", "µs", ours),
-        figure("pybullet_servo_us", "a tick with PyBullet's motors", "µs", theirs),
+        figure("torque_servo_us", "torque servo, per tick", "µs", ours),
+        figure("pybullet_servo_us", "PyBullet's motors, per tick", "µs", theirs),
     ]
 
 
@@ -227,7 +227,7 @@ def repeat_bare(sim: SimulatedRobot, begin: Snapshot, cycles: int, ticks: int) -
     engine.read_joints(q, v)
     if not np.array_equal(q, goal):
         raise TestbedError(
-            "the bare engine did not come to the angles of the loop; their times "
+            "the bare engine did not reach the joint angles of the loop, so times "
             "cannot be compared. Was the loop changed without the ring?"
         )
     return median_us(times_s) / ticks
@@ -373,7 +373,7 @@ def _time(step: Step, observation: Observation) -> float:
 def _figures(times: dict[str, _Times]) -> list[Figure]:
     alone = times[ALONE].medians_us
     figures = [
-        figure("alone_us", "Pinocchio and nnls alone, a step", "µs", alone),
+        figure("alone_us", "Pinocchio and nnls alone, per step", "µs", alone),
     ]
     for name in (name for name in times if name != ALONE):
         own, key = times[name], plain_name(name).replace("-", "_")
@@ -383,8 +383,8 @@ def _figures(times: dict[str, _Times]) -> list[Figure]:
         most = 2000.0 if name == "minheat" else None  # one step in five solves
         share = [time_us / (CONTROL_PERIOD * 1e4) for time_us in median]
         figures += [
-            figure(f"{key}_us", f"{name}, a step", "µs", median, target),
-            figure(f"{key}_p99_us", f"{name}, 99 % of steps within", "µs", [p99], most),
+            figure(f"{key}_us", f"{name}, per step", "µs", median, target),
+            figure(f"{key}_p99_us", f"{name}, 99 % of steps below", "µs", [p99], most),
             ratio(f"{key}_over_alone", f"{name} / Pinocchio and nnls", median, alone),
             figure(f"{key}_share", f"{name}, share of a 20 ms cycle", "%", share),
         ]

@@ -27,10 +27,10 @@ from nao_testbed.controllers.interface.robot_interface import Command, Observati
 from nao_testbed.models import Robot, TestbedError
 from nao_testbed.models.resources import DeviceKind, ResourceNode
 
-LONG_S = 1e6
+LONG_HOLD_S = 1e6
 """A time limit in s that nothing here reaches."""
 HELD = "leaf 0"
-MOST = 2.0
+MAX_RATIO = 2.0
 """Largest accepted ratio: noise on a busy machine can reach half of it."""
 Do = Callable[[], object]
 
@@ -52,27 +52,27 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
     """Measure what a request costs among more resources, waiters, levels, leaves."""
     subjects: dict[str, tuple[str, dict[int, Do]]] = {
         "resources": (
-            "take + release of 4 of {n} resources",
+            "request + release of 4 of {n} resources",
             {n: _among_resources(n) for n in cfg.resources},
         ),
         "waiters": (
-            "join a queue + withdraw, {n} waiters",
+            "join + leave a queue, {n} waiters",
             {n: _behind_waiters(n) for n in cfg.waiters},
         ),
         "hand_over": (
-            "hand over to the next, {n} waiters",
-            {n: _hand_over(n) for n in cfg.waiters},
+            "release to the next, {n} waiters",
+            {n: _release_to_next(n) for n in cfg.waiters},
         ),
         "depth": (
-            "take + release {n} levels above a leaf",
+            "request + release {n} levels above a leaf",
             {n: _above(n) for n in cfg.depths},
         ),
         "owners": (
-            "take + release in {n} nested holds",
+            "request + release in {n} nested holds",
             {n: _inside(n) for n in cfg.depths},
         ),
         "size": (
-            "take + release, a leaf of {n}",
+            "request + release, a leaf of {n}",
             {n: _of_leaves(n) for n in cfg.sizes},
         ),
     }
@@ -86,7 +86,7 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
                 above = [time / n for time in above]
                 below = [time / smallest for time in below]
             text = f"{what.format(n=n)} / {smallest}"
-            figures.append(ratio(f"cost_{key}_{n}", text, above, below, MOST))
+            figures.append(ratio(f"cost_{key}_{n}", text, above, below, MAX_RATIO))
     return figures
 
 
@@ -113,7 +113,7 @@ def _times(runs: Mapping[int, Do], cfg: RequestCostCfg) -> dict[int, list[float]
 
 def _ledger(root: ResourceNode) -> Ledger:
     ledger = Ledger(ResourceTree(root))
-    ledger.add_owner(Owner(name="bench", timeout_s=LONG_S), 0)
+    ledger.add_owner(Owner(name="bench", timeout_s=LONG_HOLD_S), 0)
     return ledger
 
 
@@ -141,7 +141,7 @@ def _behind_waiters(count: int) -> Do:
     request = Request(owner="bench", resources=(HELD,))
     for k in range(count + 1):
         name = f"owner {k}"
-        ledger.add_owner(Owner(name=name, timeout_s=LONG_S), 0)
+        ledger.add_owner(Owner(name=name, timeout_s=LONG_HOLD_S), 0)
         ledger.request(Request(owner=name, resources=(HELD,)), 0)
 
     def do() -> None:
@@ -150,13 +150,13 @@ def _behind_waiters(count: int) -> Do:
     return do
 
 
-def _hand_over(count: int) -> Do:
+def _release_to_next(count: int) -> Do:
     """Return a run in which the holder releases the leaf and queues up again."""
     ledger = _ledger(_flat(1))
     names = [f"owner {k}" for k in range(count + 1)]
     tickets: list[Ticket] = []
     for name in names:
-        ledger.add_owner(Owner(name=name, timeout_s=LONG_S), 0)
+        ledger.add_owner(Owner(name=name, timeout_s=LONG_HOLD_S), 0)
         tickets.append(ledger.request(Request(owner=name, resources=(HELD,)), 0))
     line = iter(tickets)
     holding = [next(line)]
@@ -263,7 +263,7 @@ def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]
         "pairs": _pairs(robot),
         "bare pairs": bare_pairs(),
         "commands": _commands(robot),
-        "questions": _questions(robot),
+        "questions": _token_checks(robot),
         "bare tests": bare_tests(),
     }
     spot = spot_leases()
@@ -273,19 +273,19 @@ def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]
     pairs, commands, questions = found["pairs"], found["commands"], found["questions"]
     bare, bare_tests_ = found["bare pairs"], found["bare tests"]
     figures = [
-        _rate("reservation_pairs", "take + release", pairs, 100.0),
-        _rate("bare_pairs", "take + release, dict and mutex", bare),
-        ratio("bare_over_pairs", "dict and mutex / ours", bare, pairs),
+        _rate("reservation_pairs", "request + release", pairs, 100.0),
+        _rate("bare_pairs", "request + release, dict and mutex", bare),
+        ratio("bare_over_pairs", "dict and mutex / ledger", bare, pairs),
         _rate("gated_commands", "gated set-points", commands, 200.0),
-        _rate("gate_questions", "the gate's test of a token", questions),
-        _rate("bare_tests", "test of a token, dict and mutex", bare_tests_),
-        ratio("bare_over_questions", "dict and mutex / ours", bare_tests_, questions),
+        _rate("gate_questions", "token check by the gate", questions),
+        _rate("bare_tests", "token check, dict and mutex", bare_tests_),
+        ratio("bare_over_questions", "dict and mutex / ledger", bare_tests_, questions),
     ]
     if spot is not None:
         known = found["spot"]
         figures += [
             _rate("spot_leases", "bosdyn-client, advance + test", known),
-            ratio("pairs_over_spot", "take + release / bosdyn-client", pairs, known),
+            ratio("pairs_over_spot", "request + release / bosdyn-client", pairs, known),
             ratio(
                 "commands_over_spot",
                 "gated set-points / bosdyn-client",
@@ -316,7 +316,7 @@ def _pairs(robot: Robot) -> Run:
     return run
 
 
-def _questions(robot: Robot) -> Run:
+def _token_checks(robot: Robot) -> Run:
     ledger = Ledger(ResourceTree(robot.resources))
     token = take_all(ledger)
     name = ledger.tree.motors[0]

@@ -226,7 +226,7 @@ def _measure_heat(
         )
         on_stage("servos")
         servos = measure_servos(robot, seconds=cfg.seconds, settle_s=cfg.settle_s)
-        on_stage("trials side by side")
+        on_stage("parallel trials")
         trials = measure_real_time(
             cfg.robot_folder, folder, seconds=trial_s, rounds=cfg.rounds
         )
@@ -258,8 +258,8 @@ def run_bench_command(
         check_controllers(controllers)
         if cfg.only not in {None, Part.HEAT}:
             raise BadInput(
-                f"--controllers are measured by the part {Part.HEAT.value}; got --only "
-                f"{only}. Leave one of them out."
+                f"--controllers need the part {Part.HEAT.value}; got --only "
+                f"{only}. Remove one of them."
             )
         cfg = replace(cfg, controllers=tuple(controllers))
     check_json_file(json_file)
@@ -281,7 +281,7 @@ def _part(name: str | None) -> Part | None:
     known = [part.value for part in Part]
     if name is None or name in known:
         return None if name is None else Part(name)
-    raise UnknownName("Part", name, known, "what can be measured")
+    raise UnknownName("Part", name, known, "the benchmark")
 
 
 def bench_table(result: BenchResult) -> Table:
@@ -293,7 +293,7 @@ def bench_table(result: BenchResult) -> Table:
         f"{machine.cores} cores, load average {load_text} at the start; "
         f"{machine.system}, Python {machine.python}, {machine.engine}",
     )
-    table.add_column("What", no_wrap=True)
+    table.add_column("measurement", no_wrap=True)
     for name in ("median", "quartiles", "blocks", "target"):
         table.add_column(name, justify="right", no_wrap=True)
     for figure in result.figures:

@@ -40,7 +40,7 @@ ENDLESS = 10**9
 """Items of a stream that is never over here."""
 POINTS = {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
 """As CN1396856 distributes them [CN1396856, description of fig. 18]."""
-MOST = 1.5
+MAX_RATIO = 1.5
 """Largest cost of a slot with many waiting groups, as a multiple of that with few."""
 
 
@@ -62,7 +62,7 @@ def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
     few, many = min(cfg.waiting), max(cfg.waiting)
     runs = {
         "bare": _bare(robot),
-        "gate": _straight(robot),
+        "gate": _direct(robot),
         "few": _slots(robot, few),
         "many": _slots(robot, many),
     }
@@ -71,17 +71,17 @@ def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
     return [
         figure(
             "transmitter_slots",
-            f"slots of 3 buses, {few} groups wait",
+            f"slots of 3 buses, {few} waiting groups",
             "k/s",
             found["few"],
             0.1,
             is_at_least=True,
         ),
-        figure("bare_slots", "the same items, counted", "k/s", found["bare"]),
-        figure("gate_slots", "the same items, straight", "k/s", found["gate"]),
+        figure("bare_slots", "same items, counted", "k/s", found["bare"]),
+        figure("gate_slots", "same items, direct", "k/s", found["gate"]),
         ratio(
             "gate_over_transmitter",
-            "straight / transmitter",
+            "direct / transmitter",
             found["gate"],
             found["few"],
         ),
@@ -93,10 +93,10 @@ def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
         ),
         ratio(
             "transmitter_waiting",
-            f"a slot, {many} / {few} groups wait",
+            f"slot, {many} / {few} waiting groups",
             found["few"],
             found["many"],
-            MOST,
+            MAX_RATIO,
         ),
         Figure(
             name="group_skew",
@@ -212,7 +212,7 @@ def _slots(robot: Robot, waiting: int) -> Run:
     return run
 
 
-def _straight(robot: Robot) -> Run:
+def _direct(robot: Robot) -> Run:
     world = _World(robot)
     parts = [(world.token, item) for item in world.items.values()]
 

@@ -55,9 +55,9 @@ def measure_real_time(
             results = run_side_by_side(trials, lambda _number, _time_s: None)
             factors.append(min(_real_time_factor(result) for result in results))
     return [
-        figure("one_trial_real_time", "one trial, times real time", "1", one),
-        figure("two_trials_real_time", "two side by side, the slower", "1", two),
-        ratio("two_over_one", "speed of each of two / of one", two, one),
+        figure("one_trial_real_time", "one trial, real-time factor", "1", one),
+        figure("two_trials_real_time", "two in parallel, the slower", "1", two),
+        ratio("two_over_one", "speed, each of two / one", two, one),
     ]
 
 
@@ -90,11 +90,11 @@ def measure_fast_forward(
             [_check_completed(full).wall_s],
             [_check_completed(fast).wall_s],
         ),
-        figure("full_s", f"{minutes}, every step", "s", [full.wall_s]),
+        figure("full_s", f"{minutes}, stepped", "s", [full.wall_s]),
         figure("fast_forward_s", f"{minutes}, fast-forward", "s", [fast.wall_s]),
         figure(
             "fast_forward_difference_k",
-            "largest difference of a joint at the end",
+            "largest final joint difference",
             "K",
             [max(differences)],
         ),
@@ -171,7 +171,7 @@ def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
     return [
         figure(
             "scenario_real_time",
-            "ten behaviours, times real time",
+            "ten behaviours, real-time factor",
             "1",
             factors,
             MIN_REAL_TIME_FACTOR,

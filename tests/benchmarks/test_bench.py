@@ -185,7 +185,7 @@ def test_another_world_is_not_compared_with_the_loop(
         return 1.0
 
     monkeypatch.setattr("benchmarks.loop._step_bare", disturbed)
-    with pytest.raises(TestbedError, match="did not come to the angles"):
+    with pytest.raises(TestbedError, match="did not reach the joint angles"):
         measure_loop(nao, tmp_path, seconds=0.1, settle_s=0.1)
 
 
@@ -238,8 +238,8 @@ def test_the_command_prints_a_plain_table_and_writes_json(
     assert max(map(len, out.splitlines())) <= 100
     assert err == ""
     rows = {line.strip().split("  ")[0]: line for line in out.splitlines()}
-    assert "≥ 8" in rows["ten behaviours, times real time"]
-    assert "≤ 1.25" in rows["whole loop / bare engine"]
+    assert "≥ 8" in rows["ten behaviours, real-time factor"]
+    assert "≤ 1.25" in rows["full loop / bare engine"]
     assert run_bench_command(5.0, "-") == 0
     text, err = capsys.readouterr()
     assert "whole loop" in err

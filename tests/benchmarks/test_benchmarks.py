@@ -97,7 +97,7 @@ def test_the_command_shows_a_part_alone(
     assert end.value.code == 0
     shown = capsys.readouterr().out
     assert "≥ 0.1 k/s" in shown
-    assert "take + release" not in shown
+    assert "request + release" not in shown
 
 
 def test_the_bare_mutex_is_an_arbiter_too() -> None:

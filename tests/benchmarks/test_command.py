@@ -55,7 +55,7 @@ def test_the_bench_shows_what_it_measures(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--only scenario --controllers smart", "by the part heat"),
+        ("--only scenario --controllers smart", "need the part heat"),
         ("--controllers smrt", "Did you mean 'smart'"),
         ("--only scenarios", "Did you mean 'scenario'"),
         ("--seconds 0.01", "give a number from 0.1 to 600"),
