@@ -123,8 +123,8 @@ class Cell:
             isinstance(value, bool) and self.variable.type is float
         ):
             raise BadInput(
-                f"{self.owner}.{self.variable.name} is given {value!r}, of type "
-                f"{type(value).__name__}; it takes {_name_of(self.variable.type)}."
+                f"{self.owner}.{self.variable.name} is {value!r}, of type "
+                f"{type(value).__name__}; give {_name_of(self.variable.type)}."
             )
         if isinstance(value, np.ndarray):
             value = value.copy()
@@ -256,8 +256,8 @@ class SchemaInfo:
         self._keep("period_s", period_s)
         _check_parameters(label, self.parameters)
         self._keep("outputs", _checked_outputs(label, self.outputs))
-        for what, said in (("reads", ""), ("needs", ""), ("optional", " needs")):
-            names = check_names(getattr(self, what), f"{what}{said} of {label}")
+        for what, suffix in (("reads", ""), ("needs", ""), ("optional", " needs")):
+            names = check_names(getattr(self, what), f"{what}{suffix} of {label}")
             self._keep(what, names)
         for name in self.reads:
             source, dot, variable = name.partition(".")

@@ -109,7 +109,7 @@ class StepSequence(_ParentSchema[SequenceParameters]):
         parameters=SequenceParameters,
     )
 
-    _place = 0
+    _index = 0
     """Index of the present child."""
     _round = 0
 
@@ -126,7 +126,7 @@ class StepSequence(_ParentSchema[SequenceParameters]):
             BadInput: no child is an actuation schema.
         """
         if not self._is_pausing:
-            view = self.child(self.children_given[self._place].name)
+            view = self.child(self.children_given[self._index].name)
             if view.error and self.parameters.on_failure == "fail":
                 raise SequenceFailed(f"{view.name!r} failed: {view.error}")
             if not (view.is_done or view.error):
@@ -143,10 +143,10 @@ class StepSequence(_ParentSchema[SequenceParameters]):
 
     def _advance(self) -> bool:
         """Advance to the next child; return True after the last repetition."""
-        self._place += 1
-        if self._place < len(self.children_given):
+        self._index += 1
+        if self._index < len(self.children_given):
             return False
-        self._place = 0
+        self._index = 0
         self._round += 1
         if not 0 < self.parameters.repeat <= self._round:
             return False
@@ -159,7 +159,7 @@ class StepSequence(_ParentSchema[SequenceParameters]):
         A perceptive one becomes a winner immediately.
         """
         for _ in self.children_given:
-            activation = self.children_given[self._place]
+            activation = self.children_given[self._index]
             self.wake_child(activation)
             if self.child(activation.name).state is not State.WINNER:
                 return

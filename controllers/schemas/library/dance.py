@@ -308,11 +308,11 @@ class Dance(PostureStateSchema[DanceParameters]):
         where: dict[str, float] = {}
         for part in self._parts[: self._part]:
             where |= angles_at_end(part)
-        far = {
+        distances = {
             j: abs(float(q[self.robot.joint_index(j)]) - a) for j, a in where.items()
         }
         limit = radians(RESUME_TOLERANCE_DEG)
-        return {j: (where[j], d) for j, d in far.items() if d > limit}
+        return {j: (where[j], d) for j, d in distances.items() if d > limit}
 
     def _return_motion(self, away: dict[str, tuple[float, float]]) -> Motion:
         """Return a motion of these joints back to the stop."""
@@ -321,7 +321,7 @@ class Dance(PostureStateSchema[DanceParameters]):
         return Motion(
             name=f"{self.parameters.motion} back to stop {self._part}",
             tracks=tuple(
-                Track(joint=joint, times_s=(max(0.1, far / speed),), angles=(angle,))
-                for joint, (angle, far) in away.items()
+                Track(joint=joint, times_s=(max(0.1, d / speed),), angles=(angle,))
+                for joint, (angle, d) in away.items()
             ),
         )

@@ -206,7 +206,7 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
         self._limits = _leaves_present(robot, DeviceKind.STIFFNESS)
         motors = set(_leaves_present(robot, DeviceKind.MOTOR))
         self._pose = {joint: angle for joint, angle in pose.items() if joint in motors}
-        self._began_s = self.time_s
+        self._start_s = self.time_s
         self._is_limp = False
         self.submit_all(
             {**self._pose, **dict.fromkeys(self._limits, self.parameters.stiffness)}
@@ -214,7 +214,7 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
 
     def iterate(self) -> None:
         """Set the stiffness to 0 after `limp_after_s`."""
-        since_s = self.time_s - self._began_s
+        since_s = self.time_s - self._start_s
         if not self._is_limp and is_due(since_s, self.parameters.limp_after_s):
             self._is_limp = True
             self.submit_all(dict.fromkeys(self._limits, 0.0))

@@ -100,7 +100,7 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
                 f"state: it is overturned, or in {state!r}."
             )
         self._playing: Playing | None = None
-        self._here: Posture | None = None
+        self._next: Posture | None = None
         """Goal of the present motion; None before the first one."""
         self._way: tuple[Transition, ...] = ()
         self._since_s = self.time_s
@@ -123,20 +123,20 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
                 return
             if self._playing.has_failed:
                 raise NoWayThere(
-                    f"the motion to {self._posture_here.name!r} was not completed: "
+                    f"the motion to {self._next_posture.name!r} was not completed: "
                     f"{self._playing.reason}"
                 )
             self._playing = None
             self._since_s = self.time_s
-        if self._here is None:
-            self._begin()
-        elif self._has_reached(self._here):
+        if self._next is None:
+            self._start_way()
+        elif self._has_reached(self._next):
             self._continue()
 
     @property
-    def _posture_here(self) -> Posture:
-        assert self._here is not None  # a motion is played only towards a posture
-        return self._here
+    def _next_posture(self) -> Posture:
+        assert self._next is not None  # a motion is played only towards a posture
+        return self._next
 
     def _request_leave(self) -> bool:
         """Ask owners that need the present state; return True if all released it.
@@ -174,10 +174,10 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
         ]
         return sum(used) + self.parameters.settle_s * (len(used) + 2)
 
-    def _begin(self) -> None:
+    def _start_way(self) -> None:
         """Start from the posture that is nearest to the legs."""
-        self._here = self._nearest()
-        self._way = self._way_from(self._here)
+        self._next = self._nearest()
+        self._way = self._way_from(self._next)
         if not self._way:
             self._adjust()
             return
@@ -204,13 +204,13 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
     def _play_next(self) -> None:
         step, *rest = self._way
         self._way = tuple(rest)
-        self._here = self.robot.posture(step.end)
+        self._next = self.robot.posture(step.end)
         self._playing = self.play(step.motion)
 
     def _adjust(self) -> None:
         """Move all joints except the legs to the goal posture."""
         self._is_adjusting = True
-        self._here = self._goal
+        self._next = self._goal
         target = self.observation.target
         legs = set(self.robot.leg_joints)
         tracks: list[Track] = []
@@ -262,11 +262,11 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
 
     def _furthest(self, posture: Posture) -> tuple[str, float]:
         """Return the joint farthest from a posture, and its distance in rad."""
-        off = np.abs(self.observation.q - posture.angles)
+        delta = np.abs(self.observation.q - posture.angles)
         for joint in self.robot.absent_joints:
-            off[self.robot.joint_index(joint)] = 0.0
-        j = int(np.argmax(off))
-        return self.robot.joint_names[j], float(off[j])
+            delta[self.robot.joint_index(joint)] = 0.0
+        j = int(np.argmax(delta))
+        return self.robot.joint_names[j], float(delta[j])
 
     def _has_reached(self, posture: Posture) -> bool:
         """Return True if encoders and recogniser show a posture.
@@ -274,9 +274,9 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
         Raises:
             NoWayThere: they do not, after the time to settle.
         """
-        joint, off = self._furthest(posture)
+        joint, delta = self._furthest(posture)
         if posture is self._goal and not self._is_adjusting and not self._way:
-            off = 0.0  # arms and head may still be adjusted
+            delta = 0.0  # arms and head may still be adjusted
         group = set_of_states(self.robot, posture.state or "")
         state = None if group is None else self.active_state(group)
         is_in_state = group is None or state == posture.state
@@ -285,14 +285,14 @@ class GoToPosture(PostureStateSchema[GoToPostureParameters]):
             is_in_state |= (
                 posture.state == self._old_state and not self._is_overturned()
             )
-        if off <= self._tolerance and is_in_state:
+        if delta <= self._tolerance and is_in_state:
             return True
         if self.time_s - self._since_s < self.parameters.settle_s:
             return False
-        if off > self._tolerance:
+        if delta > self._tolerance:
             raise NoWayThere(
-                f"{joint} is {degrees(off):.1f} degrees from {posture.name!r}; at most "
-                f"{self.parameters.tolerance_deg:g} are accepted."
+                f"{joint} is {degrees(delta):.1f} degrees from {posture.name!r}; at "
+                f"most {self.parameters.tolerance_deg:g} are accepted."
             )
         raise NoWayThere(
             f"in {posture.name!r} the robot should be in the state {posture.state!r}; "

@@ -145,11 +145,11 @@ class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
         is_known = np.isfinite(values)
         count = is_known.sum(axis=0)
         filled = np.where(is_known, values, 0.0)
-        enough = count >= 5
-        mean = np.where(enough, (times @ is_known) / np.maximum(count, 1), 0.0)
-        off = np.where(is_known, times[:, None] - mean, 0.0)  # (n, n_motors)
-        spread = (off**2).sum(axis=0)
-        slopes[enough] = ((off * filled).sum(axis=0))[enough] / spread[enough]
+        is_valid = count >= 5
+        mean = np.where(is_valid, (times @ is_known) / np.maximum(count, 1), 0.0)
+        deviation = np.where(is_known, times[:, None] - mean, 0.0)  # (n, n_motors)
+        spread = (deviation**2).sum(axis=0)
+        slopes[is_valid] = (deviation * filled).sum(axis=0)[is_valid] / spread[is_valid]
         return slopes
 
 
@@ -292,7 +292,7 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     def start(self) -> None:
         """Start with the charge of the parameters."""
         motors = self.robot.motors
-        self._lead = np.array([self.robot.joint_index(m.joints[0]) for m in motors])
+        self._joints = np.array([self.robot.joint_index(m.joints[0]) for m in motors])
         self._constant = np.array([motor.one_node.torque_constant for motor in motors])
         self._resistance = np.array([motor.one_node.resistance for motor in motors])
         self._charge = self.parameters.charge
@@ -301,7 +301,7 @@ class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     def perceive(self) -> None:
         """Subtract the energy since the last call."""
         now, seen = self.parameters, self.observation
-        current, speed = seen.current, seen.v[self._lead]
+        current, speed = seen.current, seen.v[self._joints]
         motors = self._resistance * current**2 + self._constant * current * speed
         power = now.idle_watts + float(np.maximum(motors, 0.0).sum()) / now.efficiency
         if self._mean is None:

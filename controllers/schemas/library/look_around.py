@@ -225,11 +225,11 @@ class Attention(PerceptiveSchema[AttentionParameters]):
         self._yaw = robot.joint_index("HeadYaw")
         self._pitch = robot.joint_index("HeadPitch")
         self._ranges = (now.yaw_deg, now.up_deg, now.down_deg)
-        wide, high = 2.0 * now.yaw_deg, now.up_deg + now.down_deg
+        width, height = 2.0 * now.yaw_deg, now.up_deg + now.down_deg
         self._map = CellGrid(
             (-radians(now.yaw_deg), radians(now.yaw_deg)),
             (-radians(now.up_deg), radians(now.down_deg)),
-            (max(1, round(wide / CELL_DEG)), max(1, round(high / CELL_DEG))),
+            (max(1, round(width / CELL_DEG)), max(1, round(height / CELL_DEG))),
             initial=1.0,
         )
         self._last_s = self.time_s
@@ -332,7 +332,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
     def start(self) -> None:
         """Activate attention, and start at the present head angles."""
         self._wake_attention()
-        self._began_s = self.time_s
+        self._start_s = self.time_s
         self._paths: tuple[SmoothPath, ...] = ()
         self._leave_s = self.time_s
         self._duration_s = 0.0
@@ -345,7 +345,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
     def iterate(self) -> None:
         """Follow the present path; at its end stay, then choose the next one."""
         now = self.parameters
-        if now.for_s and is_due(self.time_s - self._began_s, now.for_s):
+        if now.for_s and is_due(self.time_s - self._start_s, now.for_s):
             self.finish()
             return
         if self._is_modulated:

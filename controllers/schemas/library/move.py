@@ -327,9 +327,9 @@ class Greet(PostureStateSchema[GreetParameters]):
         if not parameters.with_steps:
             return ()
         needs = set(leaves_under(robot, needs_of_command(robot, parameters.command)))
-        more = needs_of_command(robot, parameters.with_steps)
+        step_needs = needs_of_command(robot, parameters.with_steps)
         return tuple(
-            name for name in more if not needs & set(leaves_under(robot, (name,)))
+            name for name in step_needs if not needs & set(leaves_under(robot, (name,)))
         )
 
     @classmethod

@@ -105,14 +105,14 @@ class Instances:
         """
         kind = self._registry.find(activation.schema)
         parameters = make_parameters(kind.info, activation.parameters)
-        takes = with_needs(kind, activation, parameters, self._robot)
-        check_activation_data(kind, takes, parameters, self._robot)
+        data = with_needs(kind, activation, parameters, self._robot)
+        check_activation_data(kind, data, parameters, self._robot)
         siblings = self.roots if parent is None else parent.children
         one = siblings.get(activation.name)
         if one is None:
             one = self._new(kind, activation, parent, part_of)
             one.parameters = parameters
-            self._set_request(one, takes)
+            self._set_request(one, data)
             self.instances.append(one)
             siblings[activation.name] = one
             return one, parameters
@@ -121,9 +121,9 @@ class Instances:
                 f"{one.path!r} is an instance of schema {one.info.name!r}, not of "
                 f"{activation.schema!r}; use another name."
             )
-        is_requested = one.requested == takes and one.priority == _priority(one, takes)
+        is_requested = one.requested == data and one.priority == _priority(one, data)
         if one.state is not State.WINNER and not is_requested:
-            self._set_request(one, takes)
+            self._set_request(one, data)
         one.activation = activation
         return one, parameters
 

@@ -200,7 +200,7 @@ class Lifecycle(Deactivation):
         self.change(one, State.WINNER)
         one.has_acted = False
         if one.request is None:
-            self._begin(one)
+            self._start_acting(one)
         else:
             self._wait(one)
             self._take_outcome(one)
@@ -237,7 +237,7 @@ class Lifecycle(Deactivation):
             end = self._follow(one, ticket)
             if one.ticket is ticket:
                 self.holders[one] = None
-                self._begin(one)
+                self._start_acting(one)
             elif end is not None and end.why is LossCause.YIELDED:
                 self.finish(one, "yielded")
             else:  # preempted before it could begin
@@ -253,7 +253,7 @@ class Lifecycle(Deactivation):
         else:
             self.finish(one)
 
-    def _begin(self, one: Instance) -> None:
+    def _start_acting(self, one: Instance) -> None:
         self._mark_started(one)
         self._act(one, "start", one.schema.start)
 
