@@ -30,7 +30,7 @@ from nao_testbed.experiments.closed_loop.loop import Loop
 from nao_testbed.experiments.closed_loop.recording import RunRecording
 from nao_testbed.experiments.closed_loop.trial_log import TrialLog
 from nao_testbed.experiments.closed_loop.trial_result import TrialResult
-from nao_testbed.experiments.common.form_parts import MOST_NEWTON
+from nao_testbed.experiments.common.form_parts import MAX_NEWTON
 from nao_testbed.experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
 from nao_testbed.experiments.common.signals import PATIENCE_S, deferred_signals
 from nao_testbed.models import BadInput, Robot, UnknownName, load_robot
@@ -86,9 +86,9 @@ class Push:
                 f"push direction is {direction_deg:g} degrees; give -360 to 360: 0 "
                 "pushes ahead, 90 to the robot's left, 180 back."
             )
-        if not 0.0 <= size_n <= MOST_NEWTON:
+        if not 0.0 <= size_n <= MAX_NEWTON:
             raise BadInput(
-                f"push size is {size_n:g} N; give 0 to {MOST_NEWTON:g}, and where it "
+                f"push size is {size_n:g} N; give 0 to {MAX_NEWTON:g}, and where it "
                 "pushes to by its direction."
             )
         d = np.deg2rad(direction_deg)

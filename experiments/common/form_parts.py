@@ -224,6 +224,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-MOST_NEWTON = 10_000.0
+MAX_NEWTON = 10_000.0
 """Of a push, along an axis or as its size."""
-Newton = Annotated[FiniteFloat, Field(ge=-MOST_NEWTON, le=MOST_NEWTON)]
+Newton = Annotated[FiniteFloat, Field(ge=-MAX_NEWTON, le=MAX_NEWTON)]

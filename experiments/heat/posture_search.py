@@ -1,6 +1,6 @@
-"""`nao-testbed posture-search`: from what was asked for to tables and files.
+"""Command `nao-testbed posture-search`: search, robot folder, simulation, tables.
 
-    search -> robot folder that knows the posture -> stand both in simulation -> tables
+    search -> robot folder with the posture -> stand in both in simulation -> tables
 
 A posture is a row of `postures.csv` and, where it is a typical one, an entry of
 `robot.yaml`; written into a copy of a robot's folder, every command takes it by
@@ -70,10 +70,10 @@ def check_folder(robot: Robot, name: str, folder: Path | None) -> None:
         )
     if not name.isidentifier():
         raise BadInput(
-            f"{name!r} is no name for a posture; use letters, digits and underscores."
+            f"{name!r} is not a valid name; use letters, digits and underscores."
         )
     if folder is not None and folder.exists():
-        raise BadInput(f"{folder} exists; give a folder that does not, for --out.")
+        raise BadInput(f"--out {folder} exists; give a new folder.")
 
 
 def write_robot_folder(
@@ -150,9 +150,9 @@ class PostureTrial:
     legs_power_w: float | None
     """Joule loss of the legs at the end, gear friction in play."""
     least_power_w: float | None
-    """The least that the true posture at the end allows."""
+    """Minimum joule loss in the true posture at the end."""
     failure: str | None
-    """Why it ended early: it fell, or its numbers did."""
+    """Reason for an early end, such as a fall."""
 
 
 def stand_in_postures(
@@ -195,7 +195,7 @@ def stand_in_postures(
 
 
 def legs_power(robot: Robot, balance: PostureBalance) -> float:
-    """Return the foretold joule loss of the legs alone, in W."""
+    """Return the predicted joule loss of the legs alone, in W."""
     return float(joule_loss(robot) @ balance.least.motor_effort**2)
 
 
@@ -205,8 +205,8 @@ def found_tables(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Gr
 
 
 def _motor_table(robot: Robot, found: FoundPosture) -> Table:
-    heads = ("wanted °", "found °", "change °", "wanted N·m", "found N·m")
-    table = plain_table("\nMotors", None, "joint", (*heads, "wanted W", "found W"))
+    heads = ("requested °", "found °", "change °", "requested N·m", "found N·m")
+    table = plain_table("\nMotors", None, "joint", (*heads, "requested W", "found W"))
     before, after = found.wanted, found.found
     for m in np.flatnonzero(found.motor_loss):
         lead = robot.joint_index(robot.motors[m].name)
@@ -225,51 +225,51 @@ def _motor_table(robot: Robot, found: FoundPosture) -> Table:
 
 
 def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Table:
-    table = plain_table("\nPosture", None, " ", ("wanted", "found", "asked for"))
+    table = plain_table("\nPosture", None, " ", ("requested", "found", "limit"))
     both = (found.wanted, found.found)
     losses = (f"{one.least.loss_w:.3f}" for one in both)
-    table.add_row("least joule loss, W", *losses, "the least")
+    table.add_row("minimum joule loss, W", *losses, "")
     losses = (f"{legs_power(robot, one):.3f}" for one in both)
-    table.add_row("of it in the legs, W", *losses, "")
+    table.add_row("minimum, legs only, W", *losses, "")
     margins: dict[str, Callable[[PostureBalance | PostureSearchCfg], str]] = {
-        "centre of mass inside by, mm": lambda of: f"{1e3 * of.com_margin_m:.1f}",
-        "nearest stop of a moved joint, °": lambda of: (
+        "margin of the centre of mass, mm": lambda of: f"{1e3 * of.com_margin_m:.1f}",
+        "minimum margin to a joint limit, °": lambda of: (
             f"{np.rad2deg(of.joint_margin_rad):.1f}"
         ),
-        "largest share of a torque limit": lambda of: f"{of.torque_share:.3f}",
-        "nearest links apart by, mm": lambda of: (
+        "maximum torque / torque limit": lambda of: f"{of.torque_share:.3f}",
+        "minimum distance of links, mm": lambda of: (
             NOTHING if of.clearance_m is None else f"{1e3 * of.clearance_m:.1f}"
         ),
     }
-    for label, told in margins.items():
-        table.add_row(label, *(told(of) for of in (*both, cfg)))
+    for label, text in margins.items():
+        table.add_row(label, *(text(of) for of in (*both, cfg)))
     return table
 
 
 def trial_table(
-    trials: Sequence[PostureTrial], foretold: dict[str, float | None]
+    trials: Sequence[PostureTrial], predicted: dict[str, float | None]
 ) -> Table:
-    """Return what the simulation made of the postures.
+    """Return the results of the simulation of the postures.
 
     Args:
         trials: one row each.
-        foretold: by posture, the least joule loss of the legs in W.
+        predicted: by posture, the minimum joule loss of the legs in W.
     """
-    note = "Gear friction bears a part of the load there; foretold is without it."
-    table = plain_table("\nIn the simulation", note)
+    note = "Gear friction bears a part of the load; predictions are without friction."
+    table = plain_table("\nSimulated", note)
     table.add_column("posture")
     table.add_column("controller")
-    for column in ("foretold W", "least there W", "legs W"):
+    for column in ("predicted W", "minimum W", "legs W"):
         table.add_column(column, justify="right")
     table.add_column("outcome")
     for trial in trials:
         table.add_row(
             trial.posture,
             trial.controller,
-            _watts(foretold.get(trial.posture)),
+            _watts(predicted.get(trial.posture)),
             _watts(trial.least_power_w),
             _watts(trial.legs_power_w),
-            trial.failure or "stands",
+            trial.failure or "stood",
         )
     return table
 
@@ -281,7 +281,7 @@ def posture_search_json(
     found: FoundPosture,
     trials: Sequence[PostureTrial],
 ) -> dict[str, Any]:
-    """Return the posture and how it was judged, for `--json`."""
+    """Return the posture and its evaluation, for `--json`."""
     posture = robot.posture(wanted)
     angles = posture_angles(robot, found.found.angles).tolist()
     return {
@@ -295,15 +295,15 @@ def posture_search_json(
             "offset": posture.offset,
             "state": posture.state,
         },
-        "before": _judged(robot, found.wanted),
-        "after": _judged(robot, found.found),
+        "before": _balance_json(robot, found.wanted),
+        "after": _balance_json(robot, found.found),
         "moved": list(found.moved),
         "starts": found.starts,
         "trials": [asdict(trial) for trial in trials],
     }
 
 
-def _judged(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
+def _balance_json(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
     return {
         "least_loss_w": balance.least.loss_w,
         "legs_least_loss_w": legs_power(robot, balance),
@@ -354,7 +354,7 @@ def run_posture_search(
     if controllers:
         check_controllers(controllers)
         if not check:
-            raise BadInput("--controllers are those of --check; give that, too.")
+            raise BadInput("--controllers needs --check; give both, or neither.")
     robot = load_robot(folder)
     wanted = robot.posture(posture)
     name = name or f"{posture}Cool"
@@ -367,14 +367,14 @@ def run_posture_search(
     console.print(found_tables(robot, found, cfg))
     if found.wanted.violations:
         print(
-            f"{wanted.name} itself violates: {'; '.join(found.wanted.violations)}.",
+            f"{wanted.name} violates: {'; '.join(found.wanted.violations)}.",
             file=sys.stderr,
         )
     for balance, what in ((found.wanted, wanted.name), (found.found, name)):
         if balance.at_stop:
             print(
-                f"in {what}, {', '.join(balance.at_stop)} may lean on the stop, which "
-                "then bears a part of the load; foretold is what motors need without.",
+                f"in {what}, {', '.join(balance.at_stop)} may rest on the joint stop, "
+                "which then bears a part of the load; the prediction ignores this.",
                 file=sys.stderr,
             )
     trials: tuple[PostureTrial, ...] = ()
@@ -383,47 +383,47 @@ def run_posture_search(
         if out is not None or check:
             write_robot_folder(robot, wanted, name, found.found.angles, made)
         if check:
-            with messages.status("standing in the simulation"):
+            with messages.status("simulating"):
                 trials = stand_in_postures(
                     made,
                     (wanted.name, name),
                     cfg.slope_deg,
                     controllers or CONTROLLERS,
                 )
-            foretold = {
+            predicted = {
                 wanted.name: None
                 if found.wanted.violations
                 else legs_power(robot, found.wanted),
                 name: legs_power(robot, found.found),
             }
-            console.print(trial_table(trials, foretold))
+            console.print(trial_table(trials, predicted))
     data = posture_search_json(robot, wanted.name, name, found, trials)
     write_json(json_file, json_text(data))
     if out is not None:
         print(
-            f"{out} knows the posture: nao-testbed heat --robot {out} --posture {name}",
+            f"{out} has the posture: nao-testbed heat --robot {out} --posture {name}",
             file=sys.stderr,
         )
     failures = [
         f"{t.posture} under {t.controller}: {t.failure}" for t in trials if t.failure
     ]
-    failures += hotter_than_wanted(trials, wanted.name, name)
+    failures += hotter_than_requested(trials, wanted.name, name)
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0
 
 
-def hotter_than_wanted(
+def hotter_than_requested(
     trials: Sequence[PostureTrial], wanted: str, found: str
 ) -> list[str]:
-    """Return in words under which controllers what was found is the hotter one."""
+    """Return a sentence for each controller with a hotter found posture."""
     power = {(t.posture, t.controller): t.legs_power_w for t in trials}
     words = []
     for controller in dict.fromkeys(trial.controller for trial in trials):
         before, after = power[wanted, controller], power[found, controller]
         if before is not None and after is not None and after > SAME * before + SAME_W:
             words.append(
-                f"in the simulation {found} is hotter under {controller} than {wanted}"
-                f": {after:.3f} W, not {before:.3f} W."
+                f"simulated, {found} is hotter under {controller} than {wanted}: "
+                f"{after:.3f} W instead of {before:.3f} W."
             )
     return words

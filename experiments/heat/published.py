@@ -58,7 +58,7 @@ PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
 LIFETIME_FACTOR = 4.0
 """How much longer the most loaded joint lasts before the shut-down, about."""
 
-MOST_DIFFERENCES = 2
+MAX_DIFFERENCES = 2
 """Named in one line; the others are counted."""
 
 
@@ -125,7 +125,7 @@ def differences(
 
 def differences_line(found: Sequence[str]) -> str:
     """Return differences as one sentence of bounded length."""
-    shown = list(found[:MOST_DIFFERENCES])
+    shown = list(found[:MAX_DIFFERENCES])
     if more := len(found) - len(shown):
         shown.append(f"{more} more difference{'s' * (more > 1)}")
     return f"Not compared with the published experiment: {', '.join(shown)}."

@@ -28,9 +28,9 @@ from nao_testbed.experiments.regression.replay_answers import (
 )
 from nao_testbed.models.values import FloatArray
 
-MOST_JUMPS = 3
+MAX_JUMPS = 3
 """Jumps that are named one by one."""
-MOST_ROWS = 12
+MAX_ROWS = 12
 """Joints shown of a controller."""
 
 
@@ -94,9 +94,9 @@ def _joints(
         key=lambda name: (newest.joints[name].rms_difference, newest.joints[name].mean),
         reverse=True,
     )
-    if len(rows) > MOST_ROWS:
-        table.caption = f"{len(rows) - MOST_ROWS} more joints are in the JSON."
-    for name in rows[:MOST_ROWS]:
+    if len(rows) > MAX_ROWS:
+        table.caption = f"{len(rows) - MAX_ROWS} more joints are in the JSON."
+    for name in rows[:MAX_ROWS]:
         cells = [
             _number(value)
             for one in shown
@@ -119,9 +119,9 @@ def _shifts(
     table = plain_table(title, None, "joint", [*heads, "largest difference"])
     differ = [n for n, j in other.joints.items() if j.largest_difference_deg > 0.0]
     differ.sort(key=lambda n: other.joints[n].largest_difference_deg, reverse=True)
-    if len(differ) > MOST_ROWS:
-        table.caption = f"{len(differ) - MOST_ROWS} more joints are in the JSON."
-    for joint in differ[:MOST_ROWS]:
+    if len(differ) > MAX_ROWS:
+        table.caption = f"{len(differ) - MAX_ROWS} more joints are in the JSON."
+    for joint in differ[:MAX_ROWS]:
         values = [
             value
             for one in (reference.joints[joint], other.joints[joint])
@@ -175,8 +175,8 @@ def _notes(result: ReplayResult) -> list[str]:
         lines = "1 line of its events is" if n == 1 else f"{n} lines of its events are"
         notes.append(f"{lines} damaged; a replay needs none of them.")
     if run.jumps:
-        jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MOST_JUMPS]]
-        more = len(run.jumps) - MOST_JUMPS
+        jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MAX_JUMPS]]
+        more = len(run.jumps) - MAX_JUMPS
         notes.append(
             f"No controller was asked from {', '.join(jumps)}"
             + (f" and {more} times more" if more > 0 else "")
@@ -194,7 +194,7 @@ def _time(value: float | None) -> str:
 
 
 PANELS = 4
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 """Points of a line; more are not seen."""
 
 
@@ -223,7 +223,7 @@ def write_replay_figure(
     joints = [names[j] for j in np.argsort(-spread, kind="stable")[:PANELS]]
     figure = new_figure(8.0, 1.4 + 1.5 * len(joints))
     panels = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
-    every = -(-len(time_s) // MOST_POINTS)
+    every = -(-len(time_s) // MAX_POINTS)
     for axes, joint in zip(panels, joints, strict=True):
         colours = controller_colours(answers)
         for i, (controller, values) in enumerate(answers.items()):

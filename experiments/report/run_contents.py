@@ -37,7 +37,7 @@ from nao_testbed.experiments.common.drawing.page import (
     text_columns,
 )
 from nao_testbed.experiments.common.robot_setting import ResultSpec, annotated_with
-from nao_testbed.experiments.heat.figures.section import push_words
+from nao_testbed.experiments.heat.figures.section import push_text
 from nao_testbed.experiments.heat.published import HeatResult
 from nao_testbed.experiments.report.run_source import RecordedTrial
 from nao_testbed.models import Robot
@@ -108,7 +108,7 @@ def events_of(
 ) -> list[tuple[float, str]]:
     """Return the time in s and the text of each event of these kinds, unsorted."""
     config = cast("Mapping[str, Any]", trial.run.meta.config)
-    events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
+    events = [(float(p["at_s"]), push_text(p)) for p in config.get("pushes") or ()]
     events += [(e.time_s, _words(e)) for e in trial.run.events if e.kind in kinds]
     if trial.run.state.startswith("failed: ") and len(trial.frame):
         reason = trial.run.state.removeprefix("failed: ")

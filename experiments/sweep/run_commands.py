@@ -49,14 +49,14 @@ from nao_testbed.models import BadInput
 from nao_testbed.sim.recording.run_folder import plain_name
 
 FIRST_TRIALS = 8
-MOST_COLUMNS = 5
+MAX_COLUMNS = 5
 
 
 def trial_table(spec: SweepSpec) -> DataTable:
     """Return the first trials, by what differs between trials."""
     grids = [parameter.name for parameter in spec.grids]
     drawn = [parameter.name for parameter in spec.drawn]
-    shown = [*drawn[: max(0, MOST_COLUMNS - len(grids))], *grids] or ["controller"]
+    shown = [*drawn[: max(0, MAX_COLUMNS - len(grids))], *grids] or ["controller"]
     more = len(drawn) + len(grids) - len(shown)
     caption = f"First trials of {spec.n_trials:,}".replace(",", " ")
     if more > 0:
@@ -147,11 +147,11 @@ def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
         yield show
 
 
-MOST_UNASKED = 10_000
+MAX_UNCONFIRMED = 10_000
 """Trials that are started without a question."""
-MOST_COUNTED = 1000
+MAX_COUNTED = 1000
 """Trials that are looked at for how often each controller comes."""
-MOST_ERRORS = 5
+MAX_ERRORS = 5
 """That are printed; the table has all."""
 
 
@@ -263,7 +263,7 @@ def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
     Raises:
         BadInput: there is no terminal, or the answer is no.
     """
-    if asked.is_sure or spec.n_trials <= MOST_UNASKED:
+    if asked.is_sure or spec.n_trials <= MAX_UNCONFIRMED:
         return
     size = _size(spec, asked)
     if not sys.stdin.isatty():
@@ -307,7 +307,7 @@ def measured_trial_s(spec: SweepSpec, engine: SweepEngine, workers: int = 1) -> 
     """
     first: dict[str, SweepTrial] = {}
     counts: Counter[str] = Counter()
-    for trial in islice(spec.trials(), MOST_COUNTED):
+    for trial in islice(spec.trials(), MAX_COUNTED):
         first.setdefault(trial.controller, trial)
         counts[trial.controller] += 1
     messages = Console(stderr=True)
@@ -354,11 +354,11 @@ def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None
 def _tell_errors(sweep: Sweep) -> int:
     failed = sweep.frame[sweep.frame["error"].notna()]
     for trial, error in (
-        failed[["trial", "error"]].head(MOST_ERRORS).itertuples(index=False)
+        failed[["trial", "error"]].head(MAX_ERRORS).itertuples(index=False)
     ):
         print(f"error: {trial}: {error}", file=sys.stderr)
-    if len(failed) > MOST_ERRORS:
-        more = len(failed) - MOST_ERRORS
+    if len(failed) > MAX_ERRORS:
+        more = len(failed) - MAX_ERRORS
         print(f"and {more} more: column `error` of the table.", file=sys.stderr)
     if len(failed):
         print("The same command runs these trials again.", file=sys.stderr)

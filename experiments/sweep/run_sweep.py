@@ -113,7 +113,7 @@ class Tally:
         self.fell += result.failure is not None
 
 
-MOST_FAILED_AT_FIRST = 20
+MAX_FIRST_FAILURES = 20
 """Number of trials without a result, and none with one, after which a sweep ends: all
 trials have the same problem."""
 
@@ -152,7 +152,7 @@ def run_sweep(
 
     Raises:
         BadInput: the folder cannot be used.
-        NothingWorks: the first `MOST_FAILED_AT_FIRST` trials of this run all failed.
+        NothingWorks: the first `MAX_FIRST_FAILURES` trials of this run all failed.
         KeyboardInterrupt: after the table was written.
     """
     with TrialStore(out, spec) as store:
@@ -196,7 +196,7 @@ def _run_stages(
         store.write(trial, outcome)
         tally.add(outcome)
         on_tally(tally)
-        if tally.failed >= MOST_FAILED_AT_FIRST and tally.done == tally.skipped:
+        if tally.failed >= MAX_FIRST_FAILURES and tally.done == tally.skipped:
             raise NothingWorks(
                 f"the first {tally.failed} trials all failed, the last one by: "
                 f"{outcome.error} Mend that; the same command then goes on."

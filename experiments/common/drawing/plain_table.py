@@ -20,7 +20,7 @@ LONGEST_VALUE = 24
 """Cells that are longer are texts, which may be wrapped."""
 BLANK_OF_VALUES = re.compile(r" (?=\()|(?<=[^\W\d])(?<! to) (?=[+-]?\d)")
 BLANK_OF_TEXTS = re.compile(r"(?<!\d) +| +(?=[\d(])")
-MOST_TURNED = 12
+MAX_TURNED = 12
 """Rows that may become columns."""
 
 
@@ -130,7 +130,7 @@ class PlainTable(Table):
     def _turned(self) -> "PlainTable | None":
         """Return it with rows and columns exchanged, if the rows are few."""
         heads = [_texts(column)[0] for column in self.columns]
-        if len(self.rows) > MOST_TURNED or any("\n" in head for head in heads):
+        if len(self.rows) > MAX_TURNED or any("\n" in head for head in heads):
             return None
         turned = PlainTable(**_LOOK, title=self.title, caption=self.caption)
         first, *others = (list(column.cells) for column in self.columns)

@@ -96,7 +96,7 @@ def _with_free(names: Sequence[str], found: dict[str, str]) -> dict[str, str]:
 
 SIDES = {"R": "right leg", "L": "left leg"}
 """In the order of the rows, as the figures a and b of ES2659053."""
-MOST_JOINTS = 7
+MAX_JOINTS = 7
 """Joints in a panel of a robot whose legs are not those of ES2659053."""
 
 

@@ -134,7 +134,7 @@ def power_figure(
     axes.yaxis.set_minor_formatter("")
     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= longest])
     axes.spines["bottom"].set_bounds(0.0, longest)
-    axes.set_ylabel("joule loss of the legs in W", fontsize=9)
+    axes.set_ylabel("Joule loss of the legs in W", fontsize=9)
     axes.set_xlabel("time in s", fontsize=9, x=0.5 / ROOM, ha="center")
     panel_title(axes, title)
     return figure
@@ -182,7 +182,7 @@ def heat_share_figure(
             heat[order],
             0.95 * height,
             color=colours[name],
-            label=f"{name}, {heat.sum():.1f} W in all",
+            label=f"{name}, {heat.sum():.1f} W in total",
         )
     right.set_xlabel("heat in W, mean over the run", fontsize=9)
     right.legend(frameon=False, fontsize=8, loc="lower right")
@@ -195,7 +195,7 @@ def heat_share_figure(
 
 
 def internal_figure(forces: InternalForces, title: str) -> "Figure":
-    """Return bars of the measured torques, with the least ones and the fight marked."""
+    """Return bars of measured torques, minimum torques, and fitted internal forces."""
     from matplotlib.artist import Artist  # noqa: PLC0415  # heavy
     from matplotlib.lines import Line2D  # noqa: PLC0415  # heavy
     from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
@@ -218,8 +218,8 @@ def internal_figure(forces: InternalForces, title: str) -> "Figure":
     labels = [
         "measured, left leg",
         "measured, right leg",
-        "the least that carries the robot",
-        f"that, and {forces.patterns.shape[1]} internal numbers",
+        "minimum joule loss",
+        f"with {forces.patterns.shape[1]} internal forces",
     ]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8,
                   frameon=False)  # fmt: skip
@@ -265,20 +265,20 @@ def joint_shifts_figure(
         [joints.index(joint) + 0.45 for joint in marked],
         color=INK,
         lw=1.6,
-        label="would take the misalignment back",
+        label="compensates the misalignment",
     )
     axes.axhline(0.0, color=FAINT_INK, lw=0.8)
     axes.set_xticks(place, joints, rotation=30, ha="right")
-    axes.set_ylabel("shift of the set-point in °", fontsize=9)
+    axes.set_ylabel("set-point shift in °", fontsize=9)
     axes.legend(frameon=False, fontsize=8)
     plain_frame(axes)
     panel_title(axes, title)
     return figure
 
 
-LEAST_DEG = 0.02
+MIN_DEG = 0.02
 """Shifts below this are not drawn: rounding of a recorded set-point is far less."""
-MOST_POINTS = 600
+MAX_POINTS = 600
 MINUTES_FROM_S = 120.0
 """From this length on the time is in minutes."""
 
@@ -300,7 +300,7 @@ def shift_history_figure(
         name: shift
         for name, frame in frames.items()
         if (shift := shifts_deg(frame, robot, posture)) is not None
-        and np.abs(shift).max(initial=0.0) >= LEAST_DEG
+        and np.abs(shift).max(initial=0.0) >= MIN_DEG
     }
     if not shifts:
         return None
@@ -311,13 +311,13 @@ def shift_history_figure(
     drawn = _drawn_joints(list(shifts.values()), robot)
     for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
         time = frames[name].index.to_numpy(float) / unit_s
-        keep = np.arange(0, len(time), max(1, len(time) // MOST_POINTS))
+        keep = np.arange(0, len(time), max(1, len(time) // MAX_POINTS))
         axes.axhline(0.0, color=SOFT_INK, lw=0.6)
         for j, style in drawn.items():
-            if np.abs(shift[:, j]).max() >= LEAST_DEG:
+            if np.abs(shift[:, j]).max() >= MIN_DEG:
                 label = robot.joint_names[j]
                 axes.plot(time[keep], shift[keep, j], label=label, lw=1.6, **style)
-        axes.set_ylabel("shift of the set-point in °", fontsize=9)
+        axes.set_ylabel("set-point shift in °", fontsize=9)
         axes.legend(
             frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
         )
@@ -337,7 +337,7 @@ def _drawn_joints(
     """
     names = robot.joint_names
     largest = np.max([np.abs(shift).max(axis=0) for shift in shifts], axis=0)
-    order = [int(j) for j in np.argsort(-largest) if largest[j] >= LEAST_DEG]
+    order = [int(j) for j in np.argsort(-largest) if largest[j] >= MIN_DEG]
 
     kinds = list(dict.fromkeys(joint_kind(names[j]) for j in order))[: len(COLOURS)]
     order = [j for j in order if joint_kind(names[j]) in kinds]

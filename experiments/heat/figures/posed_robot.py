@@ -1,7 +1,7 @@
 """A robot in a pose, dressed for a picture, and the camera that has all of it in it.
 
 drawn = dressed(robot, standing_pose(robot, "PoseInit"))
-(camera,) = aim([glance(drawn, FROM, middle)], height=760)
+(camera,) = aim([outline(drawn, FROM, middle)], height=760)
 rendering = drawn.render(camera)
 """
 
@@ -104,7 +104,7 @@ def dressed(robot: Robot, pose: Pose, world: WorldCfg | None = None) -> DrawnRob
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Glance:
+class Outline:
     """A robot seen from afar, to find the camera that has all of it in the picture."""
 
     wide: Camera
@@ -113,7 +113,7 @@ class Glance:
     towards the camera."""
 
 
-def glance(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Glance:
+def outline(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Outline:
     """Return the outline of a robot for a camera direction.
 
     Args:
@@ -130,22 +130,22 @@ def glance(drawn: DrawnRobot, towards: FloatArray, middle: FloatArray) -> Glance
     )
     first = drawn.render(wide)
     seen = first.positions()[first.link >= 0] - middle
-    return Glance(wide=wide, cloud=wide.rotation() @ seen.T)
+    return Outline(wide=wide, cloud=wide.rotation() @ seen.T)
 
 
 def aim(
-    glances: Sequence[Glance], height: int, width: int | None = None
+    outlines: Sequence[Outline], height: int, width: int | None = None
 ) -> list[Camera]:
     """Return cameras that frame each robot tightly.
 
     Their distance and field of view are equal, so that sizes can be compared.
 
     Args:
-        glances: outlines of the robots, from one direction.
+        outlines: outlines of the robots, from one direction.
         height: height of the pictures, in pixels.
         width: width of the pictures, in pixels; None: that of the robots.
     """
-    clouds = [one.cloud for one in glances]
+    clouds = [one.cloud for one in outlines]
     distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
     # As seen from there: what is nearer is larger.
     flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
@@ -157,7 +157,7 @@ def aim(
     else:
         tall = max(1.1 * wanted[1], across * height / width)
     cameras = []
-    for one, xy in zip(glances, flat, strict=True):
+    for one, xy in zip(outlines, flat, strict=True):
         right, up, backward = one.wide.rotation()
         x, y = (xy.max(axis=1) + xy.min(axis=1)) / 2.0
         target = np.array(one.wide.target) + x * right + y * up

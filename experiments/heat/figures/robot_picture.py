@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE = "Joint temperatures of the robots at the end"
-PANEL_HEIGHT, LEAST_WIDTH = 4.6, 2.6
+TITLE = "Final joint temperatures"
+PANEL_HEIGHT, MIN_WIDTH = 4.6, 2.6
 """Of a robot's image, in inches; the width follows from the robot."""
 NAME_HEIGHT, REMARK_HEIGHT = 0.32, 0.21
 """Above it, in inches: of the controller's name, and of each line of remarks."""
@@ -93,7 +93,7 @@ def robot_figure(
     from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy
 
     height, width, _ = next(iter(views.values())).painted({}).shape
-    panel_width = max(LEAST_WIDTH, PANEL_HEIGHT * width / height)
+    panel_width = max(MIN_WIDTH, PANEL_HEIGHT * width / height)
     lines = {
         name: textwrap.wrap(text, int(panel_width / (LETTER_WIDTH * 10.0 / 72.0)))
         for name, text in remarks.items()
@@ -124,7 +124,7 @@ def robot_figure(
         panels[0].text(
             0.02,
             0.01,
-            f"the ground rises by {slope_deg:g}° ahead of the robot",
+            f"ground slope {slope_deg:g}°, uphill ahead of the robot",
             transform=panels[0].transAxes,
             fontsize=8,
             color=SOFT_INK,

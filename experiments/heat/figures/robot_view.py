@@ -24,7 +24,7 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
     Pose,
     aim,
     dressed,
-    glance,
+    outline,
     standing_pose,
     vector3,
 )
@@ -243,8 +243,8 @@ def view_robots(
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
     drawn = [dressed(robot, pose) for pose in poses]
     try:
-        glances = [glance(one, towards, one.base_pose()[0]) for one in drawn]
-        cameras = aim(glances, height * OVERSAMPLING)
+        outlines = [outline(one, towards, one.base_pose()[0]) for one in drawn]
+        cameras = aim(outlines, height * OVERSAMPLING)
         views = []
         for one, camera in zip(drawn, cameras, strict=True):
             rendering = one.render(camera)

@@ -79,7 +79,7 @@ def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
 
 
 ROBOT_PICTURE = "robot.png"
-MOST_ABREAST = 3
+MAX_ABREAST = 3
 """Largest number of controllers side by side with readable temperatures."""
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
@@ -115,9 +115,9 @@ def heat_figures(
     plans = [
         *(_temperature_plan(part, frames) for part in parts_of(result)),
         PlannedFigure(
-            caption="What the legs turn into heat over time. Dashed: the least that "
-            "the posture of the coolest robot allows at the end, gears running free "
-            "and stuck gears bearing what they can.",
+            caption="Joule loss of the legs over time. Dashed: minimum for the final "
+            "posture of the coolest robot, without gear friction and with gear "
+            "friction bearing as much of the load as it can.",
             draw=lambda: (
                 None if robot is None else power_over_time(result, frames, robot)
             ),
@@ -125,13 +125,13 @@ def heat_figures(
             "The values at the end are in the first table.",
         ),
         PlannedFigure(
-            caption="How hard the joints worked, and the mean limit in force.",
+            caption="Mean joint torques, and the mean torque limit.",
             draw=lambda: effort_figure(result, frames, limits),
             alt=f"Bar chart: mean torque of the leg joints under {controllers}. The "
             "values are in the table of joints.",
         ),
         PlannedFigure(
-            caption="How far set-points were shifted from the posture.",
+            caption="Shifts of set-points from the posture.",
             draw=shifts,
             alt="Line chart: shift of the most shifted joints over time.",
         ),
@@ -140,12 +140,12 @@ def heat_figures(
 
 
 def parts_of(result: HeatResult) -> list[HeatResult]:
-    """Return the result in parts of at most `MOST_ABREAST` controllers, alike in size.
+    """Return the result in parts of at most `MAX_ABREAST` controllers, alike in size.
 
     Four are two and two.
     """
     names = list(result.trials)
-    n_parts = max(1, math.ceil(len(names) / MOST_ABREAST))
+    n_parts = max(1, math.ceil(len(names) / MAX_ABREAST))
     size = math.ceil(len(names) / n_parts)
     return [
         replace(
@@ -172,7 +172,7 @@ def _temperature_plan(
 def power_over_time(
     result: HeatResult, frames: "Mapping[str, pd.DataFrame]", robot: Robot
 ) -> "Drawn | None":
-    """Draw the legs' power under all controllers, and the least for the coolest one.
+    """Draw the legs' power under all controllers, and the minimum for the coolest.
 
     Returns:
         The figure; None where the rows hold no torques, or no leg bears anything.
@@ -199,8 +199,8 @@ def power_over_time(
     least = {}
     if coolest is not None:
         least = {
-            "least, gears free": coolest.least_power_w,
-            "least, gears stuck": coolest.least_with_gears_w,
+            "minimum, no gear friction": coolest.least_power_w,
+            "minimum, with gear friction": coolest.least_with_gears_w,
         }
     return power_figure(
         curves,
@@ -249,15 +249,15 @@ COLUMNS = (
 
 
 def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
-    """Return a row a robot of a run.
+    """Return one row for each robot of a run.
 
     Args:
-        run: what it is called on the page.
+        run: name of the run on the page.
         result: of its experiment.
     """
-    told = _overview(shown_joints(result))
+    quantities = _overview(shown_joints(result))
     return tuple(
-        Row(cells=(run, name, *(quantity.bare(trial) for quantity in told)))
+        Row(cells=(run, name, *(quantity.bare(trial) for quantity in quantities)))
         for name, trial in result.trials.items()
     )
 
@@ -271,13 +271,13 @@ def overview_table(sections: Sequence[Section]) -> DataTable | None:
         caption="All runs side by side",
         columns=COLUMNS,
         rows=tuple(row for section in with_rows for row in section.outcome),
-        note="Compare only runs of the same time, posture and robot: see the settings.",
+        note="Compare only runs of the same duration, posture and robot; see settings.",
         is_sortable=True,
     )
 
 
-def push_words(push: Mapping[str, Any]) -> str:
-    """Return a push of a run's settings in words."""
+def push_text(push: Mapping[str, Any]) -> str:
+    """Return the description of a push from the settings of a run."""
     x, y, z = (f"{force:g}" for force in push["force_n"])
     link = push.get("link") or "base"
     return f"push of ({x}, {y}, {z}) N for {push['duration_s']:g} s at the {link}"

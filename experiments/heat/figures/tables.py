@@ -38,7 +38,7 @@ from nao_testbed.experiments.heat.published import (
     HeatResult,
 )
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 """Joints shown of a robot whose legs are not those of ES2659053."""
 
 
@@ -52,10 +52,10 @@ def has_published_legs(result: HeatResult) -> bool:
 
 def why_not_comparable(result: HeatResult) -> str | None:
     """Return the reason for a missing comparison; None if none is expected."""
-    is_asked = has_published_legs(result) and not PUBLISHED.keys().isdisjoint(
+    is_hidden = has_published_legs(result) and not PUBLISHED.keys().isdisjoint(
         result.trials
     )
-    return result.not_comparable if is_asked else None
+    return result.not_comparable if is_hidden else None
 
 
 def shown_joints(result: HeatResult) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def shown_joints(result: HeatResult) -> tuple[str, ...]:
         ends = [trial.joints[name].end_degc for trial in trials if name in trial.joints]
         return -max(ends)
 
-    return tuple(sorted(names, key=hottest_first)[:MOST_ROWS])
+    return tuple(sorted(names, key=hottest_first)[:MAX_ROWS])
 
 
 def hottest(trial: TrialResult) -> tuple[str, JointResult]:
@@ -124,7 +124,7 @@ def lifetime_text(trial: TrialResult) -> str:
     return minutes + ("" if reached else " (forecast)")
 
 
-def in_the_end_text(trial: TrialResult) -> str:
+def steady_state_text(trial: TrialResult) -> str:
     """Return the hottest joint of the steady state under the last torques."""
     name = max(trial.joints, key=lambda joint: trial.joints[joint].steady_degc)
     steady = trial.joints[name].steady_degc
@@ -160,7 +160,7 @@ POWER = Quantity[TrialResult](
 )
 RATIO_TO_MINIMUM = Quantity[TrialResult](
     "ratio to the minimum power",
-    lambda trial: times_least(trial.legs_power_w, trial.least_with_gears_w),
+    lambda trial: ratio_to_minimum(trial.legs_power_w, trial.least_with_gears_w),
 )
 ENDED_EARLY = Quantity[TrialResult](
     "ended early", lambda trial: trial.failure or "no", is_text=True
@@ -185,7 +185,7 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
     joints = shown_joints(result)
     shown = "of the legs" if has_published_legs(result) else "of the joints shown"
     has_legs = any(trial.legs_joule_loss_j is not None for trial in trials)
-    beside = [] if any(map(_is_recomputed, trials)) else trials
+    beside = [] if any(map(_is_from_samples, trials)) else trials
     flags = dict.fromkeys(flag for trial in trials for flag in trial.flags)
 
     def over_first(trial: TrialResult) -> str | None:
@@ -195,7 +195,7 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
         Quantity("hottest joint at the end", _hottest),
         Quantity("time to 80 °C", _lifetime),
         *(
-            [Quantity("steady state, hottest", in_the_end_text, is_extra=True)]
+            [Quantity("steady state, hottest", steady_state_text, is_extra=True)]
             if any(math.isinf(lifetime_s(trial)) for trial in beside)
             else []
         ),
@@ -233,7 +233,7 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
         ),
         Quantity(
             "ratio to it",
-            lambda trial: times_least(trial.legs_power_w, trial.least_power_w),
+            lambda trial: ratio_to_minimum(trial.legs_power_w, trial.least_power_w),
             is_extra=True,
         ),
         *(
@@ -250,8 +250,12 @@ def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
             else []
         ),
         *(
-            Quantity(f"{who}: {what}", partial(_of_pressing, who=who, part=part), unit)
-            for who in dict.fromkeys(who for trial in trials for who in trial.pressing)
+            Quantity(
+                f"{pair}: {what}", partial(_contact_value, pair=pair, part=part), unit
+            )
+            for pair in dict.fromkeys(
+                pair for trial in trials for pair in trial.pressing
+            )
             for what, part, unit in (
                 ("first touch", "first_s", "s"),
                 ("largest force", "largest_n", "N"),
@@ -417,7 +421,7 @@ def _outcome_note(trials: Sequence[TrialResult]) -> str:
             "Minimum power: Joule loss of the optimal contact forces in the final "
             "posture, with gear friction bearing as much of the load as it can."
         )
-    if any(map(_is_recomputed, trials)):
+    if any(map(_is_from_samples, trials)):
         words.append(
             "Computed from recorded samples: torques and losses approximate those of "
             "the complete run."
@@ -425,7 +429,7 @@ def _outcome_note(trials: Sequence[TrialResult]) -> str:
     return " ".join(words)
 
 
-def _is_recomputed(trial: TrialResult) -> bool:
+def _is_from_samples(trial: TrialResult) -> bool:
     return math.isnan(trial.wall_s)
 
 
@@ -437,22 +441,22 @@ def _hottest(trial: TrialResult) -> str:
 
 
 def _lifetime(trial: TrialResult) -> str:
-    if not _is_recomputed(trial):
+    if not _is_from_samples(trial):
         return lifetime_text(trial)
     times = [row.time_to_80_degc_s for row in trial.joints.values()]
     reached = [time for time in times if time is not None]
-    return duration(min(reached)) if reached else "not in these rows"
+    return duration(min(reached)) if reached else "not reached in the samples"
 
 
-def times_least(power_w: float | None, least_w: float | None) -> str:
+def ratio_to_minimum(power_w: float | None, least_w: float | None) -> str:
     """Return a power over the least; a dash where next to nothing is needed."""
     if power_w is None or least_w is None or least_w < SMALLEST_LEAST_W:
         return NOTHING
     return f"{number(power_w / least_w, 2)} ×"
 
 
-def _of_pressing(trial: TrialResult, *, who: str, part: str) -> float | None:
-    one = trial.pressing.get(who)
+def _contact_value(trial: TrialResult, *, pair: str, part: str) -> float | None:
+    one = trial.pressing.get(pair)
     return None if one is None else float(getattr(one, part))
 
 

@@ -24,7 +24,7 @@ from nao_testbed.experiments.closed_loop.trial_result import (
 )
 from nao_testbed.experiments.common.drawing.style import (
     INK,
-    MOST_JOINTS,
+    MAX_JOINTS,
     SIDES,
     SOFT_INK,
     controller_colours,
@@ -60,7 +60,7 @@ NAME_SPAN = (0.685, 0.97)
 """From where to where the name of a published value reaches, of the time shown."""
 LEG_COLUMNS = frozenset(side + joint for side in SIDES for joint in LEG_JOINTS)
 """Labels of the curves, which distinguish them from lines and marks."""
-MOST_POINTS = 600
+MAX_POINTS = 600
 """Of a curve: more cannot be seen, and would only make the file long."""
 
 
@@ -86,7 +86,7 @@ def temperature_figure(
         axes.set_ylabel("temperature in °C", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
-    write_foot(figure, result, why_not_comparable(result))
+    write_footer(figure, result, why_not_comparable(result))
     return figure
 
 
@@ -179,16 +179,11 @@ def _curve(
     if frame is not None:
         for column in (f"true_temperature.{joint}", f"temperature.{joint}"):
             if column in frame.columns:
-                step = max(1, len(frame) // MOST_POINTS)
+                step = max(1, len(frame) // MAX_POINTS)
                 keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
                 minutes = frame.index.to_numpy(float)[keep] / 60.0
                 return minutes, frame[column].to_numpy(float)[keep]
     return np.array([0.0, trial.sim_s / 60.0]), np.array([row.start_degc, row.end_degc])
-
-
-def _rise_in_words(rise_k: float) -> str:
-    kelvins = f"{abs(rise_k):.0f} K"
-    return f"cool by {kelvins}" if rise_k <= -0.5 else f"rise by {kelvins}"
 
 
 def _draw_published(
@@ -196,16 +191,14 @@ def _draw_published(
 ) -> None:
     """Mark the published end values, and write both sums of rises.
 
-    They belong to one setting: elsewhere they are no end to compare with.
+    Published values are drawn only for the published setting.
     """
     published = result.published.get(trial.controller)
-    ours = trial.left_leg_rise_k if side == "L" else trial.right_leg_rise_k
-    words = "" if ours is None else f"the five {_rise_in_words(ours)}"
+    simulated = trial.left_leg_rise_k if side == "L" else trial.right_leg_rise_k
+    text = "" if simulated is None else f"sum of rises {simulated:z.0f} K"
     if published is not None:
-        theirs = (
-            published.left_leg_rise_k if side == "L" else published.right_leg_rise_k
-        )
-        words += f" (published {theirs:.0f} K)"
+        rise = published.left_leg_rise_k if side == "L" else published.right_leg_rise_k
+        text += f" (published {rise:.0f} K)"
         for joint, degc in published.end_degc.items():
             if joint.startswith(side):
                 colour = joint_colours([joint])[joint]
@@ -227,7 +220,7 @@ def _draw_published(
     axes.text(
         0.985 if early else 0.015,
         0.03,
-        words,
+        text,
         transform=axes.transAxes,
         ha="right" if early else "left",
         fontsize=8,
@@ -316,7 +309,7 @@ def effort_figure(
         loc="upper right",
         bbox_to_anchor=(1.0, 1.16),
     )
-    write_foot(figure, result)
+    write_footer(figure, result)
     return figure
 
 
@@ -384,7 +377,7 @@ def panel_rows(result: HeatResult) -> dict[str, tuple[str, ...]]:
     """Return the joints of each row of panels, by the side they begin with."""
     if has_published_legs(result):
         return {s: tuple(s + joint for joint in LEG_JOINTS) for s in SIDES}
-    return {"": shown_joints(result)[:MOST_JOINTS]}
+    return {"": shown_joints(result)[:MAX_JOINTS]}
 
 
 def run_line(result: HeatResult) -> str:
@@ -403,7 +396,9 @@ def run_line(result: HeatResult) -> str:
     return " · ".join(parts)
 
 
-def write_foot(figure: "Figure", result: HeatResult, remark: str | None = None) -> None:
+def write_footer(
+    figure: "Figure", result: HeatResult, remark: str | None = None
+) -> None:
     """Write the run's settings below everything, small; a remark on its own line."""
     letters = int(20 * figure.get_size_inches()[0])
     lines = [run_line(result), *([] if remark is None else [remark])]

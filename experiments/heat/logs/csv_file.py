@@ -17,7 +17,7 @@ from nao_testbed.models.values import FloatArray, number_of
 SEPARATORS = (",", ";", "\t")
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
 """Cells that stand for no value, in any case."""
-MOST_BAD_CELLS = 5
+MAX_BAD_CELLS = 5
 """That a message names."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
@@ -109,9 +109,9 @@ def read_column(
         except ValueError:
             bad.append(f"{path}:{number}: column {name!r} holds {cell!r}")
     if bad:
-        more = len(bad) - MOST_BAD_CELLS
+        more = len(bad) - MAX_BAD_CELLS
         rest = [f"and {more} more"] if more > 0 else []
-        listed = "\n".join([*bad[:MOST_BAD_CELLS], *rest])
+        listed = "\n".join([*bad[:MAX_BAD_CELLS], *rest])
         raise BadInput(
             f"{listed}\ncells must be numbers; leave those without a value empty."
         )

@@ -1,4 +1,4 @@
-"""`nao-testbed xray`: from what was asked for to what a person looks at."""
+"""Command `nao-testbed xray`: read a log, print the diagnosis."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def run_xray_command(
     check_figure_file(figure)
     with counted("reading") as tell:
         found = xray(
-            cfg, robot, lambda done, total: tell(done, total, "weighing hypotheses")
+            cfg, robot, lambda done, total: tell(done, total, "fitting hypotheses")
         )
     write_json(json_file, json_text(found.as_json()))
     console = console_for(json_file)

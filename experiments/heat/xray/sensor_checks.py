@@ -25,9 +25,9 @@ READ = ("q", "target", "current", "torque", "temperature", "fsr", "accelerometer
 """Signals that the X-ray reads."""
 BEYOND_RANGE_RAD = 0.35
 """No joint reads an angle so far beyond its stops: 20°."""
-MOST_FSR_WEIGHTS = 4.0
+MAX_FSR_WEIGHTS = 4.0
 """Times the robot's weight: more is no sum of forces under its soles."""
-FEWEST_FSR_WEIGHTS = 0.2
+MIN_FSR_WEIGHTS = 0.2
 """A tenth is what the weight in kg looks like; a lifted robot has less yet."""
 
 
@@ -123,12 +123,12 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
     """Return the range of a signal, its unit, and the likely other unit."""
     match signal:
         case "current":
-            hint = f"no joint draws more; mA belong into current_ma.{name}"
+            hint = f"no joint draws more; name a column in mA current_ma.{name}"
             return -LARGEST_CURRENT_A, LARGEST_CURRENT_A, "A", hint
         case "torque":
             joints = robot.motors[robot.motor_index(name)].joints
             most = max(robot.joints[robot.joint_index(j)].effort_limit for j in joints)
-            hint = "the motor gives no more, on the joint's side"
+            hint = "the motor's maximum at the joint is lower"
             return -2.0 * most, 2.0 * most, "N·m", hint
         case "temperature":
             hint = f"a motor has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C; give °C"
@@ -137,7 +137,7 @@ def _range_of(signal: str, name: str, robot: Robot) -> tuple[float, float, str, 
     low, high = joint.lower - BEYOND_RANGE_RAD, joint.upper + BEYOND_RANGE_RAD
     hint = (
         f"the joint goes from {joint.lower:.2f} to {joint.upper:.2f} rad; degrees "
-        f"belong into {signal}_deg.{name}"
+        f"need the column name {signal}_deg.{name}"
     )
     return low, high, "rad", hint
 
@@ -148,11 +148,11 @@ def _refuse_loads(log: Log, robot: Robot) -> None:
         return
     total = np.nansum(list(sensors.values()), axis=0)
     typical, weight = float(np.median(total)), robot.total_mass * GRAVITY
-    in_kg = 0.05 < typical / weight < FEWEST_FSR_WEIGHTS
-    if typical > MOST_FSR_WEIGHTS * weight or in_kg:
+    in_kg = 0.05 < typical / weight < MIN_FSR_WEIGHTS
+    if typical > MAX_FSR_WEIGHTS * weight or in_kg:
         raise BadInput(
             f"{log.path}: the force sensors add up to {typical:.3g} N, and the robot "
-            f"weighs {weight:.3g} N; kg belong into fsr_kg.NAME."
+            f"weighs {weight:.3g} N; name a column in kg fsr_kg.NAME."
         )
 
 
@@ -168,7 +168,7 @@ def _refuse_gravity(log: Log) -> None:
     size = float(np.nanmedian(np.linalg.norm(list(axes.values()), axis=0)))
     if not 0.7 * GRAVITY < size < 1.3 * GRAVITY:
         raise BadInput(
-            f"{log.path}: the accelerometer feels {size:.3g} m/s² most of the time, "
-            f"and a robot that stands feels {GRAVITY:g}; g belong into "
+            f"{log.path}: the accelerometer measures {size:.3g} m/s² most of the time, "
+            f"but a standing robot measures {GRAVITY:g}; name columns in g "
             "accelerometer_g.x, .y, .z."
         )

@@ -31,7 +31,7 @@ SETTLING_S = 5.0
 """Omitted beginning of the stretch in s, at most half of it."""
 POSE_S = 30.0
 """Longest time over which angles and forces are averaged."""
-LEAST_ON_SOLES = 0.5
+MIN_ON_SOLES = 0.5
 """Share of the weight that the force sensors must feel."""
 
 
@@ -83,7 +83,7 @@ def find_standing(log: Log, robot: Robot) -> Standing:
     q, filled = _joint_means(log, robot, "q", pose)
     if filled:
         remarks.append(
-            f"no angles of {_listed(filled)}: taken as in {_posture(robot).name}"
+            f"angles missing: {_listed(filled)}; taken from {_posture(robot).name}"
         )
     target = None
     if all(name in log.signals.get("target", {}) for name in robot.leg_joints):
@@ -119,7 +119,7 @@ def _still_rows(log: Log, robot: Robot) -> IndexArray:
     if len(time_s) < 2 or time_s[-1] - time_s[0] < SHORTEST_S:
         raise BadInput(
             f"{log.path} is {np.ptp(time_s):.3g} s long with {len(time_s)} rows; give "
-            f"at least {SHORTEST_S:g} s of a robot that stands."
+            f"at least {SHORTEST_S:g} s of a standing robot."
         )
     is_last = time_s >= time_s[-1] - SHORTEST_S
     is_still = np.ones(len(time_s), dtype=np.bool_)
@@ -140,7 +140,7 @@ def _still_rows(log: Log, robot: Robot) -> IndexArray:
     is_lifted = np.zeros(len(time_s), dtype=np.bool_)
     if "fsr" in log.signals:
         load = np.nansum(list(log.signals["fsr"].values()), axis=0)
-        is_lifted = load < LEAST_ON_SOLES * robot.total_mass * GRAVITY
+        is_lifted = load < MIN_ON_SOLES * robot.total_mass * GRAVITY
         is_still &= ~is_lifted
     moving = np.flatnonzero(~is_still)
     first = int(moving[-1]) + 1 if moving.size else 0
@@ -148,7 +148,7 @@ def _still_rows(log: Log, robot: Robot) -> IndexArray:
     if rows.size < 2 or time_s[-1] - time_s[rows[0]] < SHORTEST_S:
         why = f"{mover} moves by {np.rad2deg(farthest):.2f}°"
         if is_lifted[is_last].any():
-            why = "its soles do not feel its weight"
+            why = "its soles do not carry its weight"
         raise BadInput(
             f"{log.path}: in the last {SHORTEST_S:g} s {why}; give a log that ends "
             "with the robot standing still on both feet."

@@ -142,8 +142,7 @@ def soles_of(robot: Robot) -> tuple[Sole, Sole]:
     """
     if len(robot.feet) != 2:
         raise BadInput(
-            f"robot {robot.name!r} has {len(robot.feet)} feet; the X-ray reads robots "
-            "that stand on two."
+            f"robot {robot.name!r} has {len(robot.feet)} feet; the X-ray needs two."
         )
     model = build_model(robot)
     shapes = build_shapes(robot, model)

@@ -2,7 +2,7 @@
 
 Each leg joint is off with probability `P_OFF`, independently, and then by a normal
 error of `SPREAD_RAD`; so is the floor in pitch and in roll, and the robot carries
-something with the same probability. A hypothesis is a set of up to `MOST_OFF` joints,
+something with the same probability. A hypothesis is a set of up to `MAX_OFF` joints,
 with or without floor and load. Gear friction is a factor of the model's, log-normal,
 and every hypothesis is weighed under each factor of `FRICTIONS`.
 
@@ -38,7 +38,7 @@ SPREAD_RAD = np.deg2rad(1.5)
 """Of such an error, and of a floor's slope."""
 LOAD_N, LOAD_M = 3.0, 0.005
 """Of a load's weight, and of the way by which it moves the centre of mass."""
-MOST_OFF = 3
+MAX_OFF = 3
 """Largest number of joints of a hypothesis; a log cannot identify more of twelve."""
 LEAST = 1e-5
 """Probability below which a hypothesis is not reported."""
@@ -286,7 +286,7 @@ class _Search:
         others = range(n, len(self.names))
         self.hypotheses: list[Off] = [
             (*off, *beside)
-            for many in range(MOST_OFF + 1)
+            for many in range(MAX_OFF + 1)
             for off in combinations(range(n), many)
             for more in range(len(others) + 1)
             for beside in combinations(others, more)
@@ -298,7 +298,7 @@ class _Search:
         self.widths = np.array([self._width(off) for off in self.hypotheses])
         count = np.array([len(off) for off in self.hypotheses])
         self._log_prior = count * np.log(P_OFF / (1.0 - P_OFF))
-        most = MOST_OFF + N_OTHER
+        most = MAX_OFF + N_OTHER
         self._wide = np.argsort(-self.widths / model.width, axis=1)[:, :most]
         self.fits: dict[Off, StandingFit] = {}
         self.own: dict[Off, _Weighed] = {}

@@ -23,15 +23,20 @@ from nao_testbed.experiments.common.drawing.style import (
     plain_frame,
 )
 from nao_testbed.experiments.heat.xray.losses import LIMIT_DEGC
-from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, MOST_OFF, Suspects
-from nao_testbed.experiments.heat.xray.xray import MOST_MISFIT, NAMED, Xray, cannot_tell
+from nao_testbed.experiments.heat.xray.suspects import LOAD_CAUSE, MAX_OFF, Suspects
+from nao_testbed.experiments.heat.xray.xray import (
+    MAX_MISFIT,
+    NAMED,
+    Xray,
+    undetermined,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 0.05
 """Probability from which on a joint has a row, beside the best ones."""
-FEWEST_SHOWN = 3
+MIN_SHOWN = 3
 PERHAPS = 0.2
 """Probability from which on the sentence names a cause that is no result."""
 UNLIKE = 1.5
@@ -40,56 +45,54 @@ UNLIKE = 1.5
 
 def headline(found: Xray) -> str:
     """Return the finding as sentences; that nothing explains the log comes first."""
-    said = f"{_what_is_off(found)} {_heat(found)}"
+    text = f"{_causes_text(found)} {_heat(found)}"
     friction = found.suspects.friction
     if found.is_explained and not 1.0 / UNLIKE < friction < UNLIKE:
-        seems = "seems to be" if _is_told(found) else "would fit best at"
-        said += f" The gears' friction {seems} {friction:.1f} times the model's."
+        verb = "is probably" if _is_identified(found) else "fits best at"
+        text += f" Gear friction {verb} {friction:.1f} times that of the model."
     saving = found.saving
     if saving is None:
-        return said
+        return text
     if saving.saved_w <= 0.0:
-        return (
-            f"{said} To move the set-point of {saving.joint} alone would save nothing."
-        )
-    said += (
-        f" The set-point of {saving.joint} moved by {saving.set_point_deg:+.2f}° would "
-        f"save {saving.saved_w:.2f} W"
+        return f"{text} Shifting the set-point of {saving.joint} alone saves nothing."
+    text += (
+        f" Shifting the set-point of {saving.joint} by {saving.set_point_deg:+.2f}° "
+        f"would save {saving.saved_w:.2f} W"
     )
     if saving.cooler_k:
         motor, kelvin = max(saving.cooler_k.items(), key=lambda item: item[1])
-        said += f"; in 15 minutes {motor} would be {kelvin:.0f} K cooler"
-    return f"{said}."
+        text += f"; after 15 minutes {motor} would be {kelvin:.0f} K cooler"
+    return f"{text}."
 
 
 def _heat(found: Xray) -> str:
     legs = found.losses
     if legs.useless_w < 0.0:
         return (
-            f"The legs turn {legs.loss_w:.2f} W into heat, less than the "
-            f"{legs.needed_w:.2f} W that carry the robot: stuck gears bear a part."
+            f"The legs dissipate {legs.loss_w:.2f} W, less than the "
+            f"{legs.needed_w:.2f} W needed: gear friction bears a part of the load."
         )
     return (
-        f"The legs turn {legs.loss_w:.2f} W into heat; {legs.needed_w:.2f} W carry the "
-        f"robot, {legs.useless_w:.2f} W carry nothing."
+        f"The legs dissipate {legs.loss_w:.2f} W: {legs.needed_w:.2f} W needed to "
+        f"carry the robot, {legs.useless_w:.2f} W useless."
     )
 
 
-def _is_told(found: Xray) -> bool:
+def _is_identified(found: Xray) -> bool:
     """Return True if the log identifies the cause, or the absence of one."""
     return bool(found.named) or found.suspects.probability_of_none > NAMED
 
 
-def _what_is_off(found: Xray) -> str:
+def _causes_text(found: Xray) -> str:
     suspects = found.suspects
     if not found.is_explained:
         return (
-            f"No set of offsets explains this log (up to {MOST_OFF} joints, a sloping "
-            f"floor, a load; misfit {suspects.best.misfit:.0f}, at most "
-            f"{MOST_MISFIT:.0f} is usual): no joint is named."
+            f"No combination of errors explains this log (up to {MAX_OFF} joints, a "
+            f"sloping floor, a load; misfit {suspects.best.misfit:.0f}, usually at "
+            f"most {MAX_MISFIT:.0f}): no joint is named."
         )
     parts = [
-        f"{cause_words(suspects, name)}, with {chance:.0%}."
+        f"{cause_text(suspects, name)}; probability {chance:.0%}."
         for name, chance in found.named.items()
     ]
     perhaps = [
@@ -99,38 +102,36 @@ def _what_is_off(found: Xray) -> str:
     ]
     none = suspects.probability_of_none
     if not parts and none > NAMED:
-        return f"No joint is off that this log could tell, with {none:.0%}."
+        return f"No joint error is detectable in this log; probability {none:.0%}."
     if not parts:
-        parts = ["Something may be off, and this log does not tell what."]
-        perhaps.append(f"nothing {none:.0%}")
+        parts = ["There may be an error, but this log does not identify it."]
+        perhaps.append(f"no error {none:.0%}")
     if perhaps:
-        parts.append(f"Perhaps: {', '.join(perhaps)}.")
+        parts.append(f"Possible: {', '.join(perhaps)}.")
     return " ".join(parts)
 
 
-def cause_words(suspects: Suspects, name: str) -> str:
-    """Return a clause that says by how much a cause is off."""
+def cause_text(suspects: Suspects, name: str) -> str:
+    """Return a clause with the size of a cause."""
     if name == LOAD_CAUSE:
         mass = suspects.likeliest_with(name).load_kg or 0.0
-        return (
-            f"The robot carries {mass:+.2f} kg, or its model is lighter than it by that"
-        )
+        return f"The robot carries {mass:+.2f} kg more than its model"
     e = suspects.error_of(name)
     size = f"{e.degrees:+.2f}° ({e.low_deg:+.2f}° to {e.high_deg:+.2f}°)"
     if name not in suspects.ankles:
-        return f"{name} is off by {size}"
+        return f"{name} has an error of {size}"
     pair = suspects.ankles[name]
-    slopes = f"the floor slopes by {abs(e.degrees):.2f}°"
+    slopes = f"the floor slope is {abs(e.degrees):.2f}°"
     if not pair:
         return f"{name}: {slopes}"
     return (
-        f"{' and '.join(pair)} are both off by {size}, or {slopes} (standing still "
-        "cannot tell them apart)"
+        f"{' and '.join(pair)} both have an error of {size}, or {slopes} (a standing "
+        "robot cannot distinguish them)"
     )
 
 
 def tables(found: Xray) -> tuple[DataTable, ...]:
-    """Return heat, internal wrench, suspects, and what the log does not tell."""
+    """Return heat, internal wrench, suspects, and limits of the analysis."""
     return (
         heat_table(found),
         wrench_table(found),
@@ -173,9 +174,9 @@ def heat_table(found: Xray) -> DataTable:
         )
     )
     note = (
-        f"The last {seen.still_s:.0f} of {seen.log_s:.0f} s, in which it stood still. "
-        "Useless: beyond what the motor gives where all legs together lose "
-        "least; below 0: it would have to give more."
+        f"The last {seen.still_s:.0f} of {seen.log_s:.0f} s, in which the robot stood "
+        "still. Useless: measured minus needed heat; needed minimizes the heat of both "
+        "legs; negative: the motor would need more torque."
     )
     return DataTable(
         caption=f"Heat of the legs, {seen.name}",
@@ -185,8 +186,8 @@ def heat_table(found: Xray) -> DataTable:
             Column(label="heat", unit="W"),
             Column(label="needed", unit="W"),
             Column(label="useless", unit="W"),
-            Column(label="now", unit="°C"),
-            Column(label=f"to {LIMIT_DEGC:.0f} °C"),
+            Column(label="temperature", unit="°C"),
+            Column(label=f"time to {LIMIT_DEGC:.0f} °C"),
         ),
         rows=tuple(rows),
         note=note,
@@ -213,12 +214,12 @@ def wrench_table(found: Xray) -> DataTable:
 
 
 def suspects_table(found: Xray) -> DataTable:
-    """Return how likely each joint is off, and by how much."""
+    """Return the probability and size of the error of each joint."""
     suspects = found.suspects
     shown = [
         name
         for k, (name, chance) in enumerate(suspects.causes.items())
-        if k < FEWEST_SHOWN or chance >= SHOWN
+        if k < MIN_SHOWN or chance >= SHOWN
     ]
     rows = []
     for name in shown:
@@ -235,22 +236,20 @@ def suspects_table(found: Xray) -> DataTable:
             number(one.misfit, 0),
         )
         rows.append(Row(cells=cells))
-    note = (
-        "No set of them explains the log: no joint is named, and no probability holds."
-    )
+    note = "No combination of errors explains the log: no joint is named."
     if found.is_explained:
         note = (
-            "By how much: if it is, with its interval of 95 %. "
-            f"None is off with {suspects.probability_of_none:.0%}."
+            "Error if present, with its 95 % interval. Probability of no error: "
+            f"{suspects.probability_of_none:.0%}."
         )
     return DataTable(
-        caption="What is off: true angle minus measured angle",
+        caption="Errors: true angle minus measured angle",
         columns=(
             Column(label="joint", is_number=False),
-            Column(label="off with"),
-            Column(label="by", unit="°"),
-            Column(label="from", unit="°"),
-            Column(label="to", unit="°"),
+            Column(label="probability"),
+            Column(label="error", unit="°"),
+            Column(label="low", unit="°"),
+            Column(label="high", unit="°"),
             Column(label="misfit"),
         ),
         rows=tuple(rows),
@@ -265,28 +264,28 @@ def label(suspects: Suspects, name: str) -> str:
 
 
 def unknown_table(found: Xray) -> DataTable:
-    """Return what was assumed, and what the log does not tell."""
+    """Return the assumptions, and what the log cannot determine."""
     assumed = found.model.assumptions
     rows = []
     if found.model.uses_placement:
         rows.append(
-            f"assumed: the feet stand as in {found.posture}, to within "
+            f"assumed: feet placed as in {found.posture}, within "
             f"{1000.0 * assumed.feet_m:.0f} mm and {np.rad2deg(assumed.yaw_rad):.1f}° "
-            "(--feet anywhere does without)"
+            "(not with --feet anywhere)"
         )
     rows.append(
-        f"assumed: a flat floor, level to {np.rad2deg(assumed.floor_rad):.2f}° or off "
-        f"as a joint is; a mass model right to {1000.0 * assumed.com_m:.1f} mm, or off "
-        "by a load"
+        f"assumed: a flat floor, level within {np.rad2deg(assumed.floor_rad):.2f}° or "
+        f"with a slope; a centre of mass accurate to {1000.0 * assumed.com_m:.1f} mm, "
+        "or with a load"
     )
     rows.append(
-        "found with the rest: the gears' friction, "
+        "estimated: gear friction, "
         f"{found.suspects.friction:.1f} times that of the model"
     )
-    rows += [f"cannot tell {text}" for text in cannot_tell(found)]
-    rows += [f"read: {text}" for text in found.standing.remarks]
+    rows += [f"undetermined: {text}" for text in undetermined(found)]
+    rows += [f"log: {text}" for text in found.standing.remarks]
     return DataTable(
-        caption="What this rests on",
+        caption="Assumptions and limits",
         columns=(Column(label="", is_number=False),),
         rows=tuple(Row(cells=(text,)) for text in rows),
     )
@@ -304,11 +303,11 @@ def xray_figure(found: Xray) -> "Figure":
     left.barh(places, kept, color=COLOURS[2], height=0.7, label="needed")
     more = np.maximum(useless, 0.0)
     left.barh(places, more, left=kept, color=COLOURS[1], height=0.7, label="useless")
-    left.plot(needed, places, "|", color=INK, ms=8, label="where all lose least")
+    left.plot(needed, places, "|", color=INK, ms=8, label="minimum of all legs")
     left.set_yticks(places, [one.motor for one in motors], fontsize=8)
     left.set_xlabel("heat in W", fontsize=9)
     left.legend(frameon=False, fontsize=8, loc="lower right")
-    panel_title(left, "Where the heat comes from")
+    panel_title(left, "Needed and useless heat")
     suspects = found.suspects
     names = [*suspects.by_joint, *suspects.ankles]
     rows = np.arange(len(names))[::-1]
@@ -331,8 +330,11 @@ def xray_figure(found: Xray) -> "Figure":
     right.axvline(0.0, color=SOFT_INK, lw=0.8)
     right.set_yticks(rows, [label(suspects, name) for name in names], fontsize=8)
     right.margins(x=0.15)
-    right.set_xlabel("true minus measured angle in °, if it is off", fontsize=9)
-    titles = ("No set of offsets explains it", "Which joint is off, and how likely")
+    right.set_xlabel("true minus measured angle in °, if misaligned", fontsize=9)
+    titles = (
+        "No combination of errors explains it",
+        "Joint errors and their probability",
+    )
     panel_title(right, titles[found.is_explained])
     for axes in (left, right):
         plain_frame(axes)

@@ -261,7 +261,7 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
                 e.joint: e.degrees for e in suspects.best.errors if e.joint in chance
             },
             named={
-                name: (p, _is_so(name, setting, suspects))
+                name: (p, _is_true_cause(name, setting, suspects))
                 for name, p in found.named.items()
             },
             first=max(chance, key=lambda name: chance[name]),
@@ -282,8 +282,8 @@ def run_one(cfg: TrialsCfg, k: int) -> Diagnosis:
         sim.close()
 
 
-def _is_so(name: str, setting: RobotSetting, suspects: Suspects) -> bool:
-    """Return whether a cause that is named is one; both ankles off are the floor."""
+def _is_true_cause(name: str, setting: RobotSetting, suspects: Suspects) -> bool:
+    """Return True if a named cause is true; equal ankle errors count as a slope."""
     off = setting.misalignment_deg
     if name == LOAD_CAUSE:
         return bool(setting.payload_kg)
@@ -333,13 +333,13 @@ def _stand(
 
 
 def run_trials(cfg: TrialsCfg, jobs: int) -> Iterator[Diagnosis]:
-    """Yield what came of every robot, in their order."""
+    """Yield the diagnosis of each robot, in order."""
     work = Parallel(n_jobs=jobs, return_as="generator")
     yield from work(delayed(run_one)(cfg, k) for k in range(cfg.robots))
 
 
 def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
-    """Return a row a robot."""
+    """Return one row for each robot."""
     rows = []
     for one in found:
         if one.why is not None:
@@ -363,12 +363,12 @@ def outcome_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
             )
         )
     return DataTable(
-        caption=f"X-ray of {cfg.robots} robots, seed {cfg.seed}; (true)",
+        caption=f"X-ray of {cfg.robots} robots, seed {cfg.seed}; diagnosis (truth)",
         columns=(
             Column(label="robot"),
-            Column(label="off", is_number=False),
-            Column(label="said", is_number=False),
-            Column(label="with"),
+            Column(label="true errors", is_number=False),
+            Column(label="diagnosis", is_number=False),
+            Column(label="probability"),
             Column(label="heat", unit="W"),
             Column(label="needed", unit="W"),
             Column(label="useless", unit="W"),
@@ -395,20 +395,20 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
 
     missed = [False] * (n - len(seen))
     rows = [
-        ("robots X-rayed", of([True] * len(seen) + missed)),
-        ("said just which joints are off", of([o.is_named for o in seen] + missed)),
+        ("robots diagnosed", of([True] * len(seen) + missed)),
+        ("exactly the true joints named", of([o.is_named for o in seen] + missed)),
         (
-            f"and by how much, to {SIZE_DEG:g}°",
+            f"and all errors within {SIZE_DEG:g}°",
             of([o.is_sized for o in seen] + missed),
         ),
-        ("most likely joint is off", of([o.first in o.true_deg for o in seen])),
-        ("its interval of 95 % then holds it", of(is_inside)),
-        ("sentence names what is not so", of([_names_wrong(o) for o in seen])),
+        ("most likely joint is misaligned", of([o.first in o.true_deg for o in seen])),
+        ("95 % interval contains the error", of(is_inside)),
+        ("headline names a false cause", of([_names_wrong_cause(o) for o in seen])),
         *(
-            (f"said with {low:.0%} to {high:.0%}: is so", of(_so(seen, low, high)))
-            for low, high in SAID
+            (f"correct at {low:.0%} to {high:.0%}", of(_correct_in(seen, low, high)))
+            for low, high in CONFIDENCE_BINS
         ),
-        (f"heat of the legs to {SHARE:.0%}", right(lambda o: o.heat)),
+        (f"heat of the legs within {SHARE:.0%}", right(lambda o: o.heat)),
         ("needed watts", right(lambda o: o.needed)),
         ("useless watts", right(lambda o: o.useless)),
         ("watts saved by the set-point", right(lambda o: o.saved)),
@@ -417,21 +417,21 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
         slowest = max(o.took_s for o in seen)
         middle = median(o.took_s for o in seen)
         rows.append(
-            ("time of an X-ray, s", f"{number(middle)}, at most {number(slowest)}")
+            ("computing time, s", f"median {number(middle)}, max {number(slowest)}")
         )
     varied = (
         f"Half on slopes up to {STEEPEST_DEG:g}°, half with a load up to "
         f"{LOAD_RANGE_KG[1]:g} kg, gear friction {FRICTION_RANGE[0]:g} to "
-        f"{FRICTION_RANGE[1]:g} times the model's. "
+        f"{FRICTION_RANGE[1]:g} times that of the model. "
     ) * cfg.varied
     count = "1 to 3" if cfg.varied else cfg.joints_off
     note = (
-        f"{count} leg joint(s) off by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; logs of "
-        f"{cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Watts count as right "
-        f"within 10 % or {RIGHT_W:g} W."
+        f"{count} leg joint(s) misaligned by {SMALLEST_DEG:g} to {LARGEST_DEG:g}°; "
+        f"logs of {cfg.seconds:g} s; feet {cfg.assumptions.feet}. {varied}Watts are "
+        f"correct within 10 % or {RIGHT_W:g} W."
     )
     return DataTable(
-        caption="How often it was right",
+        caption="Accuracy",
         columns=(
             Column(label="", is_number=False),
             Column(label="robots", is_number=False),
@@ -441,15 +441,15 @@ def summary_table(cfg: TrialsCfg, found: Sequence[Diagnosis]) -> DataTable:
     )
 
 
-SAID = ((NAMED, 0.9), (0.9, 0.99), (0.99, 1.0))
-"""Probabilities of the sentence, in whose ranges it is counted how often it is so."""
+CONFIDENCE_BINS = ((NAMED, 0.9), (0.9, 0.99), (0.99, 1.0))
+"""Ranges of stated probabilities, with a count of correct statements in each."""
 
 
-def _names_wrong(one: Diagnosis) -> bool:
+def _names_wrong_cause(one: Diagnosis) -> bool:
     return not all(is_so for _, is_so in one.named.values())
 
 
-def _so(found: Sequence[Diagnosis], low: float, high: float) -> list[bool]:
+def _correct_in(found: Sequence[Diagnosis], low: float, high: float) -> list[bool]:
     named = [item for one in found for item in one.named.values()]
     return [is_so for chance, is_so in named if low < chance <= high]
 

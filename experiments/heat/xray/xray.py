@@ -17,7 +17,7 @@ from nao_testbed.experiments.heat.xray.standing_model import Assumptions, Standi
 from nao_testbed.experiments.heat.xray.suspects import (
     FLOOR_CAUSES,
     LOAD_CAUSE,
-    MOST_OFF,
+    MAX_OFF,
     RIVAL,
     Explanation,
     JointError,
@@ -26,7 +26,7 @@ from nao_testbed.experiments.heat.xray.suspects import (
 )
 from nao_testbed.models import BadInput, Robot
 
-MOST_MISFIT = 40.0
+MAX_MISFIT = 40.0
 """Sum of squares of some sixty residuals, most of which are wide bounds: robots of the
 simulator with up to three joints off, a slope and a load have 5 to 30."""
 HEAVIER = 0.05
@@ -64,7 +64,7 @@ class Xray:
     @property
     def is_explained(self) -> bool:
         """True if some set of causes explains the log."""
-        return self.suspects.best.misfit <= MOST_MISFIT
+        return self.suspects.best.misfit <= MAX_MISFIT
 
     @property
     def named(self) -> dict[str, float]:
@@ -99,7 +99,7 @@ class Xray:
             },
             "internal_wrench": asdict(losses.wrench),
             "is_explained": self.is_explained,
-            "most_misfit": MOST_MISFIT,
+            "most_misfit": MAX_MISFIT,
             "named": self.named,
             "gear_friction_factor": suspects.friction,
             "best": _explanation_json(suspects.best),
@@ -129,7 +129,7 @@ class Xray:
                 if self.saving
                 else None
             ),
-            "cannot_tell": list(cannot_tell(self)),
+            "cannot_tell": list(undetermined(self)),
             "remarks": list(seen.remarks),
         }
 
@@ -169,8 +169,8 @@ def xray(
     """
     if not robot.has_legs:
         raise BadInput(
-            f"robot {robot.name!r} lacks a leg joint; the X-ray reads robots that "
-            "stand on two legs."
+            f"robot {robot.name!r} lacks a leg joint; the X-ray needs a robot "
+            "that stands on two legs."
         )
     standing = find_standing(read_log(cfg.source), robot)
     model = StandingModel(robot, standing, cfg.assumptions)
@@ -190,67 +190,66 @@ def xray(
     return replace(found, saving=account.saving(worst, error.degrees))
 
 
-def cannot_tell(found: Xray) -> tuple[str, ...]:
-    """Return sentences on what this log does not tell, and why."""
+def undetermined(found: Xray) -> tuple[str, ...]:
+    """Return sentences on what this log cannot determine, and why."""
     seen, model, suspects = found.standing, found.model, found.suspects
-    said = []
+    sentences = []
     if not model.uses_placement:
         why = (
-            "the log holds no known posture on both feet"
+            "the log has no known posture on both feet"
             if model.posture is None
-            else "where the feet stand is not known"
+            else "the placement of the feet is unknown"
         )
-        said.append(
-            f"which joint of a leg: {why}, and then hip pitch, ankle pitch and hip "
-            "yaw-pitch of a leg look alike, and so do its hip roll and ankle roll. The "
-            "leg and the size of pitch and roll are right all the same."
+        sentences.append(
+            f"which joint of a leg: {why}, so hip pitch, ankle pitch and hip yaw-pitch "
+            "of a leg are indistinguishable, as are hip roll and ankle roll. The leg "
+            "and the size of pitch and roll errors are still correct."
         )
     if seen.target is None:
-        said.append(
-            "angles finer than a step of the encoder: the log has no set-points, which "
-            "with the currents would tell them. Intervals are wider."
+        sentences.append(
+            "angles finer than an encoder step: the log has no set-points to derive "
+            "them from the currents. Intervals are wider."
         )
     if seen.fsr is None:
-        said.append(
-            "where the soles press: the log has no force sensors. Centres of pressure "
-            "come from the currents, to within the gears' friction."
+        sentences.append(
+            "centres of pressure: the log has no force sensors. They are computed from "
+            "the currents, within the gear friction."
         )
     if seen.accelerometer is None:
-        said.append(
+        sentences.append(
             "which leg: the log has no accelerometer, and an error of the left leg "
-            "looks like the opposite one of the right leg."
+            "is indistinguishable from the opposite error of the right leg."
         )
     if seen.temperature is None:
-        said.append("times to the limit: the log has no temperatures.")
+        sentences.append("times to the limit: the log has no temperatures.")
     if suspects.rivals:
-        named = [_said(one) for one in (suspects.best, *suspects.rivals)]
-        said.append(f"these apart: {'; '.join(named)}.")
+        named = [_explanation_text(one) for one in (suspects.best, *suspects.rivals)]
+        sentences.append(f"which of these: {'; '.join(named)}.")
     for name, pair in suspects.ankles.items():
         if pair and suspects.probability_of(name) > RIVAL:
-            said.append(
-                f"both ankles from the floor: {pair[0]} and {pair[1]} off alike look "
-                "like a floor that slopes. Turned round on the spot, ankles keep their "
-                "sign and a floor changes it."
+            sentences.append(
+                f"ankles or floor: equal errors of {pair[0]} and {pair[1]} have the "
+                "effect of a floor slope. Turn the robot around: errors of ankles keep "
+                "their sign, a slope changes it."
             )
     if not found.is_explained:
-        said.append(
-            f"what is wrong: no set of up to {MOST_OFF} joints, a sloping floor and a "
-            f"load explains the log (misfit {suspects.best.misfit:.0f}, at most "
-            f"{MOST_MISFIT:.0f} is usual). "
-            "A floor that is not flat, a hand that holds the robot, or more joints off "
-            "would do it."
+        sentences.append(
+            f"the cause: no combination of up to {MAX_OFF} joints, a floor slope and "
+            f"a load explains the log (misfit {suspects.best.misfit:.0f}, usually at "
+            f"most {MAX_MISFIT:.0f}). Possible causes: an uneven floor, a hand that "
+            "holds the robot, errors of more joints."
         )
     if seen.fsr is not None:
         share = float(seen.fsr.sum()) / model.weight - 1.0
         if abs(share) > HEAVIER:
-            said.append(
-                f"how right the needed watts are: the soles feel {seen.fsr.sum():.1f} "
-                f"N, and the robot's model weighs {model.weight:.1f} N."
+            sentences.append(
+                f"accuracy of the needed watts: the soles measure {seen.fsr.sum():.1f} "
+                f"N, but the robot model weighs {model.weight:.1f} N."
             )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def _said(one: Explanation) -> str:
+def _explanation_text(one: Explanation) -> str:
     parts = [f"{e.joint} {e.degrees:+.2f}°" for e in one.errors]
     if one.load_kg is not None:
         parts.append(f"load {one.load_kg:+.2f} kg")

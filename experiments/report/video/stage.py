@@ -16,11 +16,11 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
     FROM,
     FROM_THE_SIDE,
     SLOPE_SEEN_DEG,
-    Glance,
+    Outline,
     Pose,
     aim,
     dressed,
-    glance,
+    outline,
 )
 from nao_testbed.experiments.heat.figures.robot_view import (
     BACKGROUND,
@@ -212,7 +212,7 @@ def stages_of(
         slope_deg: the ground rises by this angle towards +x.
     """
     towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
-    drawn, glances = [], []
+    drawn, outlines = [], []
     for motion in motions:
         world = WorldCfg(slope_deg=slope_deg, obstacles=motion.obstacles)
         robot = dressed(motion.body.robot, _pose_of(motion, 0), world)
@@ -224,11 +224,11 @@ def stages_of(
         for i in some:
             pose = _pose_of(motion, i)
             robot.place(pose.q, pose.base_position, pose.base_quaternion)
-            seen.append(glance(robot, towards, middle))
+            seen.append(outline(robot, towards, middle))
         cloud = np.hstack([one.cloud for one in seen])
-        glances.append(Glance(wide=seen[0].wide, cloud=cloud))
+        outlines.append(Outline(wide=seen[0].wide, cloud=cloud))
     cameras = aim(
-        glances, round(height * OVERSAMPLING), width=round(width * OVERSAMPLING)
+        outlines, round(height * OVERSAMPLING), width=round(width * OVERSAMPLING)
     )
     return [
         Stage(motion, robot, camera, slope_deg)

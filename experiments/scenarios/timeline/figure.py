@@ -31,7 +31,7 @@ from nao_testbed.experiments.common.drawing.style import (
     save_figure,
     spread_labels,
 )
-from nao_testbed.experiments.heat.figures.temperatures import MOST_POINTS
+from nao_testbed.experiments.heat.figures.temperatures import MAX_POINTS
 from nao_testbed.experiments.scenarios.playing.result import TIMELINE
 from nao_testbed.experiments.scenarios.scenario import Scenario
 from nao_testbed.experiments.scenarios.timeline.rows import (
@@ -241,7 +241,7 @@ def _draw_temperatures(
     for joint in peaks.index:
         of_motor.setdefault(motor.get(joint, joint), joint)
     joints = list(of_motor.values())[:MOST_CURVES]
-    step = max(1, len(frame) // MOST_POINTS)
+    step = max(1, len(frame) // MAX_POINTS)
     keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
     curves = frame[joints].iloc[keep]
     limits = _expected_limits(scenario, joints)

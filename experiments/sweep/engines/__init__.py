@@ -4,7 +4,7 @@ Every engine has the same properties, under one shared test suite:
 
 - `on_result` is called once for each trial, in the calling thread, in any order;
 - trials are taken from the iterable on demand, never all at once;
-- the death of a worker affects only its trial, which is run again; after `MOST_DEATHS`
+- the death of a worker affects only its trial, which is run again; after `MAX_DEATHS`
   deaths the trial's outcome reports them;
 - any error of a trial is its outcome, even a KeyboardInterrupt, since signals arrive at
   this process;
@@ -22,7 +22,7 @@ from typing import Any, Self
 from nao_testbed.experiments.common.signals import PATIENCE_S, deferred_signals
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """Workers that may die under a trial before it counts as failed."""
 
 Work = Callable[[SweepTrial], TrialOutcome]

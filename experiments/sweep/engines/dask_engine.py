@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from nao_testbed.experiments.sweep.engines import (
-    MOST_DEATHS,
+    MAX_DEATHS,
     SweepEngine,
     Task,
     Work,
@@ -76,7 +76,7 @@ def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
         raise CancelledError("it forgot a trial")
     if isinstance(error, KilledWorker):
         task.deaths += error.allowed_failures + 1
-        return lost_worker(task) if task.deaths >= MOST_DEATHS else None
+        return lost_worker(task) if task.deaths >= MAX_DEATHS else None
     if isinstance(error, UnfitWorker):
         raise error
     return TrialOutcome.lost(f"{type(error).__name__}: {error}")

@@ -21,7 +21,7 @@ from joblib.externals.loky.process_executor import (
 
 from nao_testbed.experiments.common.workers import start_workers
 from nao_testbed.experiments.sweep.engines import (
-    MOST_DEATHS,
+    MAX_DEATHS,
     SweepEngine,
     Task,
     Work,
@@ -97,7 +97,7 @@ class JoblibEngine(SweepEngine):
         except BrokenProcessPool as error:
             _close([slot], at_once=True)
             task.deaths += 1
-            is_last = task.deaths >= MOST_DEATHS
+            is_last = task.deaths >= MAX_DEATHS
             return lost_worker(task, _ending_in(str(error))) if is_last else None
         self._limit.note(outcome)
         return outcome

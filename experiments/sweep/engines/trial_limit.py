@@ -5,7 +5,7 @@ Otherwise a controller that never returns would block its worker and the sweep.
 
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
-LEAST_S = 600.0
+MIN_S = 600.0
 """The shortest limit that is chosen here, in s."""
 TIMES = 20.0
 """The limit over the longest trial that has ended."""
@@ -16,7 +16,7 @@ FIRST_TIMES = 10.0
 class TrialLimit:
     """Time limit of each trial: a given one, or one derived from the sweep.
 
-    The derived one is `TIMES` the longest trial so far, at least `LEAST_S`.
+    The derived one is `TIMES` the longest trial so far, at least `MIN_S`.
     """
 
     def __init__(self, given_s: float | None = None) -> None:
@@ -29,9 +29,9 @@ class TrialLimit:
         if self._given_s is not None:
             return self._given_s
         if self._longest_s > 0.0:
-            return max(LEAST_S, TIMES * self._longest_s)
+            return max(MIN_S, TIMES * self._longest_s)
         simulated_s = 60.0 * float(trial.parameters.get("minutes", 0.0))
-        return LEAST_S + FIRST_TIMES * simulated_s
+        return MIN_S + FIRST_TIMES * simulated_s
 
     def note(self, outcome: TrialOutcome) -> None:
         """Take account of a trial that has ended by itself."""

@@ -320,7 +320,7 @@ def _hottest_joint(trial: "pd.Series[float]", side: str) -> str:
     return max(columns, key=lambda column: float(trial[column]))
 
 
-MOST_GRIDS = 4
+MAX_GRIDS = 4
 """Columns of the grid that are shown; a group of joints counts once."""
 
 
@@ -348,4 +348,4 @@ def grid_columns(sweep: Sweep) -> dict[str, str]:
             shown[column] = name
         elif not shown[like].endswith(" …"):
             shown[like] += " …"
-    return dict(list(shown.items())[:MOST_GRIDS])
+    return dict(list(shown.items())[:MAX_GRIDS])

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 DRAWS, SEED = 2000, 0
 """Of the bootstrap."""
 CONFIDENCE = 0.95
-FEWEST_ROBOTS = 6
+MIN_ROBOTS = 6
 """Minimum for an interval of a difference: with fewer, no sign test is below 0.05."""
-MOST_SIZES, CLASSES = 12, 5
+MAX_SIZES, CLASSES = 12, 5
 """More sizes than that are put into so many classes of equal width."""
 BEGIN = f"{PUSH}.at_s"
 
@@ -63,7 +63,7 @@ def pushed_trials(sweep: Sweep) -> "pd.DataFrame":
 
 
 def _classes(sizes: "pd.Series[float]") -> "pd.Series[float]":
-    if sizes.nunique() <= MOST_SIZES:
+    if sizes.nunique() <= MAX_SIZES:
         return sizes
     low, high = float(sizes.min()), float(sizes.max())
     width = (high - low) / CLASSES
@@ -146,7 +146,7 @@ def _beside(group: "pd.DataFrame") -> dict[str, Any]:
     more = here.astype(int) - there.astype(int)
     by_robot = more.groupby(pairs["robot"]).agg(["sum", "count"]).to_numpy(float)
     low = high = None
-    if len(by_robot) >= FEWEST_ROBOTS:
+    if len(by_robot) >= MIN_ROBOTS:
         low, high = bootstrap(by_robot[:, 0], by_robot[:, 1])
     robots_more = int((by_robot[:, 0] > 0).sum())
     robots_fewer = int((by_robot[:, 0] < 0).sum())
@@ -236,7 +236,7 @@ def _beside_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
         ((*cells, *_beside_cells(row)) for cells, row in _placed(told)),
         f"Alone: of two trials that differ by the controller alone, one fell. p: "
         f"sign test over robots that fell more or less often than with {reference}; "
-        f"below {FEWEST_ROBOTS} robots no interval is told.",
+        f"below {MIN_ROBOTS} robots no interval is told.",
         texts=(0, 2),
     )
 

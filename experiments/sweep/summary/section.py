@@ -20,7 +20,7 @@ from nao_testbed.experiments.common.drawing.page import (
     draw_figures,
     duration,
 )
-from nao_testbed.experiments.heat.figures.section import push_words
+from nao_testbed.experiments.heat.figures.section import push_text
 from nao_testbed.experiments.sweep.spec import (
     CASE,
     Choice,
@@ -46,7 +46,7 @@ from nao_testbed.models import BadInput
 
 NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep", "cases"}
 """Keys of an identity that are said elsewhere."""
-MOST_JOINTS = 3
+MAX_JOINTS = 3
 """Joints that are named one by one."""
 
 
@@ -125,7 +125,7 @@ def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         words = ", ".join(f"{name} {value_text(v)}" for name, v in given.items())
         yield CASE, case, words or "as the other lines say"
     for push in identity.get("pushes") or ():
-        yield "push", "", push_words(push)
+        yield "push", "", push_text(push)
     if (jumps := identity.get("fast_forward", {})) is None:
         yield "fast-forward", "", "none: physics all the time"
     elif jumps:
@@ -140,7 +140,7 @@ def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _few(joints: list[str]) -> str:
-    if len(joints) <= MOST_JOINTS:
+    if len(joints) <= MAX_JOINTS:
         return ", ".join(joints)
     return f"{joints[0]}, {joints[1]} and {len(joints) - 2} more"
 

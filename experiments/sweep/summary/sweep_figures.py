@@ -97,7 +97,7 @@ def name_axis(axes: "Axes", names: "Sequence[str]") -> None:
     axes.set_xlim(-0.5, len(names) - 0.5)
 
 
-def write_sweep_foot(
+def write_sweep_footer(
     figure: "Figure", sweep: Sweep, bars: str = "bars: median and 90 % band"
 ) -> None:
     """Write a small line with the robots and the drawn quantities."""
@@ -123,7 +123,7 @@ def paired_figure(sweep: Sweep) -> "Figure":
     power, multiple = figure.subplots(1, 2, width_ratios=(1.7, 1.0))
     _draw_power(power, sweep, names)
     _draw_multiple(multiple, sweep, names)
-    write_sweep_foot(figure, sweep)
+    write_sweep_footer(figure, sweep)
     return figure
 
 
@@ -168,7 +168,7 @@ def band_figure(sweep: Sweep) -> "Figure":
         panel_title(axes, words)
     panels[0].plot([], [], "D", mfc="white", mec=INK, mew=1.4, label="published")
     panels[0].legend(frameon=False, fontsize=8, loc="upper right")
-    write_sweep_foot(figure, sweep)
+    write_sweep_footer(figure, sweep)
     return figure
 
 
@@ -229,7 +229,7 @@ def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
     axes.plot(x, [median] * 2, color=SOFT_INK, lw=0.8, zorder=0)
 
 
-MOST_PANELS = 6
+MAX_PANELS = 6
 """Of `survival_figure`: points of the grid beside direction and size."""
 DODGE = 0.012
 """Of controllers at one size, so that none hides another, as a part of the axis."""
@@ -239,13 +239,13 @@ def survival_figure(sweep: Sweep) -> "Figure":
     """Draw the part of trials that stood over the size of the push, with 95 %.
 
     A panel for each point of the grid beside direction and size, such as a friction;
-    a line a controller; direction and robots are pooled. More than `MOST_PANELS`
+    a line a controller; direction and robots are pooled. More than `MAX_PANELS`
     points, as of a sweep with cases, are the rows of one panel.
     """
     falls = falls_of(sweep)
     names = controllers_of(sweep)
     points = list(dict.fromkeys(falls["point"]))
-    if len(points) > MOST_PANELS:
+    if len(points) > MAX_PANELS:
         return _row_figure(sweep, falls, names)
     figure = new_figure(3.6 + 3.0 * len(points), 3.9)
     panels = figure.subplots(1, len(points), squeeze=False, sharey=True)[0]
@@ -270,7 +270,7 @@ def survival_figure(sweep: Sweep) -> "Figure":
         panel_title(axes, point or "Who stands a push")
     panels[0].set_ylabel("stood, % of trials", fontsize=9)
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
-    write_sweep_foot(figure, sweep, "bars and bands: 95 %")
+    write_sweep_footer(figure, sweep, "bars and bands: 95 %")
     return figure
 
 
@@ -301,7 +301,7 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
     figure.legend(
         loc="outside upper right", ncols=len(names), frameon=False, fontsize=8
     )
-    write_sweep_foot(figure, sweep, "bars: 95 %")
+    write_sweep_footer(figure, sweep, "bars: 95 %")
     return figure
 
 
@@ -343,7 +343,7 @@ def spread_figure(sweep: Sweep) -> "Figure | None":
     row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel, names)
-    write_sweep_foot(figure, sweep)
+    write_sweep_footer(figure, sweep)
     return figure
 
 

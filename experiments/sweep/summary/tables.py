@@ -257,11 +257,11 @@ def band_table(sweep: Sweep) -> DataTable:
     )
 
 
-MOST_TRIALS = 2000
+MAX_TRIALS = 2000
 """Rows of the table of all trials; the folder's table has them all."""
-MOST_REASONS = 50
+MAX_REASONS = 50
 """Rows of the tables of trials that did not end well."""
-MOST_UNFOLDED = 12
+MAX_UNFOLDED = 12
 """Rows above which such a table is closed at first."""
 
 
@@ -296,7 +296,7 @@ def _reasons(
     column: str,
     note: str,
 ) -> DataTable:
-    """Return trials with a text that says why; the first `MOST_REASONS` of them."""
+    """Return trials with a text that says why; the first `MAX_REASONS` of them."""
     rows = [
         (
             str(trial["robot"]),
@@ -305,7 +305,7 @@ def _reasons(
             str(trial[column]),
             str(trial["trial"]),
         )
-        for trial in frame.head(MOST_REASONS).to_dict("records")
+        for trial in frame.head(MAX_REASONS).to_dict("records")
     ]
     if (more := len(frame) - len(rows)) > 0:
         note = f"And {more} more: column “{column}” of the sweep's table. {note}"
@@ -317,7 +317,7 @@ def _reasons(
         note.strip(),
         texts=(n + 1, n + 2, n + 3),
         is_sortable=True,
-        is_folded=len(rows) > MOST_UNFOLDED,
+        is_folded=len(rows) > MAX_UNFOLDED,
     )
 
 
@@ -365,7 +365,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
             *(quantity.bare(trial) for quantity in told.values()),
             _text(trial.get("hottest_joint")),
         )
-        for trial in frame.head(MOST_TRIALS).to_dict("records")
+        for trial in frame.head(MAX_TRIALS).to_dict("records")
     ]
     more = len(frame) - len(rows)
     dropped = len(sweep.frame) - len(frame)

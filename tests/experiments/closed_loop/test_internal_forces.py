@@ -73,7 +73,7 @@ def test_a_bad_ankle_in_the_engine_is_an_internal_force() -> None:
     assert np.sum(split.unexplained**2) < 0.02 * np.sum(beyond**2)
     assert split.least_w < 0.3 * split.measured_w
     words = [t.get_text() for t in internal_figure(split, "fight").legends[0].texts]
-    assert "that, and 6 internal numbers" in words
+    assert "with 6 internal forces" in words
 
 
 def test_angles_at_which_it_falls_are_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 from nao_testbed.experiments.cli import main
 from nao_testbed.experiments.heat.posture_search import (
     PostureTrial,
-    hotter_than_wanted,
+    hotter_than_requested,
     posture_angles,
 )
 from nao_testbed.models import Robot, load_robot
@@ -38,7 +38,7 @@ def test_json_alone_goes_to_stdout(
     for name, angle in data["posture"]["angles"].items():
         change = angle - wanted[nao.joint_index(name)]
         assert abs(change) <= np.deg2rad(3.0) + 1e-6, name
-    assert "least joule loss, W" in err
+    assert "minimum joule loss, W" in err
     assert "LKneePitch" in err
     assert "searching" not in err, "no progress in a pipe"
 
@@ -66,7 +66,7 @@ def test_the_folder_it_writes_is_a_robot_with_the_posture(
 def test_the_check_stands_both_postures(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The least that the true posture allows is near what was foretold.
+    """The least that the true posture allows is near what was predicted.
 
     The servos give way by some tenths of a degree, and the engine counts on a friction
     of 0.7 where the search counts on 0.5.
@@ -74,7 +74,7 @@ def test_the_check_stands_both_postures(
     words = ("StandInit", "--margin", "0.03", "--check", "--json", "-")
     assert run(monkeypatch, *words) == 0
     data = json.loads(capsys.readouterr().out)
-    foretold = {
+    predicted = {
         "StandInit": data["before"]["legs_least_loss_w"],
         "StandInitCool": data["after"]["legs_least_loss_w"],
     }
@@ -83,7 +83,7 @@ def test_the_check_stands_both_postures(
     for trial in data["trials"]:
         assert trial["failure"] is None
         posture = trial["posture"]
-        assert trial["least_power_w"] == pytest.approx(foretold[posture], rel=0.08)
+        assert trial["least_power_w"] == pytest.approx(predicted[posture], rel=0.08)
         power[posture, trial["controller"]] = trial["legs_power_w"]
     for controller in ("fixed", "smart"):
         cooler = power["StandInitCool", controller]
@@ -96,9 +96,9 @@ def test_a_stop_that_bears_the_load_is_told(
     """In Crouch the knees lean on their stops; away from them motors must do it."""
     assert run(monkeypatch, "Crouch") == 0
     err = capsys.readouterr().err
-    assert "in Crouch, LKneePitch, RKneePitch may lean on the stop" in err
+    assert "in Crouch, LKneePitch, RKneePitch may rest on the joint stop" in err
     assert "in CrouchCool" not in err
-    assert "Crouch itself violates: sole of RFoot level" in err
+    assert "Crouch violates: sole of RFoot level" in err
 
 
 def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
@@ -118,9 +118,9 @@ def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
         )
         for (posture, controller), power in watts.items()
     ]
-    (words,) = hotter_than_wanted(trials, "Crouch", "CrouchCool")
+    (words,) = hotter_than_requested(trials, "Crouch", "CrouchCool")
     assert "CrouchCool is hotter under fixed than Crouch: 3.140 W" in words
-    assert not hotter_than_wanted(trials, "CrouchCool", "Crouch")
+    assert not hotter_than_requested(trials, "CrouchCool", "Crouch")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
         (("PoseInit", "--within", "0"), 2, "--within = 0.0; give"),
         (("PoseInit", "--keep", "LLegs"), 2, "LLegs"),
         (("PoseInit", "--name", "Stand"), 2, "has a posture 'Stand' already"),
-        (("PoseInit", "--name", "a b"), 2, "no name for a posture"),
+        (("PoseInit", "--name", "a b"), 2, "not a valid name"),
         (("PoseInit", "--out", "."), 2, "exists"),
         (("PoseInit", "--json", "no/such/dir/x.json"), 2, "cannot be written"),
         (("PoseInit", "--slope", "28"), 2, "stands on less than"),

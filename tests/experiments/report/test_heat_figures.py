@@ -38,7 +38,7 @@ def test_power_over_time_ends_at_the_power_of_the_run(heat_folder: Path) -> None
     assert figure is not None
     (axes,) = figure.axes
     told = {text.get_text().rsplit(" ", 2)[0] for text in axes.texts}
-    assert {"fixed", "smart", "least, gears free"} <= told
+    assert {"fixed", "smart", "minimum, no gear friction"} <= told
     torques = [f"motor_torque.{name}" for name in NAO.motor_names]
     for line, trial in zip(axes.lines, source.trials, strict=False):
         curve = np.asarray(line.get_ydata())

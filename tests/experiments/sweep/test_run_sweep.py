@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nao_testbed.experiments.closed_loop.trial import run_trial
 from nao_testbed.experiments.closed_loop.trial_result import Pressing
 from nao_testbed.experiments.sweep.run_sweep import (
-    MOST_FAILED_AT_FIRST,
+    MAX_FIRST_FAILURES,
     NothingWorks,
     Tally,
     run_sweep,
@@ -202,7 +202,7 @@ def test_where_nothing_works_a_sweep_ends_early(tmp_path: Path) -> None:
 
     with pytest.raises(NothingWorks, match="all failed, the last one by: the plug"):
         run_sweep(spec, tmp_path / "out", work=broken)
-    assert len(ran) == MOST_FAILED_AT_FIRST < spec.n_trials
+    assert len(ran) == MAX_FIRST_FAILURES < spec.n_trials
     assert (read_sweep(tmp_path / "out").frame["error"] == "the plug was out.").all()
 
 

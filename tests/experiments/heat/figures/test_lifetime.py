@@ -4,9 +4,9 @@ from collections.abc import Callable
 import pytest
 
 from nao_testbed.experiments.heat.figures.tables import (
-    in_the_end_text,
     lifetime_ratio_text,
     lifetime_text,
+    steady_state_text,
 )
 from nao_testbed.experiments.heat.published import HeatResult
 
@@ -17,7 +17,7 @@ def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
     trials = make_heat_result("fixed", "smart").trials
     assert lifetime_text(trials["fixed"]) == "15.0 min"
     assert lifetime_text(trials["smart"]) == "not reached"
-    assert in_the_end_text(trials["smart"]) == "LAnklePitch 61 °C"
+    assert steady_state_text(trials["smart"]) == "LAnklePitch 61 °C"
     later = {
         name: dataclasses.replace(joint, time_to_80_degc_s=None)
         for name, joint in trials["fixed"].joints.items()

@@ -18,8 +18,8 @@ from nao_testbed.experiments.heat.figures.posed_robot import (
     Pose,
     aim,
     dressed,
-    glance,
     last_pose,
+    outline,
     standing_pose,
 )
 from nao_testbed.experiments.heat.figures.robot_picture import (
@@ -190,7 +190,7 @@ def test_a_drawing_is_what_pybullet_sees(nao: Robot) -> None:
     pose = standing_pose(nao, "PoseInit")
     where = (pose.q, pose.base_position, pose.base_quaternion)
     drawn = dressed(nao, pose)
-    (camera,) = aim([glance(drawn, FROM, pose.base_position)], 480)
+    (camera,) = aim([outline(drawn, FROM, pose.base_position)], 480)
     mine = drawn.render(camera)
     frames = {link.name: drawn.link_pose(link.name) for link in nao.links}
     with TemporaryDirectory() as folder:
@@ -372,4 +372,4 @@ def test_when_it_fell_is_in_the_picture(
     )
     assert "fell at 0.36 s" in smart
     assert "fell at 0.36 s" not in fixed
-    assert "the ground rises by 25° ahead of the robot" in fixed
+    assert "ground slope 25°, uphill ahead of the robot" in fixed

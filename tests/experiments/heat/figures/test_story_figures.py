@@ -131,7 +131,7 @@ def test_shares_are_drawn_for_each_joint_and_controller() -> None:
     legend = right.get_legend()
     assert legend is not None
     labels = [text.get_text() for text in legend.get_texts()]
-    assert labels == ["fixed, 1.2 W in all", "smart, 0.6 W in all"]
+    assert labels == ["fixed, 1.2 W in total", "smart, 0.6 W in total"]
 
 
 def test_shifts_stand_beside_what_was_misaligned() -> None:

@@ -17,7 +17,7 @@ def test_a_run_gives_tables_json_and_figure(run_folder: Path, tmp_path: Path) ->
         app, ["xray", str(run_folder), "--figure", str(figure), "--json", str(file)]
     )
     assert found.exit_code == 0, found.output
-    assert "LAnklePitch is off by" in found.output
+    assert "LAnklePitch has an error of" in found.output
     assert "Internal wrench" in found.output
     assert figure.read_text("utf-8").startswith("<?xml")
     data = json.loads(file.read_text("utf-8"))

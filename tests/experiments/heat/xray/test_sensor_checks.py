@@ -11,7 +11,7 @@ from nao_testbed.experiments.heat.identification.identify import IdentifyCfg, id
 from nao_testbed.experiments.heat.logs.log import Log, read_log
 from nao_testbed.experiments.heat.xray.sensor_checks import check_sensors
 from nao_testbed.experiments.heat.xray.standing import find_standing
-from nao_testbed.experiments.heat.xray.xray import XrayCfg, cannot_tell, xray
+from nao_testbed.experiments.heat.xray.xray import XrayCfg, undetermined, xray
 from nao_testbed.models import BadInput, Robot, UnknownName
 from nao_testbed.sim.recording.run_folder import read_run
 
@@ -175,7 +175,7 @@ def test_a_robot_that_moves_to_the_end_is_refused(
     for name in lifted.columns:
         if name.startswith("fsr"):
             lifted.loc[lifted.index[-20:], name] = 0.0
-    refused(write(lifted), robot, "soles do not feel its weight")
+    refused(write(lifted), robot, "soles do not carry its weight")
 
 
 def test_missing_values_are_left_out_of_the_means(
@@ -230,7 +230,7 @@ def test_what_a_log_lacks_is_said(
     ]
     poor = poor.drop(columns=["q.HeadYaw", "q.LHand"])
     found = xray(XrayCfg(source=write(poor)), robot)
-    said = " ".join(cannot_tell(found))
+    said = " ".join(undetermined(found))
     for word in ("set-points", "force sensors", "accelerometer", "temperatures"):
         assert f"no {word}" in said
     assert "HeadYaw, LHand" in " ".join(found.standing.remarks)

@@ -31,7 +31,7 @@ from nao_testbed.experiments.heat.xray.tables import (
     suspects_table,
     xray_figure,
 )
-from nao_testbed.experiments.heat.xray.xray import Xray, cannot_tell
+from nao_testbed.experiments.heat.xray.xray import Xray, undetermined
 from nao_testbed.models import BadInput, Robot
 from tests.experiments.heat.xray.conftest import DEGREES, JOINT
 
@@ -167,15 +167,15 @@ def test_both_ankles_off_alike_are_one_with_a_floor_that_slopes(
         assert list(found.named) == [cause]
         assert found.suspects.error_of(cause).degrees == pytest.approx(wrong, abs=0.2)
         said = headline(found)
-        assert f"{pair[0]} and {pair[1]} are both off by" in said
-        assert "or the floor slopes by" in said
-        assert "cannot tell them apart" in said
+        assert f"{pair[0]} and {pair[1]} both have an error of" in said
+        assert "or the floor slope is" in said
+        assert "cannot distinguish them" in said
         row = suspects_table(found).rows[0].cells
         assert row[0] == f"{pair[0]} and {pair[1]}, or floor"
         told = found.as_json()
         assert told["named"].keys() == {cause}
         assert told["both_ankles_or_floor"][cause]["ankles"] == list(pair)
-        assert any(text.startswith("both ankles from") for text in cannot_tell(found))
+        assert any(text.startswith("ankles or floor") for text in undetermined(found))
         assert any(pair[1] in t.get_text() for t in _labels(found))
 
 
@@ -236,8 +236,8 @@ def test_what_nothing_explains_names_no_joint(standing: Standing, robot: Robot) 
     assert not found.is_explained
     assert not found.named
     said = headline(found)
-    assert said.startswith("No set of offsets explains this log (up to 3 joints")
-    assert f"misfit {found.suspects.best.misfit:.0f}, at most 40" in said
+    assert said.startswith("No combination of errors explains this log (up to 3 joints")
+    assert f"misfit {found.suspects.best.misfit:.0f}, usually at most 40" in said
     assert not any(name in said for name in robot.leg_joints)
     table = suspects_table(found)
     assert {row.cells[1] for row in table.rows} == {"–"}

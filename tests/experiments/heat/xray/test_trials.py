@@ -89,9 +89,9 @@ def test_what_is_named_is_counted_by_its_probability() -> None:
     )
     summary = summary_table(cfg(robots=1, varied=True), [one])
     cells = {row.cells[0]: row.cells[1] for row in summary.rows}
-    assert cells["sentence names what is not so"] == "1 of 1 (100%)"
-    assert cells["said with 90% to 99%: is so"] == "1 of 1 (100%)"
-    assert cells["said with 70% to 90%: is so"] == "0 of 1 (0%)"
+    assert cells["headline names a false cause"] == "1 of 1 (100%)"
+    assert cells["correct at 90% to 99%"] == "1 of 1 (100%)"
+    assert cells["correct at 70% to 90%"] == "0 of 1 (0%)"
     assert "1 to 3 leg joint(s)" in summary.note
     assert "gear friction 0.3 to 3 times" in summary.note
 
@@ -109,9 +109,9 @@ def test_a_robot_that_fell_counts_as_missed() -> None:
     fell = outcome(number=1, why="fell", said_deg={}, inside={}, heat=None)
     summary = summary_table(cfg(robots=2), [outcome(), fell])
     cells = {row.cells[0]: row.cells[1] for row in summary.rows}
-    assert cells["robots X-rayed"] == "1 of 2 (50%)"
-    assert cells["said just which joints are off"] == "1 of 2 (50%)"
-    assert cells["heat of the legs to 10%"] == "1 of 1 (100%)"
+    assert cells["robots diagnosed"] == "1 of 2 (50%)"
+    assert cells["exactly the true joints named"] == "1 of 2 (50%)"
+    assert cells["heat of the legs within 10%"] == "1 of 1 (100%)"
     assert len(outcome_table(cfg(robots=2), [outcome(), fell]).rows) == 2
 
 
@@ -137,7 +137,7 @@ def test_a_floor_that_slopes_is_no_joint(engine: EngineName, robot: Robot) -> No
     assert list(found.named) == [FLOOR_CAUSES[0]], headline(found)
     error = found.suspects.error_of(FLOOR_CAUSES[0])
     assert error.low_deg <= 3.0 <= error.high_deg
-    assert "cannot tell them apart" in headline(found)
+    assert "cannot distinguish them" in headline(found)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 from nao_testbed.experiments.common.drawing.page import DataTable, Section
 from nao_testbed.experiments.sweep.run_sweep import (
-    MOST_FAILED_AT_FIRST,
+    MAX_FIRST_FAILURES,
     NothingWorks,
     run_sweep,
 )
@@ -167,7 +167,7 @@ def test_a_sweep_in_which_nothing_can_be_compared_makes_a_section(
     section = sweep_section(of(tmp_path, PAIRS, work), "run1")
     told = " ".join(section.warnings)
     assert ("No robot stood to the end" in told) == (ends != "no power")
-    n = MOST_FAILED_AT_FIRST if ends == "error" else 30
+    n = MAX_FIRST_FAILURES if ends == "error" else 30
     assert (f"{n} trials have no result" in told) == (ends == "error")
     assert not section.figures
     assert section.trials[-1].caption == f"All {n} trials"

@@ -209,7 +209,7 @@ def test_a_trial_that_kills_every_worker_is_given_up(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaths = MOST_FAILURES + 1
-    monkeypatch.setattr(dask_engine, "MOST_DEATHS", deaths)
+    monkeypatch.setattr(dask_engine, "MAX_DEATHS", deaths)
     for _ in range(deaths):
         cluster.add_worker()
     cluster.wait(1 + deaths)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nao_testbed.experiments.sweep.engines import MOST_DEATHS, Engine, SerialEngine
+from nao_testbed.experiments.sweep.engines import MAX_DEATHS, Engine, SerialEngine
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models.system import KILL
@@ -145,8 +145,8 @@ def test_a_trial_that_kills_every_worker_is_given_up(
     told = {ran.number: outcome for ran, outcome in run(two_workers, iter(trials))}
     assert set(told) == set(range(5))
     assert told[0].error is not None
-    assert f"was killed {MOST_DEATHS} times" in told[0].error
-    assert begun(tmp_path) == [0] * MOST_DEATHS
+    assert f"was killed {MAX_DEATHS} times" in told[0].error
+    assert begun(tmp_path) == [0] * MAX_DEATHS
     assert all(told[n].error is None for n in range(1, 5))
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nao_testbed.experiments.sweep.engines import MOST_DEATHS
+from nao_testbed.experiments.sweep.engines import MAX_DEATHS
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
-from nao_testbed.experiments.sweep.engines.trial_limit import LEAST_S, TIMES, TrialLimit
+from nao_testbed.experiments.sweep.engines.trial_limit import MIN_S, TIMES, TrialLimit
 from nao_testbed.experiments.sweep.sweep_trial import TrialOutcome
 from nao_testbed.models.system import KILL
 from tests.experiments.sweep.engines.fake_work import HANGS, trial
@@ -60,8 +60,8 @@ def test_what_a_trial_does_to_its_process_is_its_failure(
     its = "the process of its controller"
     assert told == {
         0: "controller 'raise:KeyboardInterrupt' raised KeyboardInterrupt: theirs.",
-        1: f"{its} 'exit:7' ended {MOST_DEATHS} times (exit status 7); {again}",
-        2: f"{its} 'crash' ended {MOST_DEATHS} times (SIGSEGV); {again}",
+        1: f"{its} 'exit:7' ended {MAX_DEATHS} times (exit status 7); {again}",
+        2: f"{its} 'crash' ended {MAX_DEATHS} times (SIGSEGV); {again}",
         3: None,
     }
     assert capfd.readouterr().err == ""
@@ -70,7 +70,7 @@ def test_what_a_trial_does_to_its_process_is_its_failure(
 PARENT = """
 from pathlib import Path
 from nao_testbed.experiments.common.signals import install_stop_handlers
-from nao_testbed.experiments.sweep.engines import MOST_DEATHS
+from nao_testbed.experiments.sweep.engines import MAX_DEATHS
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 install_stop_handlers()
@@ -114,12 +114,12 @@ def test_a_limit_that_nobody_gave_follows_the_trials_that_have_ended() -> None:
     first = trial(0)
     parameters = {**first.parameters, "minutes": 15.0}
     first = dataclasses.replace(first, parameters=parameters)
-    assert limit.of(first) == LEAST_S + 10.0 * 900.0
+    assert limit.of(first) == MIN_S + 10.0 * 900.0
     limit.note(TrialOutcome(result=None, wall_s=1.0))
-    assert limit.of(first) == LEAST_S
-    limit.note(TrialOutcome(result=None, wall_s=LEAST_S))
+    assert limit.of(first) == MIN_S
+    limit.note(TrialOutcome(result=None, wall_s=MIN_S))
     limit.note(TrialOutcome(result=None, wall_s=2.0))
-    assert limit.of(first) == TIMES * LEAST_S
+    assert limit.of(first) == TIMES * MIN_S
     given = TrialLimit(given_s=5.0)
     given.note(TrialOutcome(result=None, wall_s=1000.0))
     assert given.of(first) == 5.0
