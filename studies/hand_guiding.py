@@ -302,26 +302,26 @@ def guiding_table(cfg: GuidingCfg, found: Sequence[PullResult]) -> DataTable:
     rows = [row(name, _force, direction=name) for name in DIRECTIONS]
     rows += [
         row("all directions", _force),
-        row("the torso goes along, cm", lambda of: _cm(one.torso_m for one in of)),
+        row("torso displacement, cm", lambda of: _cm(one.torso_m for one in of)),
         row(
-            f"off its place {RELEASE_S:g} s after, cm",
+            f"link displacement {RELEASE_S:g} s after, cm",
             lambda of: _cm(one.left_m for one in of),
         ),
         row("fell", lambda of: str(sum(one.fell for one in of))),
-        row("taken for a push", lambda of: str(sum(one.is_caught for one in of))),
+        row("mistaken for a push", lambda of: str(sum(one.is_caught for one in of))),
         row("pulls", lambda of: str(len(of))),
     ]
     return DataTable(
-        caption=f"Force at {' and '.join(cfg.links)} that moves it by "
+        caption=f"Force at {' and '.join(cfg.links)} for a displacement of "
         f"{100 * cfg.distance_m:g} cm, in N",
         columns=(
-            *text_columns("pulled"),
+            *text_columns("direction"),
             *(Column(label=name) for name in cfg.controllers),
         ),
         rows=tuple(rows),
-        note=f"Median (from, to) of {len(cfg.links)} links of {cfg.robots} robots, at "
-        f"{cfg.rate:g} N/s; > is more than anybody pulled with. A torso that "
-        "goes along by more than a centimetre says that the robot tips.",
+        note=f"Median (range) of {len(cfg.links)} links of {cfg.robots} robots, at "
+        f"{cfg.rate:g} N/s; > exceeds the largest force. A torso displacement "
+        "above 1 cm means that the robot tips.",
     )
 
 

@@ -283,7 +283,7 @@ def find_preset(
     )
     best = search.trial(polished.x if polished.fun < result.fun else result.x)
     if best is None:
-        raise RuntimeError("the best trial fell when it was run again")
+        raise RuntimeError("the best trial fell when repeated")
     return best
 
 

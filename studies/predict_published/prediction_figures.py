@@ -65,10 +65,10 @@ def prediction_table(found: Prediction) -> DataTable:
             )
     told = ", ".join(f"{count} under {name}" for name, count in found.fell.items())
     return DataTable.of(
-        "The published column with, predicted from the column without",
+        "Published column 'with', predicted from column 'without'",
         (
             *("starts", "outcome", "published", "median"),
-            *(f"{label}, {GIVEN}" for label in ("50 %", "90 %", "published is")),
+            *(f"{label}, {GIVEN}" for label in ("50 %", "90 %", "published value")),
         ),
         rows,
         f"Not drawn: {', '.join(HELD_FIXED)}. {found.effective:.0f} effective robots "
@@ -82,7 +82,7 @@ def prediction_table(found: Prediction) -> DataTable:
 def _engines(cfg: PredictionCfg) -> str:
     if cfg.screen is None:
         return cfg.engine
-    return f"{cfg.engine}, robots that nearly fit on {cfg.screen}"
+    return f"{cfg.engine}, screened on {cfg.screen}"
 
 
 def _seeds(cfg: PredictionCfg) -> str:
@@ -183,16 +183,16 @@ def run_prediction(
             found = predict(cfg, tell, keep)
     except KeyboardInterrupt as stop:
         kept = (
-            "what was simulated is lost; --keep FILE keeps it"
+            "simulated robots are lost; --keep FILE saves them"
             if keep is None
-            else f"what was simulated is in {keep}; the same command goes on"
+            else f"simulated robots are in {keep}; the same command resumes"
         )
         print(f"{stop_reason(stop)}; {kept}.", file=sys.stderr)
         return exit_status(stop)
     write_json(json_file, json_text(as_json(found)))
     console_for(json_file).print(prediction_table(found))
     if figure is not None:
-        title = "The published column with, predicted from the column without"
+        title = "Published column 'with', predicted from column 'without'"
         settings = {"command": "predict-published", "seed": cfg.seed}
         save_figure(prediction_figure(found), figure, title, settings)
     return 0

@@ -85,13 +85,13 @@ class RobotCache:
                 self._known[key] = None if found is None else np.array(found, float)
             except (ValueError, KeyError, TypeError) as error:
                 raise BadInput(
-                    f"--keep {path}: line {number} is none of a kept robot "
+                    f"--keep {path}: line {number} is not a saved robot "
                     f"({type(error).__name__}: {error}). Give another file."
                 ) from error
         if made_with != (FORMAT, setting):
             raise BadInput(
-                f"--keep {path}: its robots were simulated with other data of the "
-                "robot, or in another simulation, than now. Give another file."
+                f"--keep {path}: its robots were simulated with other robot "
+                "data or another simulation. Give another file."
             )
 
     def constants(

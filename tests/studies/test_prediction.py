@@ -217,7 +217,7 @@ def test_the_screen_decides_who_is_simulated_and_no_more(
     told = as_json(found)
     assert told["screen"] == "mujoco"
     assert told["robots_proposed"] == cfg.robots_each
-    assert "that nearly fit on mujoco" in prediction_table(found).note
+    assert "screened on mujoco" in prediction_table(found).note
 
 
 @pytest.mark.usefixtures("smooth")

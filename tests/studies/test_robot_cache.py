@@ -87,8 +87,8 @@ def test_a_stop_says_what_is_left(
     assert run_prediction(SMALL, None, None, keep) == 130
     said = capsys.readouterr().err
     assert "stopped by the user (Ctrl-C)" in said
-    assert (f"is in {keep}; the same command goes on" in said) == is_kept
-    assert ("is lost; --keep FILE keeps it" in said) != is_kept
+    assert (f"are in {keep}; the same command resumes" in said) == is_kept
+    assert ("are lost; --keep FILE saves them" in said) != is_kept
 
 
 def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
@@ -108,11 +108,11 @@ def test_each_engine_and_controller_has_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("my notes", "line 1 is none of a kept robot"),
-        ("a,b\n1,2\n", "line 1 is none of a kept robot"),
-        ('{"format": 1, "setting": "x"}\n{"engine": 3}\n', "line 2 is none .*KeyError"),
-        ('{"format": 1, "setting": "x"}\n', "with other data of the robot"),
-        ('{"format": 9, "setting": "x"}\n', "with other data of the robot"),
+        ("my notes", "line 1 is not a saved robot"),
+        ("a,b\n1,2\n", "line 1 is not a saved robot"),
+        ('{"format": 1, "setting": "x"}\n{"engine": 3}\n', "line 2 is not .*KeyError"),
+        ('{"format": 1, "setting": "x"}\n', "with other robot data"),
+        ('{"format": 9, "setting": "x"}\n', "with other robot data"),
     ],
 )
 def test_another_file_is_refused_and_stays(
@@ -130,7 +130,7 @@ def test_robots_of_another_kind_are_refused(tmp_path: Path) -> None:
     RobotCache(keep, ROBOT).close()
     head = json.loads(keep.read_text("utf-8"))
     assert head["format"] == 1
-    with pytest.raises(BadInput, match="with other data of the robot"):
+    with pytest.raises(BadInput, match="with other robot data"):
         RobotCache(keep, load_robot())
 
 
