@@ -99,12 +99,12 @@ def live_command(
     asked = [name for name, value in setting.items() if value != usual[name]]
     is_plain = not robot and preset is None
     if preemption is not None and scenario is None:
-        raise BadInput("--preemption is that of a scenario; name one.")
+        raise BadInput("--preemption needs a scenario; name one.")
     if replay is not None:
         if scenario or controllers or asked or not is_plain:
             raise BadInput(
-                "--replay shows a run as it was; leave the scenario, --controllers, "
-                "--preset, --robot and the options of the setting out."
+                "--replay plays back a recorded run; leave out the scenario, "
+                "--controllers, --preset, --robot and the setting options."
             )
         from nao_testbed.experiments.live.player import run_replay_command  # noqa: PLC0415  # heavy
 
@@ -124,9 +124,8 @@ def live_command(
     if scenario is not None:
         if set(asked) - {"seed"} or not is_plain:
             raise BadInput(
-                f"scenario {scenario} says what its robot is like; leave --preset, "
-                "--robot and the options of the setting but --seed out, or change "
-                "the file."
+                f"scenario {scenario} defines its robot; leave out --preset, --robot "
+                "and the setting options except --seed, or change the file."
             )
         plan = plan_scenario(
             ScenarioCfg(

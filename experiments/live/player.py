@@ -146,7 +146,8 @@ class ReplayedRun:
         self.robot = recorded_robot(trials[0].run.meta)
         if len({trial.run.meta.robot for trial in trials}) > 1:
             raise BadInput(
-                "the run holds robots of several descriptions; give the folder of one."
+                "the run has robots with different descriptions; give the folder of "
+                "one."
             )
         self.end_s = max(float(trial.frame.index[-1]) for trial in trials)
         step_s = max(SHORTEST_STEP_S, self.end_s / MOST_STEPS)
@@ -240,7 +241,7 @@ def read_recording(folder: Path) -> ReplayedRun:
     check_one_run(folder, trials)
     trials = [trial for trial in trials if len(trial.frame)]
     if not trials:
-        raise BadInput(f"{folder} has no rows to show; give the folder of another run.")
+        raise BadInput(f"{folder} has no rows; give the folder of another run.")
     return ReplayedRun(trials)
 
 
@@ -256,7 +257,7 @@ def _shared(trial: RecordedTrial) -> list[tuple[float, str]]:
             case "Granted" if event.time_s > 0.0:
                 text = f"{data['owner']} gets {_some(data['shares'])}"
             case "Failed":
-                text = f"{data['owner']} gets nothing: {data['kind']}"
+                text = f"{data['owner']} is refused: {data['kind']}"
             case "Revoked":
                 text = f"{data['owner']} loses {_some(data['lost'])} to {data['by']}"
             case "StateChanged" if event.time_s > 0.0:
@@ -343,8 +344,8 @@ class Show:
             for moment in self.recording.moments(time_s):
                 if moment.has_fallen:
                     raise BadInput(
-                        f"{moment.controller} lies at {time_s:.1f} s; choose an "
-                        "earlier moment."
+                        f"{moment.controller} is lying on the ground at {time_s:.1f} "
+                        "s; choose an earlier time."
                     )
             self.plan = plan_resumed(self.recording.trials, time_s)
         if isinstance(wish, MakeVideo) and number == 0:
@@ -412,7 +413,7 @@ def run_replay_command(
                 on_joint=show.api.choose,
             )
             print(page.url, flush=True)
-            print(f"Showing {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
+            print(f"Showing {folder}; stop with Ctrl-C.", file=sys.stderr, flush=True)
             if opens:
                 webbrowser.open(page.url)
             show.run(scene, seconds)

@@ -98,8 +98,9 @@ def _named(
         if not robot.process.is_alive():
             how = exit_text(robot.process.exitcode)
             return TestbedError(
-                f"the process of controller {controller!r} {how}: code of it ended or "
-                "crashed it, or memory ran out; its run folder holds what was recorded."
+                f"the process of controller {controller!r} {how}: its code ended or "
+                "crashed it, or memory ran out; the run folder has the rows up to "
+                "then."
             )
     return ended
 
@@ -274,7 +275,9 @@ def run_live_command(
                 links.append(robots[-1].link)
             scene = page.lay_scene()
             print(page.url, flush=True)
-            print(f"Recording to {folder}; Ctrl-C ends.", file=sys.stderr, flush=True)
+            print(
+                f"Recording to {folder}; stop with Ctrl-C.", file=sys.stderr, flush=True
+            )
             if opens:
                 webbrowser.open(page.url)
             page.watch(scene, seconds)
@@ -287,5 +290,5 @@ def run_live_command(
             status, why = 0, "ended"
         finally:
             end_robots(robots, plan.controllers)
-    print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
+    print(f"{why}; {folder} has the recording up to then.", file=sys.stderr)
     return status

@@ -45,7 +45,7 @@ class VideoMaker:
                 writable.
         """
         if self._process is not None:
-            raise BadInput("the video is being made; wait until it is there.")
+            raise BadInput("the video is being made; wait until it is complete.")
         check_video()
         check_writable("the video", self._path)
         context = mp.get_context("spawn")

@@ -67,20 +67,22 @@ def page_of(run: Run, problems: list[str]) -> RunPage:
     text = json_as(run.folder / META_FILE, config, _Config, "config").scenario
     result = _read_scenario(run, problems) or {}
     verdicts = result.get("verdicts")
-    alt = "Timeline: who held which part of the body, and what the behaviours did."
+    alt = "Timeline: holders of each body part, and states of the behaviours."
     return RunPage(
         title=f"Scenario {result.get('name') or ''}".strip(),
         lead=_about(run, text),
         outcome=words_of(verdicts) if verdicts else "",
         results=scenario_tables(result) if result else (),
         figures=tuple(
-            picture_of(run.folder / TIMELINE, "Who did what, and when.", alt)
+            picture_of(
+                run.folder / TIMELINE, "Holders, behaviours and events over time.", alt
+            )
         ),
         happened=tuple(
             (float(one["time_s"]), str(one["what"]))
             for one in result.get("mishaps") or ()
         ),
-        texts=(TextBlock(caption="The scenario's file", text=text),) if text else (),
+        texts=(TextBlock(caption="Scenario file", text=text),) if text else (),
     )
 
 

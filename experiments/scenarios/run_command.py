@@ -189,10 +189,10 @@ def _report(
 def _make_folder(out: Path) -> Path:
     """Create the run folder; print its name if it differs from the requested one."""
     if out.exists() and not out.is_dir():
-        raise BadInput(f"--out {out} is no folder; give another name.")
+        raise BadInput(f"--out {out} is not a folder; give another name.")
     folder = create_run_folder(out.parent, out.name)
     if folder != out:
-        print(f"{out} is there already; this run goes to {folder}.", file=sys.stderr)
+        print(f"{out} exists; this run goes to {folder}.", file=sys.stderr)
     return folder
 
 

@@ -72,7 +72,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
 
 def tracking_table(results: Sequence[ScenarioResult]) -> Table:
     """Return the tracking errors of joints in several runs, one row each."""
-    table = plain_table("\nHow closely joints followed", TRACKING_NOTE)
+    table = plain_table("\nTracking error of the joints", TRACKING_NOTE)
     table.add_column("scenario", overflow="fold")
     table.add_column("controller", no_wrap=True)
     for label in TRACKING:
@@ -84,14 +84,14 @@ def tracking_table(results: Sequence[ScenarioResult]) -> Table:
 
 
 TRACKING = {
-    "legs' error, °": "legs_error_deg",
-    "other joints' error, °": "others_error_deg",
+    "leg error, °": "legs_error_deg",
+    "error of other joints, °": "others_error_deg",
     "∫ Σ i² dt, A²s": "current_a2s",
     "mean stiffness": "mean_stiffness",
 }
 """Labels of the fields of `Tracking`."""
 TRACKING_NOTE = (
-    "Errors: root mean square of set-point less angle, over time and joints."
+    "Errors: root mean square of set-point minus angle, over time and joints."
 )
 
 
@@ -110,10 +110,10 @@ def _run_lines(result: ScenarioResult) -> list[str]:
     lines += [f"{m.time_s:8.2f} s  {m.what}" for m in result.mishaps[:MOST_FAILURES]]
     more = len(result.mishaps) - MOST_FAILURES
     if more > 0:
-        lines.append(f"            and {more} more; the JSON has them")
+        lines.append(f"            and {more} more; see the JSON")
     if result.max_degc:
         joint, degc = max(result.max_degc.items(), key=lambda item: item[1])
-        lines.append(f"hottest: {joint} with {degc:.1f} °C")
+        lines.append(f"hottest joint: {joint}, {degc:.1f} °C")
     if result.fell:
         lines.append("the robot fell")
     lines += [f"{path} never acted: {why}" for path, why in result.never_acted.items()]
@@ -157,7 +157,7 @@ def _outcome_table(result: Mapping[str, Any]) -> DataTable:
         },
         "trace (SHA-256)": str(result.get("trace_hash", NOTHING)),
     }
-    return DataTable.of("What came of it", ("", "value"), values.items(), texts=(0, 1))
+    return DataTable.of("Results", ("", "value"), values.items(), texts=(0, 1))
 
 
 def _verdict_rows(result: Mapping[str, Any]) -> DataTable:
@@ -181,8 +181,8 @@ def _hottest(result: Mapping[str, Any]) -> DataTable:
     degc: Mapping[str, float] = result.get("max_degc") or {}
     names = sorted(degc, key=lambda name: -degc[name])[:MOST_JOINTS]
     return DataTable.of(
-        "Highest temperatures",
-        ("joint", "highest, °C"),
+        "Maximum temperatures",
+        ("joint", "maximum, °C"),
         ((name, number(degc[name])) for name in names),
-        "The hottest joints." if len(degc) > len(names) else "",
+        "Hottest joints." if len(degc) > len(names) else "",
     )

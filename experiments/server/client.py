@@ -365,8 +365,8 @@ class Client(ServerLink, Leasing):
     def _lessor(self, owner: str | None) -> tuple[str, Lessor]:
         if owner not in (None, self.name):
             raise BadInput(
-                f"this client is the owner {self.name!r}, not {owner!r}; leave the "
-                "owner out, or open a client of that name."
+                f"this client is the owner {self.name!r}, not {owner!r}; leave out "
+                "the owner, or open a client with that name."
             )
         return self.name, self
 
@@ -546,7 +546,7 @@ class Client(ServerLink, Leasing):
             return error
         return ServerRestarted(
             f"the server at {self.url} was restarted: its epoch is {self.epoch}, not "
-            f"{self._epoch} any more. All earlier tokens are refused; ask anew."
+            f"{self._epoch} any more. All earlier tokens are refused; request again."
         )
 
     def _insist(

@@ -272,8 +272,7 @@ class ServerLink:
         except ValidationError as error:
             raise Refused(
                 answer.status_code,
-                f"what answers at {self.url} is no reservation server, or one of "
-                "another version.",
+                f"{self.url} is not a reservation server, or has another version.",
             ) from error
 
 
@@ -479,7 +478,7 @@ class NoticeReader:
             try:
                 self._on_notice(notice)
             except BaseException as fault:  # noqa: BLE001  # a user's function
-                said = "on_notice raised; the next notice is read all the same\n%s"
+                said = "on_notice raised; reading continues with the next notice\n%s"
                 _log.error(said, traceback_of(fault))
 
 

@@ -93,8 +93,8 @@ def check_sendable(secret: str) -> None:
     """
     if not secret.isprintable() or secret != secret.strip():
         raise BadInput(
-            "the shared secret begins or ends with a blank, or has a character that "
-            "cannot be printed, such as the end of a line; give one without."
+            "the shared secret starts or ends with a space, or contains a "
+            "non-printable character, such as a line end; remove it."
         )
 
 
@@ -109,7 +109,7 @@ def _printable(name: str) -> str:
         if not character.isprintable():
             raise PydanticCustomError(
                 "unprintable",
-                "character {code} cannot be printed; give a name that people can read",
+                "character {code} is not printable; give a readable name",
                 {"code": f"U+{ord(character):04X}"},
             )
     return name
@@ -118,7 +118,7 @@ def _printable(name: str) -> str:
 def _in_order(names: object) -> object:
     """Reject a set: a tuple needs an order."""
     if isinstance(names, set | frozenset | dict):
-        raise PydanticCustomError("unordered", "give a tuple of names, in an order")
+        raise PydanticCustomError("unordered", "give a tuple of names")
     return names
 
 
@@ -176,8 +176,8 @@ class PolicyData(_Data):
         """
         if isinstance(policy, CallbackOnDemand) and policy.decides:
             raise BadInput(
-                "a policy with a function stays in its program; give callback without "
-                "a function, and answer the notices."
+                "a policy with a function cannot be sent; give callback without a "
+                "function, and answer the notices."
             )
         times = {k: v for k, v in vars(policy).items() if k.endswith("_s")}
         return cls(

@@ -131,7 +131,7 @@ def run_take(cfg: TakeCfg) -> int:
     )
     try:
         with temporary_stop_handlers(), client:
-            _say(f"{client.name} waits, for {cfg.timeout_s:g} s at most ...")
+            _say(f"{client.name} is waiting, at most {cfg.timeout_s:g} s ...")
             outcome = client.take(
                 *cfg.names,
                 optional=cfg.optional,
@@ -212,7 +212,9 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not (name and equals):
-            raise BadInput(f"--rate {text!r} is not of the form NAME=PERCENT: CPU=10.")
+            raise BadInput(
+                f"--rate {text!r} is not of the form NAME=PERCENT, such as CPU=10."
+            )
     return rates
 
 

@@ -100,7 +100,7 @@ def _read(path: Path) -> int:
     if not text.isdecimal() or int(text[:20]) >= _LARGEST:
         raise BadInput(
             f"epoch file {path} holds {text[:40]!r}; it must hold one whole number, "
-            "the count of restarts. Write one that is higher than any before, or give "
+            "the count of restarts. Write a number higher than any before, or give "
             "another file with --state."
         )
     return int(text)
@@ -299,8 +299,8 @@ def listen(cfg: ServerCfg, option: str = "--port") -> socket.socket:
         )
     except (OSError, UnicodeError) as error:
         raise BadInput(
-            f"host {cfg.host!r} is no address of this machine: {error}. Give one such "
-            "as 127.0.0.1."
+            f"host {cfg.host!r} is not an address of this machine: {error}. Give one "
+            "such as 127.0.0.1."
         ) from error
     family, _, _, _, address = found[0]
     # asyncio sends at once (TCP_NODELAY) if it detects a TCP socket; without
@@ -349,9 +349,9 @@ def run_server(
     """
     kinds = [kind.value for kind in Preemption]
     if preemption not in kinds:
-        raise UnknownName("Preemption", preemption, kinds, "this manager")
+        raise UnknownName("Preemption", preemption, kinds, "this server")
     if resources is not None and (robot is not None or body is not None):
-        raise BadInput("--resources is for no robot; leave out --robot and --body.")
+        raise BadInput("--resources replaces the robot; leave out --robot and --body.")
     served = None
     if resources is not None:
         root = read_resources(resources)
@@ -376,8 +376,8 @@ def run_server(
             server = ReservationServer(front, cfg, listener, robot=served)
             print(server.url, flush=True)
             print(
-                f"epoch {epoch}, {len(ledger.tree.all_leaves)} resources; the page is "
-                "at that address, Ctrl-C ends",
+                f"epoch {epoch}, {len(ledger.tree.all_leaves)} resources; open the "
+                "address for the page, stop with Ctrl-C",
                 file=sys.stderr,
                 flush=True,
             )

@@ -195,7 +195,7 @@ class NoticeQueues:
 
 
 _LOG = logging.getLogger(__name__)
-_RAISED = "what %s the ledger raised\n%s"
+_RAISED = "%s of the ledger raised\n%s"
 WhenDone = Callable[[Ticket], None]
 """Function called once, soon, with a ticket that has its outcome."""
 _UNSEEN = (Renewed, Settled, Ticked)
@@ -246,7 +246,7 @@ class SharedLedger(Leasing):
         self._callbacks = PolicyCalls(clock, self._demand_again)
         fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
         if fault is not None:
-            _LOG.error(_RAISED, "listened to", traceback_of(fault))
+            _LOG.error(_RAISED, "a listener", traceback_of(fault))
         ledger.hear_at_once(self.notices.hear)
         ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
@@ -427,8 +427,8 @@ class SharedLedger(Leasing):
     def _check_outside_step(self, request: Request) -> None:
         if self._n_steps:
             raise BadInput(
-                f"{request.owner!r} would wait inside a step, where time stands still; "
-                "leave the step first, or use `ask`."
+                f"{request.owner!r} would wait inside a step, where time does not "
+                "advance; leave the step first, or use `ask`."
             )
 
     def _now(self) -> int:
@@ -468,7 +468,7 @@ class SharedLedger(Leasing):
         self, function: Function, args: tuple[object, ...], fault: BaseException
     ) -> None:
         """Log an error of third-party code, and notify its owner, if known."""
-        _LOG.error(_RAISED, "was told of", traceback_of(fault))
+        _LOG.error(_RAISED, "a callback", traceback_of(fault))
         said = args[0] if args else None
         with self.step() as (ledger, _):
             if isinstance(said, Ticket):
@@ -503,11 +503,11 @@ class SharedLedger(Leasing):
             try:
                 ledger.advance(tick)
             except Exception as fault:  # noqa: BLE001  time goes on, whatever it is
-                _LOG.error(_RAISED, "is due in", traceback_of(fault))
+                _LOG.error(_RAISED, "a timer", traceback_of(fault))
 
 
 def _closed(request: Request) -> LedgerClosed:
     return LedgerClosed(
-        f"{request.owner!r} asks a ledger that is closed; ask before `close`, or share "
-        "a new ledger."
+        f"{request.owner!r} requests from a closed ledger; request before `close`, or "
+        "share a new ledger."
     )

@@ -83,11 +83,10 @@ class SlotsFailed(TestbedError):
         """
         self.failures = failures
         self.count = count
-        said = "; ".join(str(failure) for failure in failures[:MOST_SAID])
+        said = "; ".join(str(one).rstrip(".") for one in failures[:MOST_SAID])
         super().__init__(
-            f"{count} time(s) something failed while the robot went on: {said}. A "
-            "behaviour among them was stopped and its owner dropped; mend it, and add "
-            "it again."
+            f"{count} failure(s) occurred while the robot continued: {said}. A failed "
+            "behaviour was stopped and its owner dropped; fix it, and add it again."
         )
 
 
@@ -189,8 +188,8 @@ class BehaviourList:
         behaviour(tick, observation)
         if self._ledger.tick > tick:
             raise BadInput(
-                f"it called the ledger with tick {self._ledger.tick}, but it is {tick};"
-                " pass the tick that it is given."
+                f"it called the ledger with tick {self._ledger.tick}, but the tick is "
+                f"{tick}; pass the tick of its argument."
             )
 
     def _end(self, owner: str, tick: int) -> None:

@@ -278,8 +278,8 @@ class RobotWithLedger(Leasing):
         """
         if self._is_in_slot:
             raise BadInput(
-                "a behaviour waits inside a slot, in which time stands still; call "
-                "`begin` of its lease, and look at `token` in each slot."
+                "a behaviour waits inside a slot, where time does not advance; call "
+                "`begin` of its lease, and check `token` in each slot."
             )
         self.slot()
 

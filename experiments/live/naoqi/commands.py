@@ -170,7 +170,7 @@ def _refuse_without_page(context: typer.Context) -> None:
     for name, option in (("browser", "--no-browser"), ("page_port", "--page-port")):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise BadInput(f"{option} is of the page of --live; add --live.")
+            raise BadInput(f"{option} needs --live; add it.")
 
 
 def _refuse_without_effect(context: typer.Context) -> None:
@@ -184,11 +184,12 @@ def _refuse_without_effect(context: typer.Context) -> None:
         given = source is not None and source.name == "COMMANDLINE"
         if given and option.name == "live":
             raise BadInput(
-                "--live has no effect with --log: a recording that is served moves by "
-                "nobody. Leave it out, and see the run by `nao-testbed live --replay`."
+                "--live has no effect with --log, because a served recording does "
+                "not move. Leave it out, and view the run with `nao-testbed live "
+                "--replay`."
             )
         if given and option.name not in WITH_LOG:
             raise BadInput(
-                f"{option.opts[0]} has no effect with --log: a recording is as it was "
-                "recorded, and nothing is recorded. Leave it out."
+                f"{option.opts[0]} has no effect with --log: the recording is fixed, "
+                "and nothing is recorded. Leave it out."
             )

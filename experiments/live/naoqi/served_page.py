@@ -49,7 +49,7 @@ class ServedPlay:
         """Reason against a forecast now: a program's motion is running."""
         for task in self._parts.motion.tasks():
             return (
-                f"while {task.client} has the motion {task.name}; ask again when it "
+                f"while {task.client} runs the motion {task.name}; try again when it "
                 "has ended"
             )
         return ""
@@ -80,7 +80,7 @@ def attach(parts: Parts, connection: Connection) -> LiveRobot:
             if not is_open or not link.tell(live, served.late_s):
                 served.step = served.slot
                 print(
-                    "The page has ended; the robot is served on.",
+                    "The page has ended; the robot is still served.",
                     file=sys.stderr,
                     flush=True,
                 )

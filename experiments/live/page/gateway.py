@@ -83,7 +83,7 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
         def check(connection: Any, request: Any) -> Any:
             given = request.headers.get(SECRET_HEADER, "")
             if not secrets.compare_digest(given.encode(), secret.encode()):
-                return connection.respond(http.HTTPStatus.FORBIDDEN, "not here\n")
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "not found\n")
             return answer(connection, request)
 
         return serve(*args, process_request=check, **kwargs)
@@ -103,7 +103,7 @@ def closed_viser(secret: str) -> "Iterator[ViserServer]":
 
 _NOT_OURS = error_response(
     403,
-    "only a page of this server may do that; open it by the address that was printed.",
+    "only a page of this server may do that; open the printed address.",
 )
 
 

@@ -137,7 +137,7 @@ class PageApi:
         given = request.query_params.get("robot", "")
         picture = {str(i): one for i, one in self._pictures.items()}.get(given)
         if picture is None:
-            return error_response(404, "no picture yet; ask for one by TakePicture.")
+            return error_response(404, "no picture yet; send TakePicture first.")
         file = io.BytesIO()
         imsave(file, picture.rgb, format="png")
         return Response(file.getvalue(), media_type="image/png")
@@ -159,16 +159,18 @@ class PageApi:
         try:
             data = json.loads(await request.body())
             if not isinstance(data, dict):
-                raise BadInput("a wish is an object with `robot` and `do`.")
+                raise BadInput("a request is an object with `robot` and `do`.")
             whom = self._whom(data.pop("robot", None))
             action = action_of(data, self._actions)
             taken = [self._send(i, action) for i in whom]
         except (ValueError, RecursionError):
-            return error_response(400, "the body is no JSON.")
+            return error_response(400, "the body is not JSON.")
         except TestbedError as error:
             return error_response(400, str(error))
         if not all(taken):
-            return error_response(429, "too many wishes at once; that one is dropped.")
+            return error_response(
+                429, "too many requests at once; this one was dropped."
+            )
         return JSONResponse({}, status_code=202)
 
     def _whom(self, given: object) -> Sequence[int]:

@@ -33,8 +33,8 @@ from nao_testbed.sim.recording.run_meta import describe_run, robot_data
 AGE = Channel(
     name="age_s",
     unit="s",
-    about="How old the sensor values were when they arrived: since the call that "
-    "brought them first was sent.",
+    about="Age of the sensor values on arrival: time since the call that first "
+    "returned them was sent.",
 )
 
 
@@ -71,13 +71,13 @@ class SensorRecording:
             name="motor_torque",
             unit="N·m",
             members=robot.motor_names,
-            about="Torque of the motors by their currents, on the joint's side.",
+            about="Motor torque from the current, on the joint side.",
         )
         said = Channel(
             name="signal",
             unit="1",
             members=tuple(signals),
-            about="What the controller says of itself, the unit in each name.",
+            about="Signals of the controller; the unit is in each name.",
         )
         self._signals = (said,) if signals else ()
         self._recorder = Recorder(

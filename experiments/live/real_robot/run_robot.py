@@ -180,10 +180,10 @@ def run_robot_command(
     try:
         robot = source.open()
     except (ConnectionTimeout, ConnectionLost) as error:
-        raise BadInput(f"{error}; look at the robot and try again.") from error
+        raise BadInput(f"{error}; check the robot and try again.") from error
     except RecordingOver as error:
         raise BadInput(
-            f"{error}; start `naoqi serve --log` again, and this soon after it."
+            f"{error}; restart `naoqi serve --log`, and run this command soon after it."
         ) from error
     try:
         seen = robot.read()
@@ -207,7 +207,7 @@ def check_can_stand(robot: Robot, seen: Observation) -> None:
     legs = [robot.joint_index(name) for name in robot.leg_joints]
     if legs and float(seen.stiffness[legs].max()) < LIMP:
         raise BadInput(
-            "the robot's legs have no stiffness: it rests. Wake it up and let it stand "
+            "the robot's legs have no stiffness: it is at rest. Make it stand "
             "(ALMotion.wakeUp, ALRobotPosture.goToPosture), then run again."
         )
 
@@ -317,9 +317,8 @@ class RealRobotRun:
         except (ConnectionTimeout, ConnectionLost) as error:
             self._recording.event("not given back", remote.time_s, text=str(error))
             print(
-                f"Warning: {error}. The robot goes back to its set-points and its "
-                "stiffness by what was commanded before, within 1.1 s of its clock; "
-                "look at it.",
+                f"Warning: {error}. The robot returns to its set-points and stiffness "
+                "by the commands sent before, within 1.1 s of its clock; check it.",
                 file=sys.stderr,
             )
         else:
@@ -364,7 +363,7 @@ def _tell_what_would_be_done(
         for name, p in model.postures.items()
     )
     table = Table(title=f"{cfg.address}: read only, nothing commanded")
-    for name in ("joint", "angle rad", "set-point rad", "stiffness", "would be", "°C"):
+    for name in ("joint", "angle rad", "set-point rad", "stiffness", "planned", "°C"):
         table.add_column(name, justify="left" if name == "joint" else "right")
     for j, name in enumerate(model.joint_names):
         table.add_row(
@@ -386,14 +385,15 @@ def _tell_what_would_be_done(
     if isinstance(robot, NaoqiRobot):
         said += [
             f"A list of {len(robot.keys.names)} values took "
-            f"{1000.0 * robot.round_trip_s:.1f} ms; they were at most "
+            f"{1000.0 * robot.round_trip_s:.1f} ms; the oldest value was "
             f"{1000.0 * robot.age_s:.1f} ms old.",
-            f"The robot's clock runs {robot.rate:.3g} times as fast as ours.",
-            *(f"Remark: {one}." for one in robot.keys.remarks),
+            f"The robot's clock runs {robot.rate:.3g} times as fast as this "
+            "computer's.",
+            *(f"Note: {one}." for one in robot.keys.remarks),
             f"A run would hold these set-points for {cfg.minutes:g} min under "
-            f"{cfg.controller}, switch the robot's own smart stiffness off, write "
-            f"{2 * len(model.motors)} actuators each {1000 * CONTROL_PERIOD:g} ms, "
-            "and put all back at its end.",
+            f"{cfg.controller}, switch off the robot's own smart stiffness, write "
+            f"{2 * len(model.motors)} actuators every {1000 * CONTROL_PERIOD:g} ms, "
+            "and restore everything at the end.",
         ]
     console.print(*said, sep="\n", soft_wrap=True, markup=False)
     write_json(

@@ -101,8 +101,8 @@ class Supervisor:
         m = int(np.argmax(degc))
         if degc[m] >= self.cfg.hottest_degc:
             raise SupervisorStop(
-                f"hot: {self._robot.motor_names[m]} has {degc[m]:.0f} °C; it ends at "
-                f"{self.cfg.hottest_degc:g} °C"
+                f"hot: {self._robot.motor_names[m]} is at {degc[m]:.0f} °C; the limit "
+                f"is {self.cfg.hottest_degc:g} °C"
             )
 
     def _check_upright(self, observation: Observation) -> None:
@@ -124,8 +124,9 @@ class Supervisor:
             if now - since > self.cfg.disobeyed_s:
                 raise SupervisorStop(
                     f"disobeyed: the set-point of {self._robot.joint_names[joint]} is "
-                    f"{observation.target[joint]:.3f} rad, though {written[joint]:.3f} "
-                    "rad was written: somebody else commands this robot"
+                    f"{observation.target[joint]:.3f} rad, though "
+                    f"{written[joint]:.3f} rad was written: another program commands "
+                    "this robot"
                 )
         for joint in [j for j in self._disobeyed_since if not off[j]]:
             del self._disobeyed_since[joint]

@@ -126,9 +126,11 @@ class Forecaster:
         if wish.joint is not None:
             misalignment_of(setup.robot, {wish.joint: wish.error_deg})
         if setup.body.sim.has_fallen():
-            raise BadInput("no forecast of a robot that has fallen.")
+            raise BadInput("there is no forecast for a fallen robot.")
         if not self._has_answered and time.monotonic() < self._asked_s + AGAIN_S:
-            raise BadInput("the last forecast is being computed; ask in a second.")
+            raise BadInput(
+                "the last forecast is still being computed; try again in a second."
+            )
         self.close()
         steadiness = None if wish != Foresee() else self._steadiness
         past = tuple(self._past)
@@ -187,7 +189,7 @@ def label_of(wish: Foresee) -> str:
     changes = [wish.controller] if wish.controller is not None else []
     if wish.joint is not None:
         changes.append(f"error of {wish.joint} {wish.error_deg:g}°")
-    return ", ".join(changes) or "as it is"
+    return ", ".join(changes) or "unchanged"
 
 
 def _of_joints(setup: Setup) -> FloatArray:

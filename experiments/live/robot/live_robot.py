@@ -257,7 +257,7 @@ class LiveRobot:
                 joint, degc = action.joint, action.degc
                 setup.robot.joint_index(joint)  # raises with the known names
                 body.sim.set_temperature(setup.motor_name(joint), degc)
-                return f"{joint} is {degc:g} °C"
+                return f"{joint} is set to {degc:g} °C"
             case BreakPart():
                 part, is_broken = action.part, action.is_broken
                 (body.break_parts if is_broken else body.repair_parts)([part])
@@ -277,7 +277,7 @@ class LiveRobot:
                 return f"the ground turns to {action.slope_deg:g}°"
             case Misalign(joint=joint, error_deg=error_deg):
                 setup.disturbance.set_misalignment(joint, error_deg)
-                return f"the error of {joint} goes to {error_deg:g}°"
+                return f"the error of {joint} changes to {error_deg:g}°"
             case PushNow(direction_deg=direction, force_n=newton, duration_s=seconds):
                 angle = radians(direction)
                 force = (newton * cos(angle), newton * sin(angle), 0.0)

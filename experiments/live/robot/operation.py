@@ -259,10 +259,10 @@ def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
         BadInput: a field is missing, unknown, of another type or out of its range.
     """
     if not isinstance(data, Mapping):
-        raise BadInput(f"what is wanted is {short(data)}; give an object with `do`.")
+        raise BadInput(f"the request is {short(data)}; give an object with `do`.")
     word = data.get("do")
     if not isinstance(word, str) or word not in actions:
-        raise UnknownName("Action", str(word)[:60], actions, "what a page may ask for")
+        raise UnknownName("Action", str(word)[:60], actions, "the requests of a page")
     given = {str(name): value for name, value in data.items() if name != "do"}
     try:
         return _reader(actions[word]).validate_json(json.dumps(given))
@@ -270,7 +270,7 @@ def action_of(data: object, actions: Mapping[str, type] = ACTIONS) -> Any:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"]))[:60]
         if fault["type"] == "missing_keyword_only" or fault["type"] == "missing":
-            raise BadInput(f"{word} lacks {place}; give it.") from None
+            raise BadInput(f"{word} has no {place}; give it.") from None
         raise BadInput(
             f"{place} of {word} is {short(fault['input'])}: {fault['msg']}."
         ) from None

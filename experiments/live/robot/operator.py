@@ -127,8 +127,8 @@ class Operator:
         if ticket.outcome is None:
             self._waits[wish.resource] = ticket
             return (
-                f"waits for {wish.resource} for up to {wish.timeout_s:g} s; in the "
-                f"way: {'; '.join(self._described(leaves)) or 'nobody'}"
+                f"waiting up to {wish.timeout_s:g} s for {wish.resource}; held by: "
+                f"{'; '.join(self._described(leaves)) or 'no owner'}"
             )
         try:
             return self._taken(wish.resource, ticket, before)
@@ -141,8 +141,8 @@ class Operator:
     def give(self, wish: GiveBack) -> str:
         """Release a resource, or withdraw the request for it."""
         if not self._let_go(wish.resource):
-            return f"{wish.resource} is not yours"
-        return f"{wish.resource} given back"
+            return f"you do not hold {wish.resource}"
+        return f"{wish.resource} released"
 
     def groups(self) -> tuple[ResourceGroup, ...]:
         """Return the available groups with their holders, updated on each change."""
@@ -270,7 +270,7 @@ class Operator:
         names = " and ".join(angles_deg)
         if refused is not None:
             who = _list(self._holders(leaves)) or "nobody"
-            return f"the gate refused {names}: {refused.reason.value}; it is of {who}"
+            return f"the gate refused {names}: {refused.reason.value}; held by {who}"
         self._goals |= leaves
         angles = ", ".join(f"{round(angle, 1):g}°" for angle in angles_deg.values())
         return f"{names} to {angles}"
@@ -302,8 +302,8 @@ class Operator:
         if token is None:
             who = _list(self._holders(leaves)) or "nobody"
             return (
-                f"refused {outputs.name!r}: NO_TOKEN, no reservation of yours has "
-                f"all of {_short(leaves)}; now of {who}"
+                f"refused {outputs.name!r}: NO_TOKEN, you have no reservation for all "
+                f"of {_short(leaves)}; held by {who}"
             )
         for leaf in leaves:
             self._goals.pop(leaf, None)
@@ -344,8 +344,8 @@ class Operator:
         """
         wanted, tick_s = set(leaves), self._ledger.cfg.tick_s
         said = {
-            hold.owner: f"{hold.owner} (priority {hold.priority}, "
-            f"since {hold.since_tick * tick_s:.1f} s, until it gives it back)"
+            hold.owner: f"{hold.owner} (priority {hold.priority}, since "
+            f"{hold.since_tick * tick_s:.1f} s, until released)"
             for row in take_snapshot(self._ledger).resources
             if row.name in wanted
             for hold in row.holders

@@ -54,7 +54,9 @@ class Panels:
         name = controller.name
         taker: object = controller
         if not has_panel(controller) or not has_settings(taker):
-            raise BadInput(f"controller {name} has no settings; choose another one.")
+            raise BadInput(
+                f"controller {name} has no settings; choose another controller."
+            )
         try:
             setting = check_panel(controller.panel()).setting(wish.setting)
             value = setting.accept(wish.value)
@@ -63,7 +65,7 @@ class Panels:
             raise
         except Exception as error:  # whatever foreign code raises
             raise BadInput(
-                f"controller {name} did not take {wish.setting}: {_said(error)}"
+                f"controller {name} rejected {wish.setting}: {_said(error)}"
             ) from error
         return f"{setting.name} of controller {name} is {value}"
 

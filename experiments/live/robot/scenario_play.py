@@ -53,8 +53,8 @@ class ScenarioCfg:
         plan = load_scenario(SCENARIOS.find(self.scenario))
         if any(one.path == OPERATOR for one in plan.walk()):
             raise BadInput(
-                f"scenario {self.scenario} has a behaviour {OPERATOR!r}, which is who "
-                "steers on the page; rename it."
+                f"scenario {self.scenario} has a behaviour {OPERATOR!r}, the name of "
+                "the page's operator; rename it."
             )
         seed = plan.seed if self.seed is None else self.seed
         preemption = self.preemption or plan.ledger.preemption
@@ -91,7 +91,7 @@ class ScenarioPlay:
     def busy(self) -> str:
         """Reason against a forecast now: future actions of the scenario are unknown."""
         is_over = self.setup.tick >= self._plan.duration_ticks
-        return "" if is_over else "before the scenario is over"
+        return "" if is_over else "before the end of the scenario"
 
     def slot(self) -> None:
         """Run one device slot.
@@ -134,8 +134,8 @@ class ScenarioPlay:
         Console(file=sys.stderr, width=width).print(verdict_table(result))
         broken = [one for one in result.verdicts if not one.holds]
         self.news.append(
-            f"scenario over: {result.verdicts_in_words}"
-            + "".join(f"; broken: {one.expectation} ({one.seen})" for one in broken)
+            f"scenario ended: {result.verdicts_in_words}"
+            + "".join(f"; failed: {one.expectation} ({one.seen})" for one in broken)
         )
         if self._folder is not None:
             text = json_text(result.as_json())

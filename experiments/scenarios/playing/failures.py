@@ -61,7 +61,7 @@ class RunFailures:
                 detail = f" ({event.detail})" if event.detail else ""
                 what = f"command {event.name!r} ended: {event.reason}{detail}"
             case Failed():
-                what = f"{event.owner} did not get what it asked for: {event.why}"
+                what = f"{event.owner} did not get the requested resources: {event.why}"
             case _:
                 return
         if len(self.kept) < MOST_KEPT:
@@ -69,7 +69,7 @@ class RunFailures:
             self.kept.append(RunFailure(time_s=time_s, what=what))
 
 
-NOT_READY = "it was never ready: its precondition did not hold"
+NOT_READY = "it was never ready: its precondition was false"
 MOST_NAMED = 4
 """Number of leaves named in a reason, of those held by another owner."""
 
@@ -83,7 +83,7 @@ class NeverActed:
         Args:
             paths: of the behaviours of the file.
         """
-        self._why = dict.fromkeys(paths, "nobody woke it")
+        self._why = dict.fromkeys(paths, "it was never activated")
         """State of each behaviour that has not acted yet."""
         self._wanted: dict[str, NamedShares] = {}
         """Leaves awaited, by owner."""
@@ -103,7 +103,7 @@ class NeverActed:
                 for name in event.over:
                     path = name if event.parent is None else f"{event.parent}/{name}"
                     self._note(path, f"it was ready, but {event.path} won")
-                self._note(event.path, "it won, but did not get what it needs")
+                self._note(event.path, "it won, but did not get its resources")
             case SchemaStarted(path=path):
                 self._why.pop(path, None)
             case SchemaFailed(path=path):
@@ -153,9 +153,9 @@ class NeverActed:
             if not share and leaf not in self._states.values():
                 taken.setdefault("the robot is not in state", []).append(leaf)
             elif self._holders.get(leaf, owner) != owner:
-                taken.setdefault(f"{self._holders[leaf]!r} has", []).append(leaf)
+                taken.setdefault(f"{self._holders[leaf]!r} holds", []).append(leaf)
         said = "; ".join(f"{who} {_some(leaves)}" for who, leaves in taken.items())
-        return f"it did not get what it needs: {said or 'others wait for it, too'}"
+        return f"it did not get its resources: {said or 'others are waiting for them'}"
 
 
 def _some(leaves: Sequence[str]) -> str:

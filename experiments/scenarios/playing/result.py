@@ -123,7 +123,7 @@ def verdicts_in_words(verdicts: Sequence[tuple[int | None, bool]]) -> str:
     words = f"{held} of {len(own)} expectations hold" if own else ""
     proofs = [holds for line, holds in verdicts if not line]
     if not proofs:
-        return words or "nothing was expected"
+        return words or "no expectations"
     if all(proofs):
         rest = ", and the invariants" if held == len(own) else "; the invariants hold"
         return words + rest if words else "the invariants hold"
@@ -131,7 +131,7 @@ def verdicts_in_words(verdicts: Sequence[tuple[int | None, bool]]) -> str:
 
 
 _ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-ENDS = "the run comes to its end"
+ENDS = "the run completes"
 
 
 def junit_xml(results: Sequence[ScenarioResult], not_run: Sequence[Path] = ()) -> str:

@@ -156,8 +156,8 @@ def read_trace(folder: Path) -> Iterator[Event]:
                 yield event_from_line(line)
     except FileNotFoundError:
         raise BadInput(
-            f"{folder} has no {TRACE_FILE}: it is no scenario, or was run without "
-            "proof. Run it again, without --no-proof."
+            f"{folder} has no {TRACE_FILE}: it is not a scenario run, or it was run "
+            "with --no-proof. Run it again without --no-proof."
         ) from None
     except EOFError:
         return  # killed: the lines written so far are complete

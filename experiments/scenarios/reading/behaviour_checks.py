@@ -45,8 +45,8 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
         if role is not None and not role.is_top:
             lookup.notes.add(
                 place,
-                f"behaviour {parent!r} is below another one and comes and goes with "
-                "it; name one of the top level.",
+                f"behaviour {parent!r} is a child of another behaviour and starts and "
+                "stops with it; name a top-level behaviour.",
             )
         elif role is not None:
             above[behaviour.name] = role.path
@@ -56,7 +56,7 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
             lookup.notes.add(
                 ("behaviours", order[name], "parent"),
                 f"behaviour {parent!r} comes later in the file; put it before "
-                f"{name!r}, so that there is an owner to be a part of.",
+                f"{name!r}, which is a part of it.",
             )
 
 
@@ -75,7 +75,7 @@ def _note_circles(
             circle = " is a part of ".join([*way, last])
             lookup.notes.add(
                 ("behaviours", i, "parent"),
-                f"cycle of owners: {circle}; take one parent away.",
+                f"cycle of owners: {circle}; remove one parent.",
             )
     return in_circle
 
@@ -206,9 +206,9 @@ def _check_way(
     if way is None:
         lookup.notes.add(
             (*place, "with"),
-            f"command {order.name!r} {'begins in' if motion else 'goes to'} {begin}, "
-            f"the robot begins in {posture}, and no transition leads there; begin in "
-            "another posture, or add one.",
+            f"command {order.name!r} {'starts in' if motion else 'goes to'} {begin}, "
+            f"the robot starts in {posture}, and no transition leads there; start in "
+            "another posture, or add a transition.",
         )
     elif needed - role.leaves:
         _note_needs(behaviour, place, needed, lookup)
@@ -230,8 +230,8 @@ def _note_needs(
     needs = ", ".join((*resources_of_joints(robot, joints), *rest))
     lookup.notes.add(
         (*place, "with"),
-        f"{behaviour.name!r} brings the robot into another posture, and does not ask "
-        f"for all that moves on the way; give needs: [{needs}].",
+        f"{behaviour.name!r} moves the robot to another posture, but does not request "
+        f"all joints that move; give needs: [{needs}].",
     )
 
 
@@ -290,24 +290,24 @@ def check_grants(
             continue
         key = "needs" if behaviour.needs is not None else "schema"
         meant = (
-            "If it is meant to wait in vain, expect "
-            f"{{happens: {{timed_out: {behaviour.path}}}}}."
+            "If it should time out, expect {happens: {timed_out: "
+            f"{behaviour.path}}}}}."
         )
         if lacking := sorted(needed & absent):
             lookup.notes.add(
                 (*place, key),
                 f"{behaviour.name!r} needs {', '.join(lacking)}, which this body "
-                f"lacks: it never acts. {meant}",
+                f"lacks, so it never acts. {meant}",
             )
         elif _limits_torque(needed, lookup) and (
             preemption is Preemption.OFF or priority <= STIFFNESS_PRIORITY
         ):
             lookup.notes.add(
                 (*place, key),
-                f"{behaviour.name!r} needs torque limits that the stiffness controller "
-                "holds: it never acts. Give it a priority above "
-                f"{STIFFNESS_PRIORITY}, and reservations: {{preemption: by_priority}}. "
-                f"{meant}",
+                f"{behaviour.name!r} needs torque limits that the stiffness "
+                "controller holds, so it never acts. Give it a priority above "
+                f"{STIFFNESS_PRIORITY}, and reservations: {{preemption: "
+                f"by_priority}}. {meant}",
             )
 
 

@@ -246,8 +246,8 @@ def read_schema(
         key = "children" if form.children else "needs"
         notes.add(
             (*place, key),
-            f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
-            f"nobody, so it has no {key}; leave them out.",
+            f"schema {form.schema_!r} is perceptive: it commands nothing and "
+            f"activates no other schema; leave out {key}.",
         )
     given = plain(form.with_)
     return found, read_parameters(found.info, given, (*place, "with"), notes)
@@ -260,20 +260,19 @@ def _check_names(forms: list[BehaviourForm], lookup: Lookup) -> None:
         if "/" in form.name or "." in form.name:
             lookup.notes.add(
                 here,
-                f"behaviour {form.name!r} has '/' or '.' in its name, which paths and "
-                "variables are written with; leave them out.",
+                f"behaviour {form.name!r} has '/' or '.' in its name; these separate "
+                "the parts of paths and variables. Leave them out.",
             )
         if form.name in lookup.virtual:
             lookup.notes.add(
                 here,
-                f"behaviour {form.name!r} has the name of an owner that is there "
-                "without it; give it another one.",
+                f"behaviour {form.name!r} has the name of a built-in owner; choose "
+                "another name.",
             )
         if first.setdefault(form.name, place) != place:
             lookup.notes.add(
                 here,
-                f"a second behaviour is called {form.name!r}; give each a name of its "
-                "own, so that events and expectations say whom they mean.",
+                f"two behaviours are called {form.name!r}; give each a unique name.",
             )
 
 
@@ -303,7 +302,7 @@ class _Reader:
         elif form.start is not None and form.start_s is not None:
             self._notes.add(
                 (*place, "start_s"),
-                "start_s and start: waits exclude each other; leave one of them out.",
+                "start_s and start: waits exclude each other; leave one out.",
             )
         n = len(form.children)
         return Behaviour(
@@ -353,8 +352,8 @@ class _Reader:
             if getattr(form, key) is not None:
                 self._notes.add(
                     (*place, key),
-                    f"{key} is for behaviours of the top level; the one above "
-                    f"{form.name!r} wakes it and is its parent. Leave it out.",
+                    f"{key} is only for top-level behaviours; the parent of "
+                    f"{form.name!r} activates it. Leave it out.",
                 )
 
     def _timeout_s(self, form: BehaviourForm, place: Place) -> float:

@@ -46,14 +46,14 @@ else:
     WorldForm = part_of(
         RobotSetting,
         "WorldForm",
-        "The ground, and gravity.",
+        "Ground and gravity.",
         ("friction", "slope_deg", "gravity", "solver_residual"),
         solver_residual=QUICK_RESIDUAL,
     )
     SimulationForm = part_of(
         RobotSetting,
         "SimulationForm",
-        "What is wrong with this robot, and how it heats up.",
+        "Faults of this robot and its heating.",
         (
             "misalignment_deg",
             "current_limit_a",
@@ -106,7 +106,9 @@ class TransmitterForm(Part):
     @model_validator(mode="after")
     def _early_has_a_time(self) -> "TransmitterForm":
         if (self.enable == "early") != (self.early_s is not None):
-            raise ValueError("early_s goes with enable: early, and only with it")
+            raise ValueError(
+                "enable: early needs early_s, and other modes do not take it"
+            )
         return self
 
 

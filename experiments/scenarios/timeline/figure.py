@@ -373,8 +373,8 @@ def timeline_figure(
         figure.text(left + width, top, said, **verdicts)
         foot = (
             f"{scenario.path.name} · {scenario.robot.name} from {scenario.posture} · "
-            f"{scenario.duration_s:g} s · controller {scenario.controller} · "
-            f"seed {scenario.seed} · hatched: waits"
+            f"{scenario.duration_s:g} s · controller {scenario.controller} · seed "
+            f"{scenario.seed} · hatched: waiting"
         )
         figure.text(left, 0.06 / height, foot, fontsize=SIZE, color=SOFT_INK)
         figure.legend(

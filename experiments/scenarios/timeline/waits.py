@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-STILL_WAITS = "still waits"
+STILL_WAITS = "still waiting"
 """Outcome of a request that is still waiting at the end of the run."""
 
 
@@ -229,7 +229,7 @@ def waits_figure(
     longest = max((w.waited_s + held.get(w.request, 0.0) for w in waits), default=1.0)
     axes.set_xlim(0.0, 1.55 * longest)
     axes.set_xlabel(
-        "time since it asked in s; hatched: waits, solid: has it", fontsize=9
+        "time since it asked in s; hatched: waiting, solid: has it", fontsize=9
     )
     plain_frame(axes)
     axes.grid(visible=False, axis="y")

@@ -409,7 +409,7 @@ class SaidForm(Condition):
         if self.said not in lookup.spoken and near and not lookup.doubtful:
             lookup.notes.add(
                 (*place, "said"),
-                f"nobody says {self.said!r}. Did you mean {near[0]!r}?",
+                f"no behaviour or event says {self.said!r}. Did you mean {near[0]!r}?",
             )
             return None
         return self
@@ -504,8 +504,8 @@ class EventForm(Condition):
         when = f"at {from_s:g} s" if first == last else f"from {from_s:g} to {to_s:g} s"
         lookup.notes.add(
             place,
-            f"impossible: event {self.event!r} takes place at {at_s:g} s, and is "
-            f"expected {when}; change one of them.",
+            f"impossible: event {self.event!r} occurs at {at_s:g} s, but is expected "
+            f"{when}; change one of the times.",
         )
 
     def is_true(self, facts: Facts) -> bool:
@@ -541,8 +541,8 @@ class OfOutput(Condition):
         if not (dot and who and variable):
             lookup.notes.add(
                 here,
-                f"output is {name!r}; write behaviour.output, such as "
-                "'fall watch.is_falling'.",
+                f"output is {name!r}; give behaviour.output, such as 'fall "
+                "watch.is_falling'.",
             )
             return None
         role = lookup.behaviour(here, who)
@@ -551,7 +551,7 @@ class OfOutput(Condition):
         value = plain(getattr(self, self.key)[name])
         if role.schema is not None:
             outputs = {one.name: one for one in role.schema.info.outputs}
-            where = f"what schema {role.schema.info.name!r} offers"
+            where = f"schema {role.schema.info.name!r}"
             if not lookup.notes.is_known(here, "Output", variable, outputs, where):
                 return None
             problem = self._problem(variable, outputs[variable].type, value)
@@ -601,8 +601,8 @@ class OutputBeyond(OfOutput):
         if _may_be(kind, 0.5) or _may_be(kind, 0):
             return None
         return (
-            f"output {variable!r} is no number: it is of type {_type_name(kind)}; ask "
-            "for its value by output."
+            f"output {variable!r} is not a number but of type {_type_name(kind)}; use "
+            "the condition output."
         )
 
     @cached_property
@@ -668,7 +668,7 @@ def read_holders(
             lookup.notes.add(
                 here,
                 f"impossible: {name!r} never holds {', '.join(others)}: it does not "
-                "ask for that. Name another resource, or add it to its needs.",
+                "request that. Name another resource, or add it to its needs.",
             )
             continue
         for leaf in leaves:

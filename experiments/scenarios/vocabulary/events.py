@@ -66,9 +66,9 @@ class ScenarioEvent(Entry):
     @model_validator(mode="after")
     def _has_one_trigger(self) -> Self:
         if (self.at_s is None) == (self.when is None):
-            raise ValueError("give either at_s or when, to say when it happens")
+            raise ValueError("give either at_s or when")
         if self.after_s is not None and self.when is None:
-            raise ValueError("after_s goes with when; add it to at_s here")
+            raise ValueError("after_s needs when; with at_s, add the delay to at_s")
         return self
 
     @property
@@ -140,8 +140,8 @@ class OfTopLevel(ScenarioEvent):
             above = role.path.partition("/")[0]
             lookup.notes.add(
                 here,
-                f"behaviour {name!r} is below {above!r}, which alone wakes it and puts "
-                "it to sleep; name one of the top level.",
+                f"behaviour {name!r} is a child of {above!r}, which starts and stops "
+                "it; name a top-level behaviour.",
             )
             return None
         return self.model_copy(update={key: role.path})
@@ -181,7 +181,7 @@ class SayEvent(ScenarioEvent):
             return self
         lookup.notes.add(
             (*place, "say"),
-            f"{self.say!r} has no letter and no digit; give something to say.",
+            f"{self.say!r} has no letter and no digit; give a text to speak.",
         )
         return None
 
@@ -280,14 +280,14 @@ class RepairEvent(ScenarioEvent):
                     broken[part] = min(broken.get(part, event.earliest), event.earliest)
         for i, part in enumerate(self.repair):
             here = (*place, "repair", i)
-            where = "what events of this scenario break"
+            where = "parts broken by events of this scenario"
             if not lookup.notes.is_known(here, "Part", part, sorted(broken), where):
                 continue
             if broken[part] > latest:
                 lookup.notes.add(
                     here,
-                    f"{part!r} is repaired at {latest * lookup.tick_s:g} s, but broken "
-                    f"at {broken[part] * lookup.tick_s:g} s; exchange the times.",
+                    f"{part!r} is repaired at {latest * lookup.tick_s:g} s, before it "
+                    f"breaks at {broken[part] * lookup.tick_s:g} s; swap the times.",
                 )
 
     def act(self, setup: Setup) -> None:
@@ -434,7 +434,7 @@ def event_names(
         if form.name in names:
             lookup.notes.add(
                 ("events", i, "name"),
-                f"a second event is called {form.name!r}; give each a name of its own.",
+                f"two events are called {form.name!r}; give each a unique name.",
             )
         names[form.name] = form.at_s
     return names

@@ -114,10 +114,10 @@ class ConditionExpectation(Expectation):
         given = {name for name, value in self if value is not None}
         ways = ({"at_s"}, {"from_s", "to_s"}, {"after"})
         if sum(not given.isdisjoint(way) for way in ways) > 1:
-            raise ValueError(f"give {self.ways}: only one way")
+            raise ValueError(f"give only one of {self.ways}")
         for key, other in (("within_s", "at_s"), ("within_slots", "after")):
             if key in given and other not in given:
-                raise ValueError(f"{key} goes with {other}")
+                raise ValueError(f"{key} needs {other}")
         return self
 
     def resolved(self, place: Place, lookup: Lookup) -> Self | None:
@@ -210,7 +210,7 @@ class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
         window = self.window
         if firsts:
             if not firsts[0].ticks:
-                return False, "what it should follow never came true"
+                return False, "the condition of after was never true"
             first, within = firsts[0].ticks[0], self.want.within_slots
             window = Window(first, 2**62 if within is None else first + within)
         inside = [t for t in watch.ticks if window.first <= t <= window.last]
@@ -228,9 +228,9 @@ class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
                 later = inside[0] - window.first
                 seen += f", {later} slots after {self.time(window.first)}"
         elif is_true:
-            seen = f"true all along since before, {others}"
+            seen = f"already true before, {others}"
         else:
-            seen = f"not then, but {others}" if watch.ticks else others
+            seen = f"not then, only {others}" if watch.ticks else others
         return holds, seen
 
 
@@ -277,7 +277,7 @@ class OrderJudge(Judge[OrderExpectation], of=OrderExpectation):
         n = len(self.watches)
         seen = ", ".join(map(self.time, reached)) or "none"
         if len(reached) < n:
-            seen += f"; then number {len(reached) + 1} of {n} did not come true"
+            seen += f"; condition {len(reached) + 1} of {n} was not true after that"
         return len(reached) == n, seen
 
 
@@ -328,8 +328,8 @@ class TemperatureExpectation(Expectation):
         if below is not None and above is not None and below <= above:
             lookup.notes.add(
                 (*place, "degc_below"),
-                f"impossible: below {below:g} °C and above {above:g} °C; raise the one "
-                "or lower the other.",
+                f"impossible: below {below:g} °C and above {above:g} °C; swap the "
+                "limits or leave one out.",
             )
         for joint in self.joints if window.first == 0 else ():
             start = lookup.start_degc[joint]
@@ -340,7 +340,7 @@ class TemperatureExpectation(Expectation):
                 if is_out:
                     lookup.notes.add(
                         (*place, key),
-                        f"impossible: {joint} begins at {start:g} °C, and {key} is "
+                        f"impossible: {joint} starts at {start:g} °C, and {key} is "
                         f"{limit:g} °C from the start; give from_s, or another limit.",
                     )
 
@@ -383,7 +383,7 @@ class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation)
 
     def _say(self, degc: float, joint: str, tick: int) -> str:
         if not joint:
-            return "nothing: the run ended before"
+            return "none: the run ended before"
         return f"{degc:.2f} °C ({joint} at {self.time(tick)})"
 
 
@@ -406,7 +406,7 @@ class GroupExpectation(Expectation):
     @model_validator(mode="after")
     def _counts_from_something(self) -> Self:
         if self.empty_slots is not None and self.starts_after is None:
-            raise ValueError("empty_slots goes with starts_after")
+            raise ValueError("empty_slots needs starts_after")
         return self
 
     def resolved(self, place: Place, lookup: Lookup) -> Self:
@@ -428,9 +428,8 @@ class GroupExpectation(Expectation):
         if motion is None or motion.start is None:
             lookup.notes.add(
                 place,
-                f"impossible: command {order.name!r} has no motion that begins in a "
-                "stated posture, so no initial motion leads there; leave starts_after "
-                "out.",
+                f"impossible: command {order.name!r} has no motion with a start "
+                "posture, so it has no initial motion; leave starts_after out.",
             )
 
 
@@ -490,7 +489,7 @@ class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
         seen = next((said for is_right, said in judged if not is_right), judged[0][1])
         if len(judged) > 1:
             right = sum(is_right for is_right, _ in judged)
-            seen = f"{right} of {len(judged)} starts as expected; {seen}"
+            seen = f"{right} of {len(judged)} starts were as expected; {seen}"
         return holds, seen
 
     def _judge(self, start: _Start) -> tuple[bool, str]:
@@ -566,7 +565,7 @@ class CountsExpectation(Expectation):
             if low > high:
                 lookup.notes.add(
                     (*place, key),
-                    f"impossible: at least {low} and at most {high}; exchange them.",
+                    f"impossible: at least {low} and at most {high}; swap them.",
                 )
 
 
@@ -628,8 +627,7 @@ class AtTimeExpectation(Expectation):
     def _says_something(self) -> Self:
         if not self.model_fields_set - {"at_s", "within_deg"}:
             raise ValueError(
-                "give what is so then: holds, waiters, state, running, not_running or "
-                "posture"
+                "give holds, waiters, state, running, not_running or posture"
             )
         return self
 
@@ -656,7 +654,8 @@ class AtTimeExpectation(Expectation):
         for name in set(acting["running"]) & set(acting["not_running"]):
             lookup.notes.add(
                 (*place, "not_running"),
-                f"impossible: {name!r} would be running and not running; keep one.",
+                f"impossible: {name!r} cannot be both running and not running; keep "
+                "one.",
             )
         if self.posture is not None:
             here = (*place, "posture")
@@ -708,7 +707,7 @@ def _note_idle_waiters(
             lookup.notes.add(
                 place,
                 f"impossible: {role.path!r} never waits for {leaf!r}, since it does "
-                "not ask for it. Name another resource, or add it to its needs.",
+                "not request it. Name another resource, or add it to its needs.",
             )
 
 
@@ -738,11 +737,11 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
         for leaf, expected in self.want.holds.items():
             users = rows[leaf].users
             if not is_held_by(users, expected):
-                yield f"{leaf} is held by {', '.join(users) or 'nobody'}"
+                yield f"{leaf} is held by {', '.join(users) or 'no owner'}"
         for leaf, waiters in self.want.waiters.items():
             waiting = [wait.owner for wait in rows[leaf].waiters]
             if waiting != waiters:
-                yield f"for {leaf} wait {', '.join(waiting) or 'none'}"
+                yield f"waiting for {leaf}: {', '.join(waiting) or 'none'}"
         state = self.want.state
         if state is not None and not rows[state].is_active:
             parent = rows[state].parent
@@ -753,8 +752,8 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
 
     def _wrong_behaviours(self, setup: Setup) -> Iterator[str]:
         may_act = setup.schemas.may_act
-        yield from (f"{p} does not run" for p in self.want.running if not may_act(p))
-        yield from (f"{p} runs" for p in self.want.not_running if may_act(p))
+        yield from (f"{p} is not running" for p in self.want.running if not may_act(p))
+        yield from (f"{p} is running" for p in self.want.not_running if may_act(p))
 
     def _wrong_posture(self, setup: Setup) -> Iterator[str]:
         name, robot = self.want.posture, setup.robot
@@ -764,7 +763,7 @@ class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
         worst = int(np.abs(error).argmax())
         if abs(error[worst]) > self.want.within_deg:
             joint = robot.joint_names[worst]
-            yield f"{joint} is {error[worst]:+.1f}° off posture {name}"
+            yield f"{joint} is {error[worst]:+.1f}° from posture {name}"
 
 
 EXPECTATIONS = kinds_of(Expectation)

@@ -156,7 +156,7 @@ class Judge(Generic[ExpectationT]):
             return "never"
         more = len(ticks) - most
         return f"at {', '.join(map(self.time, ticks[:most]))}" + (
-            f" and {more} times more" if more > 0 else ""
+            f" and {more} more times" if more > 0 else ""
         )
 
 
@@ -192,6 +192,6 @@ def slots_between(
         lookup.notes.add(
             (*place, "to_s"),
             f"impossible: from_s {first * lookup.tick_s:g} s is after to_s "
-            f"{last * lookup.tick_s:g} s; exchange them.",
+            f"{last * lookup.tick_s:g} s; swap them.",
         )
     return Window(first, last)

@@ -110,7 +110,7 @@ def check_kinds(kinds: Iterable[str]) -> None:
     """
     for kind in kinds:
         if kind not in _COLUMNS:
-            raise UnknownName("Kind", kind, _COLUMNS, "the words of a scenario")
+            raise UnknownName("Kind", kind, _COLUMNS, "the vocabulary of scenarios")
 
 
 def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
@@ -250,13 +250,13 @@ def _said(entry: Entry) -> str:
 
 
 _COLUMNS: Mapping[str, Columns] = {
-    "motions": {"way": _way, "takes": _length, "may rest at, s": _listed("stops_s")},
+    "motions": {"way": _way, "takes": _length, "pause points, s": _listed("stops_s")},
     "lights": {"takes": _length, "LEDs": _listed("leds")},
     "sounds": {"sounds": _sound},
     "commands": {"outputs (points)": _outputs},
     "postures": {
         "state": lambda one: one["state"] or "",
-        "rests on": _listed("effectors"),
+        "support": _listed("effectors"),
     },
     "schemas": {
         "does": _said,

@@ -120,7 +120,7 @@ class Lookup:
             self.notes.add(
                 place,
                 f"{place[-1]} is {seconds:g} s, but the scenario ends at "
-                f"{self.duration_s:g} s; its last slot begins at "
+                f"{self.duration_s:g} s and its last slot starts at "
                 f"{self.duration_s - self.tick_s:g} s. Give an earlier time, or a "
                 "longer duration_s.",
             )
@@ -174,8 +174,8 @@ class Lookup:
         if role is not None and not role.is_owner:
             self.notes.add(
                 place,
-                f"behaviour {name!r} needs no resource, so it is no owner: it asks for "
-                "nothing and holds nothing. Give it needs, or name another one.",
+                f"behaviour {name!r} needs no resource, so it never requests or holds "
+                "one. Give it needs, or name another behaviour.",
             )
             return None
         return role
@@ -248,16 +248,14 @@ class Lookup:
         if role is None or (role.first_tick is not None and role.first_tick <= tick):
             return
         if role.first_tick is None:
-            why = f"{top!r} waits and no event starts it. Add one with start"
+            why = f"{top!r} waits and no event starts it. Add an event with start"
         else:
             first_s = role.first_tick * self.tick_s
-            why = (
-                f"{top!r} is woken at {first_s:g} s, not before. "
-                "Change one of the times"
-            )
+            why = f"{top!r} is activated only at {first_s:g} s. Change one of the times"
         self.notes.add(
             place,
-            f"impossible: {path!r} sleeps then, since {why}, or let it start at once.",
+            f"impossible: {path!r} is inactive then, because {why}, or let it "
+            "start at the beginning.",
         )
 
     def leaves(self, names: Iterable[str]) -> frozenset[str]:

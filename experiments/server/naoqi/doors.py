@@ -102,7 +102,7 @@ class Doors:
                 self.n_clients += 1
                 number = self.n_clients
             if len(self._open) >= MOST_CLIENTS:
-                _LOG.warning("more than %d clients; one is refused", MOST_CLIENTS)
+                _LOG.warning("more than %d clients; one was refused", MOST_CLIENTS)
                 connection.close()
                 continue
             threading.Thread(
@@ -146,7 +146,9 @@ class Doors:
             back.start()
             end = _pass_messages_on(connection, inner, calls.note_sent)
             if end is Ending.NO_MESSAGE:
-                _LOG.warning("%s sent what is no message; it is cut off", client.name)
+                _LOG.warning(
+                    "%s sent an invalid message and was disconnected", client.name
+                )
             is_clean = (
                 end is Ending.ENDED and not calls.are_open and not self._is_closed
             )
@@ -172,9 +174,9 @@ class Doors:
 class Ending(Enum):
     """Way in which a connection ended."""
 
-    ENDED = "closed after a whole message"
-    NO_MESSAGE = "sent what is no message"
-    BROKEN = "broke off"
+    ENDED = "closed after a complete message"
+    NO_MESSAGE = "sent an invalid message"
+    BROKEN = "disconnected within a message"
 
 
 class _Calls:

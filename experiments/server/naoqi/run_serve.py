@@ -157,8 +157,8 @@ def run_serve(
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
     if not cfg.is_loopback:
         print(
-            f"Warning: NAOqi has no authentication. Whoever reaches {cfg.host} may "
-            "command this robot.",
+            f"Warning: NAOqi has no authentication. Anyone who can reach {cfg.host} "
+            "can command this robot.",
             file=sys.stderr,
             flush=True,
         )
@@ -180,7 +180,7 @@ def run_serve(
         print(f"tcp://{cfg.host}:{doors.port}", file=url_to, flush=True)
         if on_served is not None:
             on_served(parts)
-        _say(f"{_what_is_done(log, folder)}; Ctrl-C ends.")
+        _say(f"{_what_is_done(log, folder)}; stop with Ctrl-C.")
         with deferred_signals() as check:
             served.run(cfg.speed, lambda: bool(check()), cfg.seconds)
     except KeyboardInterrupt as stop:
@@ -196,10 +196,10 @@ def run_serve(
             doors.close()
         served.close(reason)
     load = served.load
-    what = "a recording was served" if log else f"{folder} holds what was recorded"
+    what = "a recording was served" if log else f"{folder} has the recording"
     _say(
-        f"{reason}; {load.n_late} of {load.n_slots} slots were over 20 ms late, "
-        f"{1000.0 * load.worst_s:.0f} ms at most; {what}."
+        f"{reason}; {load.n_late} of {load.n_slots} slots were more than 20 ms late, "
+        f"at most {1000.0 * load.worst_s:.0f} ms; {what}."
     )
     if log is not None:
         _say_compared(log.comparison)
@@ -219,8 +219,8 @@ def _what_is_done(log: LogRobot | None, folder: Path | None) -> str:
     if log is None:
         return f"Recording to {folder}"
     return (
-        f"Serving a recording of {log.end_s:.2f} s; what is commanded is compared and "
-        "not carried out"
+        f"Serving a recording of {log.end_s:.2f} s; commands are compared with it and "
+        "not executed"
     )
 
 
@@ -241,8 +241,8 @@ class _EndOfLog:
             self._told = True
             self._memory.raise_event(RECORDING_OVER, 1)
             _say(
-                f"The recording ended at {self._log.end_s:.2f} s; the robot answers "
-                "with its last row from now on."
+                f"The recording ended at {self._log.end_s:.2f} s; from now on the "
+                "robot answers with the last row."
             )
 
 
@@ -256,7 +256,7 @@ def _say_compared(comparison: SetPointComparison) -> None:
                 f"{most:.2f} at most"
             )
         else:
-            said = "nothing to compare with, the recording had ended"
+            said = "not compared, because the recording had ended"
         _say(f"{one.joint}, commanded from {one.since_s:.2f} s on: {said}.")
     never = comparison.never_commanded
     if never:

@@ -241,7 +241,7 @@ class ServedRobot:
         """
         with self._held():
             if self.is_closed:
-                raise RobotEnded("the robot is not served any more.")
+                raise RobotEnded("the robot is no longer served.")
             yield
 
     @property
@@ -419,7 +419,7 @@ def _attempt(function: Callable[[], object]) -> None:
     try:
         function()
     except Exception:  # noqa: BLE001  # the robot continues
-        _LOG.exception("something due in the robot's time failed")
+        _LOG.exception("a scheduled function of the robot failed")
 
 
 class _Start:

@@ -150,8 +150,8 @@ class Service:
             client = self._clients.get(data.name)
             if client is not None and client is not self._with_key(key):
                 raise NameTaken(
-                    f"owner {data.name!r} is registered by somebody else. Choose "
-                    "another name, or wait until that one is gone: at most "
+                    f"owner {data.name!r} is registered by another client. Choose "
+                    "another name, or wait until that registration expires: at most "
                     f"{client.time_to_live_s:g} s after its last sign of life."
                 )
             is_sent = self.station.has_behaviour(data.name)
@@ -161,7 +161,10 @@ class Service:
                     "choose another name."
                 )
             if client is None and len(self._clients) >= MAX_OWNERS:
-                raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
+                raise TooMany(
+                    f"this server has its maximum of {MAX_OWNERS} owners; try again "
+                    "later."
+                )
             parent = None if data.parent_key is None else self._client(data.parent_key)
             said = data.as_owner(parent.name if parent else None, self._max_priority)
             self.front.add_owner(self.station.habits(said))
@@ -235,7 +238,7 @@ class Service:
                 return asked
             if client.n_waiting >= MAX_WAITING:
                 raise TooMany(
-                    f"{client.name!r} has {client.n_waiting} requests that wait; "
+                    f"{client.name!r} has {client.n_waiting} waiting requests; "
                     "withdraw some first."
                 )
             ticket = self.front.ask(data.as_request(client.name))
@@ -284,7 +287,9 @@ class Service:
         """
         with self.front.step() as (ledger, tick):
             if len(ledger.tree.names) >= MAX_RESOURCES:
-                raise TooMany(f"this server keeps {MAX_RESOURCES} resources at most.")
+                raise TooMany(
+                    f"this server has its maximum of {MAX_RESOURCES} resources."
+                )
             ledger.add_resource(data.name, data.parent, tick, data.kind)
 
     def snapshot(self) -> SnapshotData:
@@ -303,9 +308,9 @@ class Service:
         client = self._with_key(key)
         if client is None:
             raise OwnerGone(
-                "no owner is registered with this key: it left, fell silent for longer "
-                f"than its time to live, or the server was restarted (its epoch is "
-                f"{self.epoch}). Register again; old tokens stay dead."
+                "no owner is registered with this key: it left, its time to live "
+                f"expired, or the server was restarted (its epoch is {self.epoch}). "
+                "Register again; old tokens stay invalid."
             )
         return client
 

@@ -93,8 +93,8 @@ class RequestFilter:
             return error_response(
                 403,
                 f"Origin is {headers['origin'][:100]!r}; only a page of this server, "
-                f"http://{headers.get('host', '')[:100]}, or a program that is no "
-                "browser may ask. Open the page of this server.",
+                f"http://{headers.get('host', '')[:100]}, or a program other than a "
+                "browser may send requests. Open the page of this server.",
             )
         if self._secret is not None and not self._knows(headers):
             refusal = error_response(
@@ -240,7 +240,7 @@ class PunctualConnection(H11Protocol):
 
 def _full(most: int) -> bytes:
     """Return the answer to a connection above the maximum."""
-    text = f"this server keeps {most} connections, and has them; try again soon."
+    text = f"this server has its maximum of {most} connections; try again soon."
     body = json.dumps({"error": text}).encode()
     head = (
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"

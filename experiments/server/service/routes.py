@@ -85,8 +85,8 @@ _STATUS: Mapping[type[TestbedError], int] = {
     Busy: 409,
 }
 _CLOSED = (
-    "this server's ledger is closed, and grants nothing any more; ask again when it "
-    "serves a new one."
+    "this server's ledger is closed and grants nothing; try again when the server "
+    "has a new one."
 )
 
 
@@ -116,12 +116,12 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
         text = str(error.detail)
         if error.status_code == 404:
             path = request.url.path[:100]
-            text = f"there is no {path!r} here; GET / shows what is."
+            text = f"there is no {path!r} here; GET / lists the resources."
         elif error.status_code == 413:
             text = f"the body is too large; this server takes {max_body} bytes."
         elif error.status_code == 405:
             path = request.url.path[:100]
-            text = f"{request.method} {path} is nothing to do here."
+            text = f"{request.method} {path} is not supported."
         elif error.status_code == 400:  # too deep, too many digits, not UTF-8
             text = (
                 "the body cannot be read; send JSON in UTF-8, flat, of short numbers."
@@ -142,7 +142,7 @@ def _explain(error: RequestValidationError) -> str:
         elif isinstance(fault["input"], bytes):
             texts.append("the body must come with Content-Type: application/json")
         elif fault["type"] == "extra_forbidden":
-            texts.append(f"{place} is not known here")
+            texts.append(f"{place} is unknown")
         else:
             texts.append(
                 f"{place or 'the body'} is {str(fault['input'])[:80]!r}: {fault['msg']}"

@@ -111,7 +111,7 @@ class Station:
                 if is_right:
                     self._take_over(rules, guests())
                     return
-        raise Busy("owners come and go while the file is read; send it again soon.")
+        raise Busy("owners changed while the file was read; send it again.")
 
     def _now(
         self, guests: Mapping[str, Owner]
@@ -171,7 +171,7 @@ class Station:
         """Return the definition of a behaviour, or of a part of one."""
         found = self._rules.definitions
         if name not in found:
-            raise UnknownName("Behaviour", name, found, "what a station sent")
+            raise UnknownName("Behaviour", name, found, "the uploaded file")
         return found[name]
 
     def start(self, name: str) -> Started:
@@ -184,7 +184,7 @@ class Station:
             behaviour = self._named(name)
             running = self._running.get(name)
             if name in self._starting or (running and not running.is_over(ledger)):
-                raise Busy(f"behaviour {name!r} runs already; stop it first.")
+                raise Busy(f"behaviour {name!r} is already running; stop it first.")
             self._end(name)
             self._starting.add(name)
         try:
@@ -224,9 +224,9 @@ class Station:
                 for holding in row.holders if row.name in leaves else ():
                     if priority is not None and holding.priority >= priority:
                         raise Busy(
-                            f"{holding.owner!r} has {row.name} with priority "
-                            f"{holding.priority}; give a higher one than that, or none "
-                            "to take it in any case."
+                            f"{holding.owner!r} holds {row.name} with priority "
+                            f"{holding.priority}; give a higher priority, or none to "
+                            "revoke it in any case."
                         )
             ledger.freeze(names, STATION, tick)
 
@@ -240,7 +240,7 @@ class Station:
     def _named(self, name: str) -> StationBehaviour:
         behaviours = self._rules.behaviours
         if name not in behaviours:
-            raise UnknownName("Behaviour", name, behaviours, "what a station sent")
+            raise UnknownName("Behaviour", name, behaviours, "the uploaded file")
         return behaviours[name]
 
     def _forget(self, behaviour: StationBehaviour) -> None:

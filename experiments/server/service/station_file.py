@@ -154,8 +154,8 @@ class StationFile(LibraryForm):
 
 
 NO_ROBOT = (
-    "this server has no robot to check it for; serve one with --robot, or send needs "
-    "in the place of a schema."
+    "this server has no robot to check it against; serve one with --robot, or send "
+    "needs instead of a schema."
 )
 
 
@@ -264,8 +264,8 @@ class _StationReader:
         if len(self._built) > MOST:
             self._notes.add(
                 ("behaviours",),
-                f"there are {len(self._built)} behaviours with their parts; send "
-                f"{MOST} at most.",
+                f"there are {len(self._built)} behaviours with their parts; send at "
+                f"most {MOST}.",
             )
         if not self._notes.problems:
             ledger = Ledger(self._tree)
@@ -310,8 +310,8 @@ class _StationReader:
         if form.name in self._guests:
             self._notes.add(
                 (*place, "name"),
-                f"an owner is registered by the name {form.name!r}; choose another one "
-                "for the behaviour.",
+                f"an owner named {form.name!r} is registered; choose another name for "
+                "the behaviour.",
             )
         self._priority(form.priority, (*place, "priority"))
         asked = self._asked(form, place)
@@ -373,7 +373,7 @@ class _StationReader:
             return self._asked_by_schema(form, form.schema_, place)
         if form.with_:
             text = (
-                "with is for a schema's parameters; name the schema, or leave it out."
+                "with gives parameters of a schema; name the schema, or leave out with."
             )
             self._notes.add((*place, "with"), text)
         needs, optional = form.needs or [], form.optional or []
@@ -392,9 +392,9 @@ class _StationReader:
         if form.children:
             self._notes.add(
                 (*place, "children"),
-                f"the children of schema {schema!r} would compete where it is played, "
-                "and not have what they need all at once; give each a start of its "
-                "own, or put them into a scenario.",
+                f"the children of schema {schema!r} compete for resources and cannot "
+                "all run at once; give each its own start, or put them into a "
+                "scenario.",
             )
         if self._scene is None:
             self._notes.add((*place, "schema"), NO_ROBOT)
@@ -431,14 +431,14 @@ class _StationReader:
         if name in self._named:
             self._notes.add(
                 (*place, "name"),
-                f"a second owner or behaviour is called {name!r}; give each a name of "
-                "its own.",
+                f"two owners or behaviours are called {name!r}; give each a unique "
+                "name.",
             )
         elif name in self._taken:
             self._notes.add(
                 (*place, "name"),
-                f"{name!r} is there already, as an owner, a behaviour of this robot or "
-                "a cause; choose another name.",
+                f"{name!r} exists already as an owner, a behaviour of this robot or a "
+                "cause; choose another name.",
             )
         self._named.add(name)
 
@@ -446,7 +446,7 @@ class _StationReader:
         if given is not None and given > self._max_priority:
             self._notes.add(
                 place,
-                f"priority is {given}; at this server the highest is "
+                f"priority is {given}; the maximum of this server is "
                 f"{self._max_priority}.",
             )
 

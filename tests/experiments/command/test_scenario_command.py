@@ -177,11 +177,11 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     (failure,) = root.iter("failure")
     assert failure.get("message") == (
         "bad.yaml:8: not as expected: at_s: 0.25, holds: {HeadYaw: a}. Seen: HeadYaw "
-        "is held by nobody."
+        "is held by no owner."
     )
     names = [case.get("name") for case in bad.iter("testcase")]
     assert names[0] == "line 8: at_s: 0.25, holds: {HeadYaw: a}"
-    assert names[-1] == "the run comes to its end"
+    assert names[-1] == "the run completes"
 
 
 @pytest.mark.slow(covers=True)
@@ -287,7 +287,7 @@ def test_invariants_are_checked_when_asked(
         ("scenario run right.yaml --junit none/x.xml", "--junit none/x.xml"),
         ("scenario run right.yaml short.yaml", "short.yaml:5: Schema 'exmple'"),
         ("scenario run right.yaml --gui", "--gui needs a display"),
-        ("scenario run right.yaml --out right.yaml", "is no folder"),
+        ("scenario run right.yaml --out right.yaml", "is not a folder"),
         ("scenario run right.yaml --seed -1", "--seed"),
         ("scenario run .", ". is a folder"),
         ("scenario run far/away.yaml", "there is no file far/away.yaml"),

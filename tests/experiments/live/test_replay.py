@@ -75,7 +75,7 @@ def test_a_moment_is_what_was_recorded_then(
     live_run: Path, recording: ReplayedRun
 ) -> None:
     (event,) = recording.about()["events"]
-    assert "HeadYaw is 70" in event["what"]
+    assert "HeadYaw is set to 70" in event["what"]
     head = recording.robot.joint_index("HeadYaw")
     frame = read_run(live_run).frame
     (first,), (last,) = recording.moments(0.0), recording.moments(recording.end_s)

@@ -121,7 +121,9 @@ def test_a_show_ends_when_it_goes_live_and_not_for_who_lies(
     with monkeypatch.context() as patch:
         lying = [dataclasses.replace(upright, has_fallen=True)]
         patch.setattr(player.ReplayedRun, "moments", lambda *_: lying)
-        with pytest.raises(BadInput, match=r"lies at 0\.0 s; choose an earlier"):
+        with pytest.raises(
+            BadInput, match=r"is lying on the ground at 0\.0 s; choose an earlier"
+        ):
             show._do(0, LiveFromHere())
     assert not plans(show)
     show._do(0, Seek(time_s=0.6))

@@ -49,7 +49,7 @@ def test_each_expectation_has_its_verdict_and_line() -> None:
     assert "[b] held" in bad  # brackets are no markup
     assert "1 of 2 expectations hold" in text
     assert "5.0 × real time" in text
-    assert "HeadYaw with 41.2 °C" in text
+    assert "HeadYaw, 41.2 °C" in text
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_how_a_run_ended_is_said(change: dict[str, object], words: str) -> None:
 
 def test_a_run_without_expectations_says_so() -> None:
     text = shown(dataclasses.replace(RESULT, verdicts=()))
-    assert "nothing was expected; 10 s simulated" in text
+    assert "no expectations; 10 s simulated" in text
     assert "verdict" not in text
 
 

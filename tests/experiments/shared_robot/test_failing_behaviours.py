@@ -130,7 +130,7 @@ def test_a_behaviour_that_lets_time_pass_ends_and_the_gate_goes_on(
     take(body, "fails", "HeadYaw")
     body.behaviours.add("fails", lambda tick, seen: body.ledger.advance(tick + 3))
     body.behaviours.add("points", points)
-    with pytest.raises(SlotsFailed, match="tick 3, but it is 0; pass the tick"):
+    with pytest.raises(SlotsFailed, match="tick 3, but the tick is 0; pass the tick"):
         body.run(0.06)
     assert ticks == [3, 3, 3, 3, 4, 5]
     joint = body.sim.robot.joint_index(SHOULDER)
@@ -147,7 +147,7 @@ def test_a_body_part_that_fails_ends_no_other(
         "points", lambda tick, seen: body.gate.submit(token, SHOULDER, 1.0)
     )
     monkeypatch.setattr(body.posture, "step", _raise)
-    with pytest.raises(SlotsFailed, match=r"2 time.*'posture monitor' at tick 0"):
+    with pytest.raises(SlotsFailed, match=r"2 failure.*'posture monitor' at tick 0"):
         body.run(0.04)
     joint = body.sim.robot.joint_index(SHOULDER)
     assert body.sim.read().target[joint] == 1.0
@@ -170,7 +170,7 @@ def test_a_listener_that_raises_hinders_nobody(body: RobotWithLedger) -> None:
             raise OSError("disk full")
 
     body.ledger.listeners.append(listen)
-    with pytest.raises(SlotsFailed, match=r"4 time.*'ledger' at tick 0: OSError"):
+    with pytest.raises(SlotsFailed, match=r"4 failure.*'ledger' at tick 0: OSError"):
         body.run(0.04)
     assert body.tick == 4
     assert body.behaviours.owners == ("points",)

@@ -14,7 +14,7 @@ function keepForecast(word, data) {
 }
 function buildForecast() {
   const names = about.controllers;
-  options("if-controller", ["controller as it is", ...names], ["", ...names]);
+  options("if-controller", ["controller unchanged", ...names], ["", ...names]);
   const joints = about.joints.map(j => j.name);
   options("if-joint", ["no other error", ...joints], ["", ...joints]);
   const showError = () => { $("if-error-of").hidden = !$("if-joint").value; };
@@ -26,7 +26,7 @@ function buildForecast() {
     const fields = {};
     if ($("if-controller").value) fields.controller = $("if-controller").value;
     if ($("if-joint").value) Object.assign(fields, {joint: $("if-joint").value, error_deg: number("if-error")});
-    if (!Object.keys(fields).length) { refused("choose a controller or a joint to suppose"); return; }
+    if (!Object.keys(fields).length) { refused("choose a controller or a joint for the forecast"); return; }
     for (const i of whom() === null ? about.robots.keys() : [whom()]) supposed[i] = fields;
     want("Foresee", fields);
   };
@@ -63,7 +63,7 @@ function fanOf(j, top, shown) {
   caption.append(make("b", "", about.joints[j].name), " " + first.degc[1][0][j].toFixed(0) + " °C");
   for (const [word, one] of shown) {
     const [under, middle, over] = one.degc.map(rows => rows.at(-1)[j].toFixed(0));
-    const line = make("div", "", (shown.length > 1 ? (word === "whatif" ? "what if: " : "as it is: ") : "") +
+    const line = make("div", "", (shown.length > 1 ? (word === "whatif" ? "what if: " : "unchanged: ") : "") +
       "→ " + middle + " °C (" + under + " to " + over + "); " + reaches(one, j));
     if (word === "whatif") line.style.color = "var(--c0)";
     caption.append(line);
@@ -72,7 +72,7 @@ function fanOf(j, top, shown) {
   return figure;
 }
 function told15(word, one) {
-  const name = one.label === "as it is" ? "As it is" : "What if, " + one.label;
+  const name = one.label === "unchanged" ? "Unchanged" : "What if, " + one.label;
   if (one.falls) return name + ": it falls.";
   return name + ": " + one.watts.toFixed(1) + " W in all motors"
     + (one.is_change && forecasts[one.robot].forecast ? coolest(forecasts[one.robot].forecast, one) : "")
@@ -115,14 +115,14 @@ function askRight() {
   const j = rights.left[0], all = rights.left.length + rights.rows.length;
   $("rights-at").textContent = about.robots[rights.robot] + ": " + (rights.rows.length + 1) + " of " + all + " …";
   clearTimeout(rights.timer);
-  rights.timer = setTimeout(() => endRights("no answer; what was said below tells why"), ANSWER_S * 1000);
+  rights.timer = setTimeout(() => endRights("no answer; see the messages below"), ANSWER_S * 1000);
   want("Foresee", {robot: rights.robot, ...(j === null ? {} : {joint: about.joints[j].name, error_deg: 0})})
     .then(ok => { if (!ok) endRights("not taken"); });
 }
 function keepRight(word, data) {
   if (!rights || !rights.left.length || data.robot !== rights.robot) return;
   const j = rights.left[0];
-  if (data.label !== (j === null ? "as it is" : "error of " + about.joints[j].name + " 0°")) return;
+  if (data.label !== (j === null ? "unchanged" : "error of " + about.joints[j].name + " 0°")) return;
   if (!data.falls && !data.is_steady && !data.is_final) return;
   rights.rows.push([rights.left.shift(), data]);
   drawRights();
@@ -132,8 +132,8 @@ function keepRight(word, data) {
 function endRights(why) {
   clearTimeout(rights.timer);
   rights.left = [];
-  $("put-right").textContent = "Each joint put right, one at a time";
-  $("rights-at").textContent = about.robots[rights.robot] + (why ? ": " + why : ": the one that saves most first; click a line to see it");
+  $("put-right").textContent = "Correct each joint in turn";
+  $("rights-at").textContent = about.robots[rights.robot] + (why ? ": " + why : ": largest saving first; click a row to show it");
 }
 function drawRights() {
   const [[, asItIs]] = rights.rows, end = one => one.degc[1].at(-1);
@@ -165,7 +165,7 @@ function drawForecast() {
   drawnForecast = key;
   $("do-it").hidden = !mine.whatif || !supposed[shownRobot()];
   $("outcome").textContent = shown.map(([word, one]) => told15(word, one)).join(" ") ||
-    "A copy of the robot runs ahead of it; it goes on as it is.";
+    "The forecast runs on a copy of the robot.";
   if (!shown.length) { $("fans").replaceChildren(); return; }
   const top = Math.min(MOST_DEGC, Math.max(...shown.flatMap(([, one]) => one.degc[2].flat()), ...shown.flatMap(([, one]) => one.past_degc.flat()), 40) + 2);
   const open = new Set([...$("fans").querySelectorAll("details")].filter(d => d.open).map(d => d.dataset.name));

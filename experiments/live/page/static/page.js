@@ -78,7 +78,7 @@ function listen() {
   for (const word of ["forecast", "whatif"]) source.addEventListener(word, event => keepForecast(word, JSON.parse(event.data)));
   source.onerror = () => {
     states.length = 0;
-    $("robots").textContent = "no connection; what you see is old";
+    $("robots").textContent = "no connection; the values are old";
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
   };
 }

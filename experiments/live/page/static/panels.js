@@ -118,7 +118,7 @@ function drawPanels(s) {
     drawOwn(owns.get(key), view, key);
     return owns.get(key);
   });
-  if (!wanted.length) wanted.push(make("p", "soft", "Neither the controller nor a schema that runs has a panel; minheat has one."));
+  if (!wanted.length) wanted.push(make("p", "soft", "Neither the controller nor a running schema has a panel; minheat has one."));
   const shown = $("owns").children;
   if (wanted.length !== shown.length || wanted.some((node, i) => shown[i] !== node)) $("owns").replaceChildren(...wanted);
 }

@@ -4,8 +4,8 @@ const UNITS = {"rad": ["°", 180 / Math.PI, 1], "rad/s": ["°/s", 180 / Math.PI,
   "A": ["A", 1, 3], "N": ["N", 1, 1], "m": ["m", 1, 2], "m/s²": ["m/s²", 1, 2], "1": ["", 1, 2]};
 // Truths of the simulator, one value a joint: not there of a recording.
 const TRUTHS = [
-  {short: "error °", about: "True angle minus what the encoder reads.", digits: 2, of: (s, j) => s.error_deg[j]},
-  {short: "waste W", about: "Heat above the least that contact forces in this posture allow.", digits: 2, of: uselessW},
+  {short: "error °", about: "True angle minus encoder reading.", digits: 2, of: (s, j) => s.error_deg[j]},
+  {short: "waste W", about: "Heat above the minimum over contact forces in this posture.", digits: 2, of: uselessW},
 ];
 let chosen = null, pointed = -Infinity, readings = [], drawnPicture = "", seenFrom = null;
 function uselessW(s, j) { return s.least_w[j] === null || s.loss_w[j] === null ? null : Math.max(s.loss_w[j] - s.least_w[j], 0); }
@@ -67,11 +67,11 @@ function drawSensors(s) {
   $("chosen").textContent = about.joints[chosen].name;
   const truths = about.replay ? [] : [
     ["Joule loss of its motor (legs only).", fixedTo(s.loss_w[chosen], 2) + " W"],
-    ["The least it could be in this posture.", fixedTo(s.least_w[chosen], 2) + " W"],
+    ["Minimum Joule loss in this posture.", fixedTo(s.least_w[chosen], 2) + " W"],
     [TRUTHS[0].about, fixedTo(s.error_deg[chosen], 2) + " °"]];
   pairs($("card"), [...readings.map(r =>
     [r.about, sized(r, s.seen[r.name][ofJoint(r, about.joints[chosen])]).join(" ")]),
-    ["True temperature, which only the simulator knows.", s.degc[chosen].toFixed(1) + " °C"], ...truths]);
+    ["True temperature (known only to the simulator).", s.degc[chosen].toFixed(1) + " °C"], ...truths]);
   const byName = new Map(about.readings.map(r => [r.name, r]));
   [...$("rows").children].forEach((row, j) => {
     row.classList.toggle("chosen", j === chosen);

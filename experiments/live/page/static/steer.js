@@ -49,7 +49,7 @@ function drawSteer(s) {
   for (const group of s.groups) {
     const line = document.querySelector(`.group[data-name="${CSS.escape(group.name)}"]`);
     line.classList.toggle("mine", group.is_mine);
-    const who = group.is_mine ? "you" : group.holders.join(", ") || "nobody";
+    const who = group.is_mine ? "you" : group.holders.join(", ") || "free";
     const wait = group.wait_left_s === null ? "" : "you wait, " + group.wait_left_s.toFixed(0) + " s left";
     line.querySelector(".who").replaceChildren(who + " ", make("span", "wait", wait));
   }

@@ -241,7 +241,7 @@ class Memory:
         if not key:
             raise BadInput("a key is empty; give a name.")
         if key not in self._entries and len(self._entries) >= MOST_KEYS:
-            raise BadInput(f"there are {MOST_KEYS} keys already; remove some.")
+            raise BadInput(f"there are already {MOST_KEYS} keys; remove some.")
         entry = self._entries.setdefault(key, _Entry(kind))
         entry.value = as_stored(value)
         entry.time_s, entry.has_value = self._served.time_s, True

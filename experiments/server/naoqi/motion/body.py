@@ -49,7 +49,7 @@ class BodyNames:
                 known = [*self._groups, *self.body]
                 raise UnknownName("Joint or chain", name, known, "the robot")
         if not found:
-            raise BadInput("no joint is named; give a joint, a chain or Body.")
+            raise BadInput("no joint was given; give a joint, a chain or Body.")
         return found
 
     def indices(self, joints: Sequence[str]) -> list[int]:

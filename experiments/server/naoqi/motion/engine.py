@@ -253,7 +253,7 @@ class MotionEngine:
             MOTION if one.startswith(CLIENT) else one  # numbers never repeat
             for one in users_of(self._ledger, leaf)
         }
-        said = ", ".join(sorted(who)) or "somebody who waits"
+        said = ", ".join(sorted(who)) or "an owner that waits"
         self.warnings[f"{leaf} is busy ({said}): {command} had no effect"] += 1
 
     def kill(self, tasks: Iterable[MotionTask]) -> int:
@@ -451,7 +451,9 @@ class MotionEngine:
             here, most = present[leaf], self._most[joint]
             step = float(np.clip(wanted - here, -most * dt, most * dt))
             if abs(wanted - here) > most * dt + 1e-9:
-                self.warnings["slower than asked: a joint's largest speed"] += 1
+                self.warnings[
+                    "slower than requested: limited by the speed limit of a joint"
+                ] += 1
                 is_over = False
             velocity = 0.0 if is_over else float(np.clip(step / dt, -most, most))
             angle = self.body.clip(joint, here + step)
@@ -521,7 +523,7 @@ class MotionEngine:
     def _end_all(self) -> None:
         for task in self.tasks():
             self._tasks.pop(task.number)
-            fail(task.future, TestbedError("the robot is not served any more."))
+            fail(task.future, TestbedError("the robot is no longer served."))
 
 
 def _gives_way(demand: Demand) -> Answer:

@@ -82,7 +82,7 @@ class ALMemory(ALService):
         """Store several values."""
         for pair in list if type(list) is type([]) else [list]:
             if not isinstance(pair, type([])) or len(pair) < 2:
-                raise BadInput(f"{pair!r} is no pair; give [[key, value], ...].")
+                raise BadInput(f"{pair!r} is not a pair; give [[key, value], ...].")
             self._parts.memory.insert(text(pair[0]), pair[1])
 
     def removeData(self, key: str) -> None:
@@ -110,7 +110,7 @@ class ALMemory(ALService):
         """Subscribe a method of a client's service: (key, value, message)."""
         find = self._client.find_service
         if find is None:
-            raise BadInput("this connection has no services of its own.")
+            raise BadInput("this connection has not registered any service.")
 
         def listener(key: str, value: Any) -> None:
             service = find(callbackModule)
@@ -159,7 +159,7 @@ class ALMemory(ALService):
         kind = self._parts.memory.kind(key)
         if kind is None:
             self._parts.memory.get(key)  # raises for an unknown key
-            raise BadInput(f"nothing is known of {key}.")
+            raise BadInput(f"there is no key {key}.")
         return kind.value
 
     def getDescriptionList(self, keys: Names) -> list[list[str]]:

@@ -150,7 +150,9 @@ class Dcm:
             times = {time for time, _ in new}
             merged = sorted([one for one in old if one[0] not in times] + list(new))
             if len(merged) > MOST_COMMANDS:
-                raise BadInput(f"{len(merged)} commands wait for {name}; most is 512.")
+                raise BadInput(
+                    f"{len(merged)} commands wait for {name}; the limit is 512."
+                )
             line.waiting = merged
 
     # -- in each slot --

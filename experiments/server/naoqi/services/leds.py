@@ -211,7 +211,9 @@ class Leds:
             steps: time of a fade in s, and the values at its end.
         """
         if len(steps) > MOST_STEPS:
-            raise BadInput(f"a pattern has {len(steps)} steps; most is {MOST_STEPS}.")
+            raise BadInput(
+                f"a pattern has {len(steps)} steps; give at most {MOST_STEPS}."
+            )
         done: Blocks = Future()
         with self._served.access():
             ledger, tick = self._served.body.ledger, self._served.tick
@@ -456,7 +458,7 @@ class ALLeds(ALService):
         n = ceil(_time(duration) / step_s)
         if n > MOST_STEPS:
             raise BadInput(
-                f"duration is {duration:g} s; most is {MOST_STEPS * step_s:g}."
+                f"duration is {duration:g} s; give at most {MOST_STEPS * step_s:g}."
             )
         return self._play(
             [(step_s, self._leds.rgb(name, next(colours))) for _ in range(n)]

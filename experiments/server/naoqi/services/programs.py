@@ -87,7 +87,7 @@ class Programs:
         self.check(name)
         with self._served.access():
             if name in self.running:
-                raise BadInput(f"behavior {name!r} runs already.")
+                raise BadInput(f"behavior {name!r} is already running.")
             ledger, tick = self._served.body.ledger, self._served.tick
             owner = f"{client}/behavior {name}"
             ledger.add_owner(
@@ -120,7 +120,10 @@ class Programs:
         for one in list(self.running.values()):
             outcome = one.ticket.outcome
             if not self._served.body.ledger.knows(one.owner):
-                self._end(one, BadInput(f"who started {one.name!r} has left."))
+                self._end(
+                    one,
+                    BadInput(f"the client that started {one.name!r} has disconnected."),
+                )
             elif outcome is None:
                 continue
             elif outcome.token is None:

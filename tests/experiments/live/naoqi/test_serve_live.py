@@ -59,8 +59,8 @@ def refused(*words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("--no-browser",), "--no-browser is of the page of --live; add --live"),
-        (("--page-port", "0"), "--page-port is of the page of --live; add --live"),
+        (("--no-browser",), "--no-browser needs --live; add it"),
+        (("--page-port", "0"), "--page-port needs --live; add it"),
         (("--live", "--log", "runs/none"), "--live has no effect with --log"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_person_takes_the_head_from_a_program(
     head.get_by_text("naoqi client 1/angleInterpolation").wait_for()
     pad = page.get_by_label("head pad")
     pad.click(position={"x": 60, "y": 60})
-    page.get_by_text("NO_TOKEN; it is of naoqi client 1/").first.wait_for()
+    page.get_by_text("NO_TOKEN; held by naoqi client 1/").first.wait_for()
     page.get_by_label("Take Head").click()
     page.get_by_text("Head taken from naoqi client 1/").first.wait_for()
     head.get_by_text("you", exact=True).wait_for()

@@ -205,7 +205,7 @@ def test_no_forecast_while_a_program_moves(world: World) -> None:
     world.parts.motion.kill(world.parts.motion.tasks())
     assert moving.done()
     world.run(0.3)
-    assert "forecast: as it is" in world.do(Foresee())
+    assert "forecast: unchanged" in world.do(Foresee())
     until, forecast = time.monotonic() + 60.0, None
     while forecast is None and time.monotonic() < until:
         forecast = world.moment().forecast

@@ -236,7 +236,7 @@ def test_a_wish_of_a_stranger_goes_nowhere(
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        ("", "no JSON"),
+        ("", "not JSON"),
         ("[" * 3000, "JSON"),
         ("[1]", "an object"),
         ('{"do": "Stop"}', "Action"),
@@ -252,7 +252,7 @@ def test_a_wish_of_a_stranger_goes_nowhere(
         (json.dumps(PUSH | {"token": "1-1-0000000000000000"}), "token"),
         ('{"do": "MoveJoint", "joint": "HeadYaw", "angle_deg": 1e400}', "finite"),
         ('{"do": "MoveJoint", "joint": 5, "angle_deg": 1}', "valid string"),
-        ('{"do": "MoveJoint", "joint": "HeadYaw"}', "lacks angle_deg"),
+        ('{"do": "MoveJoint", "joint": "HeadYaw"}', "has no angle_deg"),
         (json.dumps({"do": "Say", "text": "x" * 201}), "200"),
         (json.dumps({"do": "Say", "text": ""}), "1"),
         ('{"do": "Take", "resource": "Head", "priority": 10}', "9"),

@@ -94,7 +94,7 @@ def test_a_person_sees_steers_and_ends_it(
     page.frame_locator("#view").locator("canvas").first.wait_for()
     pad = page.get_by_label("head pad")
     pad.click(position={"x": 60, "y": 60})
-    page.get_by_text("NO_TOKEN; it is of posture").first.wait_for()
+    page.get_by_text("NO_TOKEN; held by posture").first.wait_for()
     page.get_by_label("Take Head").click()
     page.get_by_text("Head taken from posture").first.wait_for()
     pad.click(position={"x": 60, "y": 60})
@@ -106,7 +106,7 @@ def test_a_person_sees_steers_and_ends_it(
     page.get_by_text("refused '<img src=x onerror=alert(1)>'").first.wait_for()
     assert page.locator('img[src="x"]').count() == 0
     page.get_by_role("button", name="Heat", exact=True).click()
-    page.get_by_text("HeadYaw is 70").first.wait_for()
+    page.get_by_text("HeadYaw is set to 70").first.wait_for()
     page.get_by_role("button", name="Push", exact=True).click()
     page.get_by_text("pushed with 5 N").first.wait_for()
     here = urlsplit(live.url).netloc
@@ -149,7 +149,7 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         page.locator("#chosen", has_text="LAnklePitch").wait_for()  # the hottest
         page.locator('tr[data-joint="LHipPitch"]', has_text="0.88").wait_for()
         page.get_by_role("tab", name="Forecast").click()
-        page.get_by_role("button", name="Next 15 minutes").click()
+        page.get_by_role("button", name="Forecast the next 15 minutes").click()
         ankle = page.locator("#fans figure").filter(has_text="LAnklePitch")
         ankle.get_by_text("80 °C in").wait_for()
         page.get_by_label("joint, supposed").select_option("LAnklePitch")
@@ -157,12 +157,12 @@ def test_the_page_tells_which_joint_is_off_and_what_it_is_worth(
         ankle.get_by_text("what if:").filter(has_text="never 80 °C").wait_for()
         page.get_by_text("LAnklePitch ends at").wait_for()
         page.get_by_role("button", name="Do it").click()
-        page.get_by_text("the error of LAnklePitch goes to 0°").first.wait_for()
+        page.get_by_text("the error of LAnklePitch changes to 0°").first.wait_for()
         page.locator("#if-error-now", has_text="now 0.00°").wait_for()
 
-        page.get_by_role("button", name="Each joint put right").click()
+        page.get_by_role("button", name="Correct each joint in turn").click()
         rows = page.locator("#rights tbody tr")
-        rows.nth(3).wait_for()  # as it is, and three joints
+        rows.nth(3).wait_for()  # unchanged, and three joints
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("fixed: stopped").wait_for()
         watts = [float(one) for one in rows.locator("td:last-child").all_inner_texts()]
@@ -201,7 +201,7 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
     one.locator("summary", has_text="Head").click()
     slider = one.locator('input[data-joint="HeadYaw"]')
     slider.fill("40")
-    one.get_by_text("NO_TOKEN; it is of posture").first.wait_for()
+    one.get_by_text("NO_TOKEN; held by posture").first.wait_for()
     one.get_by_label("priority").first.fill("0")
     one.get_by_label("Take Head").click()
     one.get_by_text("in the way: HeadPitch: posture").first.wait_for()
@@ -214,7 +214,7 @@ def test_two_tabs_of_one_robot_of_which_one_dies(
 
     one.locator("#hot").select_option("HeadYaw")
     one.get_by_role("button", name="Heat", exact=True).click()
-    two.get_by_text("HeadYaw is 70").first.wait_for()
+    two.get_by_text("HeadYaw is set to 70").first.wait_for()
     wait_until(two, lambda: float(degc.inner_text().split()[0]) > 65.0)
     two.get_by_text("Picture of CameraTop").click()
     two.locator("#picture img").wait_for()
@@ -258,12 +258,12 @@ def test_a_recording_is_scrubbed_to_an_event(
         title = page.get_by_text("True temperature")
         degc = title.locator("xpath=following-sibling::dd[1]")
         assert float(degc.inner_text().split()[0]) < 35.0
-        page.get_by_role("button", name="HeadYaw is 70").click()
+        page.get_by_role("button", name="HeadYaw is set to 70").click()
         page.locator("#clock", has_text="0.4 of 0.8 s").wait_for()
         page.get_by_label("forward 1 s").click()
         page.locator("#clock", has_text="0.8 of 0.8 s").wait_for()
         assert float(degc.inner_text().split()[0]) > 60.0
-        page.get_by_role("button", name="HeadYaw is 70").click()
+        page.get_by_role("button", name="HeadYaw is set to 70").click()
         page.locator("#clock", has_text="0.4 of 0.8 s").wait_for()
         scrubber = page.get_by_label("time", exact=True)
         scrubber.fill("0")
@@ -318,7 +318,7 @@ def test_a_scenario_holds_the_head_until_a_priority_takes_it(
         head.get_by_text("Looker").wait_for()
         pad = page.get_by_label("head pad")
         pad.click(position={"x": 60, "y": 60})
-        page.get_by_text("NO_TOKEN; it is of Looker").first.wait_for()
+        page.get_by_text("NO_TOKEN; held by Looker").first.wait_for()
         page.get_by_label("priority").first.fill("0")
         page.get_by_label("Take Head").click()
         page.get_by_text("in the way: HeadPitch: Looker").first.wait_for()

@@ -45,7 +45,7 @@ def test_a_robot_that_stands_goes_on() -> None:
 def test_a_hot_motor_ends_it_by_name() -> None:
     degc = np.full(len(NAO.motors), 40.0)
     degc[NAO.motor_index("LAnklePitch")] = 80.0
-    with pytest.raises(SupervisorStop, match="hot: LAnklePitch has 80"):
+    with pytest.raises(SupervisorStop, match="hot: LAnklePitch is at 80"):
         Supervisor(NAO).check(seen(temperature=degc))
 
 

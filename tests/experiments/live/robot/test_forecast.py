@@ -185,7 +185,7 @@ def test_a_copy_answers_and_the_robot_goes_on_bit_for_bit(live: LiveRobot) -> No
             other.slot()
             forecast = live.moment().forecast
             seen += [] if forecast is None else [forecast]
-        assert seen[0].label == "as it is"
+        assert seen[0].label == "unchanged"
         assert seen[0].is_steady
         assert len(seen[0].past_s) == 2  # at 0 and at 5 s
         truth, same = live.setup.body.sim.truth(), other.setup.body.sim.truth()

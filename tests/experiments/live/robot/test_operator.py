@@ -85,7 +85,7 @@ def test_what_is_taken_from_the_operator_is_refused_by_the_gate(
     run(live, 10)
     assert live.body.sim.read().target[0] == stands
     live.act(TurnHead(yaw_deg=60.0, pitch_deg=0.0))
-    assert "REVOKED; it is of thief" in said(live)
+    assert "REVOKED; held by thief" in said(live)
 
 
 def test_a_joint_is_led_at_its_speed_and_stays(live: LiveRobot) -> None:
@@ -111,7 +111,7 @@ def test_it_waits_for_who_is_in_the_way_and_is_told(live: LiveRobot) -> None:
     ledger.add_owner(Owner(name="dance", priority=8), ledger.tick)
     ticket = ledger.request(Request(owner="dance", resources=("Head",)), ledger.tick)
     live.act(Take(resource="Head", timeout_s=2.0))
-    assert "waits for Head for up to 2 s; in the way: dance (priority 8" in said(live)
+    assert "waiting up to 2 s for Head; held by: dance (priority 8" in said(live)
     head = next(g for g in live.moment().groups if g.name == "Head")
     assert head.wait_left_s == pytest.approx(2.0)
     assert not head.is_mine

@@ -178,7 +178,7 @@ def test_a_setting_is_looked_at_before_the_controller_gets_it(
         ("gain", 1.5, "gain = 1.5; give a number, at least 0, at most 1."),
         ("gain", "0.5", "gain = '0.5'"),
         ("gian", 0.5, "gain"),
-        ("gain", 1.0, "did not take gain: RuntimeError: not that one"),
+        ("gain", 1.0, "rejected gain: RuntimeError: not that one"),
     ):
         live.act(ChangeSetting(setting=setting, value=value))
         assert said in live.moment().said[-1]
@@ -188,7 +188,7 @@ def test_a_setting_is_looked_at_before_the_controller_gets_it(
     assert controller.got == [("gain", 0.0)]
     live.stiffness.change(Foreign(fail))
     live.act(ChangeSetting(setting="gain", value=0))
-    assert "did not take gain: KeyError" in live.moment().said[-1]
+    assert "rejected gain: KeyError" in live.moment().said[-1]
     run(live, 4)
 
 

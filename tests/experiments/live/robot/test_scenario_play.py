@@ -71,7 +71,7 @@ def test_it_is_the_scenario_slot_for_slot(
         live.slot()
         live.moment()
     told = live.moment().said
-    assert any("over: 1 of 2 expectations hold; broken:" in text for text in told)
+    assert any("ended: 1 of 2 expectations hold; failed:" in text for text in told)
     assert any("say" in text for text in told)
     run(live, 20)
     live.close("done")
@@ -93,7 +93,7 @@ def test_the_operator_is_refused_by_name_or_takes_over(play: Play) -> None:
         run(live, 10)
         assert owner_of(live, "Head") == "Looker"
         live.act(TurnHead(yaw_deg=30.0, pitch_deg=0.0))
-        assert "NO_TOKEN; it is of Looker" in live.moment().said[-1]
+        assert "NO_TOKEN; held by Looker" in live.moment().said[-1]
         live.act(Take(resource="Head", priority=9))
         said = live.moment().said[-1]
         if preemption is None:
@@ -123,7 +123,7 @@ def test_who_holds_at_its_end_holds_on_until_it_gives_back(play: Play) -> None:
 def test_there_is_no_forecast_before_its_end(play: Play) -> None:
     live = play(preemption=None)
     live.act(Foresee())
-    assert "no forecast before the scenario is over" in live.moment().said[-1]
+    assert "no forecast before the end of the scenario" in live.moment().said[-1]
 
 
 def test_broken_off_it_is_judged_as_far_as_it_went(play: Play, tmp_path: Path) -> None:

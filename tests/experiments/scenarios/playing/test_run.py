@@ -338,7 +338,7 @@ def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
     text = HELLO + '  - {name: me, schema: say, with: {text: "Hi"}, needs: [LHand]}\n'
     run = run_scenario(load_scenario(write(tmp_path, text)))
     assert any(m.what.startswith("me failed: ") for m in run.result.mishaps)
-    assert run.result.all_hold, "nothing was expected of it"
+    assert run.result.all_hold, "no expectations of it"
     assert run.result.as_json()["mishaps"][0]["time_s"] == 0.0
 
 
@@ -469,10 +469,10 @@ behaviours:
 def test_a_behaviour_that_never_acted_says_why(tmp_path: Path) -> None:
     result = run_scenario(load_scenario(write(tmp_path, IDLE))).result
     assert result.never_acted == {
-        "waiting": "it did not get what it needs: 'holder' has HeadYaw",
-        "refused": "it did not get what it needs: 'holder' has HeadPitch (timeout)",
-        "asleep": "nobody woke it",
-        "sits": "it was never ready: its precondition did not hold; the robot is in "
+        "waiting": "it did not get its resources: 'holder' holds HeadYaw",
+        "refused": "it did not get its resources: 'holder' holds HeadPitch (timeout)",
+        "asleep": "it was never activated",
+        "sits": "it was never ready: its precondition was false; the robot is in "
         "state Stand",
         "choice/second": "it was ready, but choice/first won",
     }

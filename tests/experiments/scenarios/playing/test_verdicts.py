@@ -73,8 +73,8 @@ FALLEN = {
     ("window", "times", "holds", "seen"),
     [
         ((5, 5), None, True, "at 0.05 s"),
-        ((6, 11), None, False, "not then, but at 0.05 s, 0.12 s"),
-        ((0, 4), 0, True, "not then, but at 0.05 s, 0.12 s"),
+        ((6, 11), None, False, "not then, only at 0.05 s, 0.12 s"),
+        ((0, 4), 0, True, "not then, only at 0.05 s, 0.12 s"),
         ((0, 20), 0, False, "at 0.05 s, 0.12 s"),
         ((0, 20), 1, False, "at 0.05 s, 0.12 s"),
         ((0, 20), 2, True, "at 0.05 s, 0.12 s"),
@@ -91,18 +91,18 @@ def test_what_happens_is_counted_in_its_window(
 @pytest.mark.parametrize("times", [None, 0])
 def test_after_what_never_happens_nothing_is_tested(times: int | None) -> None:
     judge = judge_of(FALLEN[times] + ", after: {event: push}")
-    assert watch(judge, {5}) == (False, "what it should follow never came true")
+    assert watch(judge, {5}) == (False, "the condition of after was never true")
 
 
 @pytest.mark.parametrize(
     ("window", "times", "holds", "seen"),
     [
-        ((8, 12), 0, False, "true all along since before, at 0.05 s"),
-        ((8, 12), None, True, "true all along since before, at 0.05 s"),
-        ((8, 12), 1, False, "true all along since before, at 0.05 s"),
+        ((8, 12), 0, False, "already true before, at 0.05 s"),
+        ((8, 12), None, True, "already true before, at 0.05 s"),
+        ((8, 12), 1, False, "already true before, at 0.05 s"),
         ((0, 5), 0, False, "at 0.05 s"),
-        ((15, 20), 0, True, "not then, but at 0.05 s"),
-        ((0, 4), 0, True, "not then, but at 0.05 s"),
+        ((15, 20), 0, True, "not then, only at 0.05 s"),
+        ((0, 4), 0, True, "not then, only at 0.05 s"),
     ],
 )
 def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
@@ -126,7 +126,7 @@ def test_the_window_after_a_condition_has_both_its_ends(
         facts.has_fallen = tick >= 7
         judge.look(facts, setup_with())
     there = "at 0.07 s, 3 slots after 0.04 s"
-    assert judge.verdict() == (holds, there if holds else "not then, but at 0.07 s")
+    assert judge.verdict() == (holds, there if holds else "not then, only at 0.07 s")
 
 
 def test_order_says_which_one_did_not_come_true() -> None:
@@ -141,7 +141,7 @@ def test_order_says_which_one_did_not_come_true() -> None:
         if tick == 4:
             holds, seen = judge.verdict()
             assert not holds
-            assert seen.endswith("then number 3 of 3 did not come true")
+            assert seen.endswith("condition 3 of 3 was not true after that")
     assert judge.verdict() == (True, "0.02 s, 0.03 s, 0.06 s")
 
 
@@ -300,12 +300,12 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
     said = judges[1].verdict()[1]
     for part in (
         "HeadYaw is held by a",
-        "HeadPitch is held by nobody",
-        "for HeadYaw wait b, c",
+        "HeadPitch is held by no owner",
+        "waiting for HeadYaw: b, c",
         "state is Sit, not Stand",
-        "life does not run",
-        "life/dance runs",
-        "off posture StandZero",
+        "life is not running",
+        "life/dance is running",
+        "from posture StandZero",
     ):
         assert part in said
 
@@ -320,7 +320,8 @@ def test_every_start_of_a_group_is_judged() -> None:
             judge.hear(started(stream, tick, "hello"))
     assert judge.verdict() == (
         False,
-        "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots",
+        "2 of 3 starts were as expected; "
+        "2 of 2 streams started at 0.20 s, skew 2 slots",
     )
 
 

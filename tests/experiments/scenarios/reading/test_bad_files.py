@@ -62,7 +62,7 @@ behaviours:
 """
 
 EARLY = """
-transmitter:  #! early_s goes with enable
+transmitter:  #! enable: early needs early_s
   enable: early
 """
 
@@ -85,16 +85,16 @@ behaviours:
   - {name: i, schema: example, start_s: 10}  #! the scenario ends at 10 s
   - {name: j, schema: example, start_s: 1, start: waits}  #! exclude each other
   - {name: k, schema: example, start_s: 0.005}  #! whole slots of 0.01 s
-  - {name: b, schema: example}  #! second behaviour
+  - {name: b, schema: example}  #! two behaviours
   - {name: l/m, schema: example}  #! has '/' or '.'
-  - {name: hotEngine, schema: example}  #! give it another one
+  - {name: hotEngine, schema: example}  #! a built-in owner
   - {name: n, schema: example, parent: bb}  #! Behaviour 'bb' is not in
   - {name: o, schema: example, colour: red}  #! unknown key 'behaviours.19.colour'
   - name: p
     schema: choose
     with: {arbitration: fairest}  #! 'fairest' is not in
     children:
-      - {name: q, schema: example, start_s: 1}  #! start_s is for
+      - {name: q, schema: example, start_s: 1}  #! start_s is only for
       - {name: r, schma: example}  #! Did you mean 'schema'?
 """
 
@@ -105,11 +105,11 @@ behaviours:
   - {name: watch, schema: fall watch}
 events:
   - {at_s: 1, start: aa}  #! Behaviour 'aa' is not in
-  - {at_s: 1, stop: kid}  #! 'kid' is below 'b'
+  - {at_s: 1, stop: kid}  #! 'kid' is a child of 'b'
   - {at_s: 11, say: Hello}  #! the scenario ends at 10 s
   - {say: Hello}  #! either at_s or when
   - {at_s: 1, when: {fallen: true}, say: Hello}  #! either at_s or when
-  - {at_s: 1, after_s: 1, say: Hello}  #! after_s goes with when
+  - {at_s: 1, after_s: 1, say: Hello}  #! after_s needs when
   - {at_s: 1, say: "?!"}  #! no letter and no digit
   - {at_s: 1, shove: torso}  #! an event has one of the keys
   - {at_s: 1, start: a, stop: b}  #! unknown key 'events.8.stop'
@@ -131,9 +131,9 @@ events:
   - {when: {event: shove}, say: Hello}  #! Event 'shove' is not in
   - {when: {output: {watch.is_fallin: true}}, say: Hello}  #! mean 'is_falling'?
   - {when: {output: {watch.is_falling: 3}}, say: Hello}  #! is never 3
-  - {when: {output: {is_falling: true}}, say: Hello}  #! write behaviour.output
+  - {when: {output: {is_falling: true}}, say: Hello}  #! give behaviour.output
   - {when: {output: {what.is_falling: true}}, say: Hello}  #! mean 'watch'?
-  - {when: {output_above: {watch.is_falling: 3}}, say: Hello}  #! is no number
+  - {when: {output_above: {watch.is_falling: 3}}, say: Hello}  #! is not a number but
   - {when: {output_below: {watch.margn_m: 3}}, say: Hello}  #! mean 'margin_m'?
   - {when: {output_below: {watch.margin_m: low}}, say: Hello}  #! give a number
   - {when: {motion_started: nodd}, say: Hello}  #! Did you mean 'nod'?
@@ -142,14 +142,14 @@ events:
   - {at_s: 1, modulate: {behaviour: aa, with: {for_s: 3}}}  #! Behaviour 'aa' is not
   - {at_s: 1, modulate: {behaviour: a, with: {}}}  #! give at least 1 item
   - {at_s: 1, name: x, say: Hello}
-  - {at_s: 2, name: x, say: Hello}  #! second event is called 'x'
+  - {at_s: 2, name: x, say: Hello}  #! two events are called 'x'
 """
 
 REPAIR = """
 events:
   - {at_s: 1, break: [Left arm]}
   - {at_s: 2, repair: [Right arm]}  #! Part 'Right arm' is not in
-  - {at_s: 0.5, repair: [Left arm]}  #! broken at 1 s
+  - {at_s: 0.5, repair: [Left arm]}  #! breaks at 1 s
   - {when: {fallen: true}, repair: [Left arm]}
 """
 
@@ -181,7 +181,7 @@ lights: {red: {steps: [{at_s: 0, leds: [Left eye], colour: "#ff0000"}]}}
 commands: {hello: {light: red, sound: hi, points: {light: 30, sound: 70}}}
 expect:
   - {at_s: 10, holds: {Head: a}}  #! the scenario ends at 10 s
-  - {at_s: 1}  #! give what is so then
+  - {at_s: 1}  #! give holds, waiters
   - {at_s: 1, holds: {}}  #! at least 1 item
   - {at_s: 1, running: []}  #! at least 1 item
   - {at_s: 1, holds: {Left arm: a}}  #! 'a' never holds LElbowRoll,
@@ -205,28 +205,28 @@ expect:
   - {happens: {said: Oho}}  #! Did you mean 'Oh'?
   - {happens: {started: d}}  #! no event starts it
   - {order: [{started: a}, {stopped: d}]}  #! no event starts it
-  - {happens: {started: late}, at_s: 4}  #! 'late' is woken at 5 s
+  - {happens: {started: late}, at_s: 4}  #! 'late' is activated only at 5 s
   - {happens: {started: late}, from_s: 4}
-  - {at_s: 4, holds: {LHand: late}}  #! 'late' is woken at 5 s
-  - {at_s: 4, waiters: {LHand: [late]}}  #! 'late' is woken at 5 s
+  - {at_s: 4, holds: {LHand: late}}  #! 'late' is activated only at 5 s
+  - {at_s: 4, waiters: {LHand: [late]}}  #! 'late' is activated only at 5 s
   - {never: {started: late}, to_s: 4}
-  - {happens: {event: shove}, at_s: 2.9}  #! takes place at 3 s
+  - {happens: {event: shove}, at_s: 2.9}  #! occurs at 3 s
   - {happens: {event: shove}, at_s: 2.9, within_s: 0.1}
-  - {happens: {started: a}, at_s: 3, from_s: 1}  #! only one way
-  - {happens: {started: a}, within_s: 1}  #! within_s goes with at_s
-  - {happens: {started: a}, within_slots: 1}  #! within_slots goes with after
+  - {happens: {started: a}, at_s: 3, from_s: 1}  #! give only one of
+  - {happens: {started: a}, within_s: 1}  #! within_s needs at_s
+  - {happens: {started: a}, within_slots: 1}  #! within_slots needs after
   - {never: {fallen: true}, from_s: 4, to_s: 3}  #! is after to_s
   - {never: {fallen: true}, to_s: 12}  #! the scenario ends at 10 s
   - {never: fallen}  #! a condition has one of the keys
   - {order: [{started: a}]}  #! at least 2 items
   - {joint: Had, degc_below: 80}  #! Did you mean 'Head'?
   - {joint: Head}  #! degc_below, degc_above or both
-  - {joint: Head, degc_below: 60}  #! HeadYaw begins at 60 °C
-  - {joint: LHand, degc_above: 40}  #! LHand begins at 30 °C
-  - {joint: Head, degc_below: 70, degc_above: 70, from_s: 1}  #! raise the one
+  - {joint: Head, degc_below: 60}  #! HeadYaw starts at 60 °C
+  - {joint: LHand, degc_above: 40}  #! LHand starts at 30 °C
+  - {joint: Head, degc_below: 70, degc_above: 70, from_s: 1}  #! swap the limits
   - {group: helo}  #! Did you mean 'hello'?
-  - {group: hello, starts_after: initial motion}  #! begins in a stated posture
-  - {group: hello, empty_slots: 0}  #! goes with starts_after
+  - {group: hello, starts_after: initial motion}  #! no motion with a start posture
+  - {group: hello, empty_slots: 0}  #! needs starts_after
   - {happens: {group_ended: hello, reason: dne}}  #! Did you mean 'done'?
   - {owner: a}  #! give executed, refused
   - {owner: a, executed: [3, 2]}  #! at least 3 and at most 2
@@ -287,7 +287,7 @@ posture: LyingBack
 behaviours:
   - name: a
     schema: move
-    with: {command: announce standing}  #! goes to Stand, the robot begins in LyingBack
+    with: {command: announce standing}  #! goes to Stand, the robot starts in LyingBack
 """
 
 VAIN = """
@@ -312,7 +312,7 @@ behaviours:
   - {name: b, schema: example, needs: [Head], parent: a}
   - {name: c, schema: example, needs: [Head], parent: b}
   - {name: e, schema: choose, children: [{name: f, schema: example, needs: [Head]}]}
-  - {name: g, schema: example, needs: [Head], parent: f}  #! 'f' is below another one
+  - {name: g, schema: example, needs: [Head], parent: f}  #! 'f' is a child of another
   - {name: h, schema: example, needs: [Head], parent: i}  #! 'i' comes later in the file
   - {name: i, schema: choose, children: [{name: j, schema: example}]}
   - {name: d, schema: example, needs: [Head], parent: d}  #! cycle of owners

@@ -280,7 +280,7 @@ def test_who_is_never_woken_may_be_expected_to_fail(load: Load) -> None:
     """Whoever expects a failure knows why; of other conditions it is noted."""
     behaviour = "behaviours: [{name: a, schema: example, needs: [Head], start: waits}]"
     load(f"\n{behaviour}\nexpect: [happens: {{failed: a}}]\n")
-    with pytest.raises(FileErrors, match="'a' sleeps then"):
+    with pytest.raises(FileErrors, match="'a' is inactive then"):
         load(f"\n{behaviour}\nexpect: [happens: {{stopped: a}}]\n")
 
 

@@ -101,6 +101,6 @@ def test_the_figure_says_the_same() -> None:
         "at once, had it 3.0 s",
         "waited 2.5 s behind a, had it 2.0 s",
         "timed out after 1.0 s behind a",
-        "still waits after 2.0 s behind hotEngine",
+        "still waiting after 2.0 s behind hotEngine",
     ]
     assert FigureView(figure)._repr_png_().startswith(b"\x89PNG")

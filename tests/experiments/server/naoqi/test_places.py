@@ -89,7 +89,7 @@ def test_the_torso_goes_only_as_far_as_the_legs_allow(nao: Nao) -> None:
     nao.do("ALMotion", "positionInterpolations", "Torso", 2, goal, 63, 1.5)
     risen = nao.motion("getPosition", "Torso", 2, True)[2] - before[2]
     assert 0.003 < risen < 0.1
-    assert "the torso went only a part of its way" in nao.motion("getSummary")
+    assert "the torso went only part of the way" in nao.motion("getSummary")
     assert nao.begin("ALRobotPosture", "getPostureFamily") == "Standing"
 
 
@@ -106,7 +106,7 @@ def test_an_arm_goes_as_near_as_it_can(nao: Nao) -> None:
         np.subtract(nao.motion("getPosition", "LArm", 0, True)[:3], goal)
     )
     assert 0.05 < left < 0.2
-    assert "a place was reached only nearly" in nao.motion("getSummary")
+    assert "a position was reached only approximately" in nao.motion("getSummary")
 
 
 @pytest.mark.slow

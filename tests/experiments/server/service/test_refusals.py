@@ -54,7 +54,7 @@ JSON = {"Content-Type": "application/json"}
 REGISTER = ("POST", "/owners")
 REQUEST = ("POST", "/owner/requests")
 BAD: dict[str, tuple[tuple[str, str], bytes, int, str]] = {
-    "no JSON": (REGISTER, b'{"name":', 400, "not JSON, at character 8"),
+    "not JSON": (REGISTER, b'{"name":', 400, "not JSON, at character 8"),
     "no object": (REGISTER, b"[1, 2]", 400, "the body is"),
     "nothing": (REGISTER, b"", 400, "the body is missing"),
     "not UTF-8": (REGISTER, b'{"name": "\xff\xfe"}', 400, "send JSON in UTF-8"),
@@ -66,9 +66,9 @@ BAD: dict[str, tuple[tuple[str, str], bytes, int, str]] = {
     "terminal's command": (REGISTER, b'{"name": "a\\u009b31m"}', 400, "U+009B"),
     "rubout": (REGISTER, b'{"name": "a\\u007f"}', 400, "U+007F"),
     "right to left": (REGISTER, b'{"name": "a\\u202eb"}', 400, "U+202E"),
-    "nothing to see": (REGISTER, b'{"name": "\\u200b"}', 400, "people can read"),
+    "nothing to see": (REGISTER, b'{"name": "\\u200b"}', 400, "readable name"),
     "half a character": (REGISTER, b'{"name": "\\ud800"}', 400, "name is"),
-    "unknown field": (REGISTER, b'{"name": "x", "prio": 1}', 400, "prio is not known"),
+    "unknown field": (REGISTER, b'{"name": "x", "prio": 1}', 400, "prio is unknown"),
     "priority 12": (REGISTER, b'{"name": "x", "priority": 12}', 400, "'12'"),
     "priority as text": (REGISTER, b'{"name": "x", "priority": "1"}', 400, "priority"),
     "no time to live": (REGISTER, b'{"name": "x", "time_to_live_s": 0}', 400, "live"),

@@ -67,7 +67,9 @@ def test_a_client_of_a_closed_ledger_gives_up_after_its_time_to_live(
 ) -> None:
     with Client(server.url, "robot 2", time_to_live_s=2.0) as robot:
         front.close()
-        with pytest.raises(ServerUnreachable, match="ask again when it serves a new"):
+        with pytest.raises(
+            ServerUnreachable, match="try again when the server has a new"
+        ):
             robot.take("ball", timeout_s=1.0)
 
 

@@ -63,7 +63,7 @@ def test_waiting_requests_of_an_owner_are_limited(
     service.ask(register(service, "a"), WAIT)
     key = register(service, "b")
     tickets = [service.ask(key, WAIT) for _ in range(2)]
-    with pytest.raises(TooMany, match="2 requests that wait"):
+    with pytest.raises(TooMany, match="2 waiting requests"):
         service.ask(key, WAIT)
     service.withdraw(key, tickets[0].number)
     service.ask(key, WAIT)

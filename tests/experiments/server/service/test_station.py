@@ -101,9 +101,9 @@ def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more(
         assert [one.runs for one in other.installed().behaviours] == [False, True]
         other.stop("juggle")
         assert other.start("look").runs
-        with pytest.raises(Refused, match="'look' runs already; stop it first"):
+        with pytest.raises(Refused, match="'look' is already running; stop it first"):
             other.start("look")
-        with pytest.raises(BadInput, match="'lok' is not in what a station sent"):
+        with pytest.raises(BadInput, match="'lok' is not in the uploaded file"):
             other.start("lok")
         assert holders(other, "HeadYaw") == ["look"]
         other.stop("look")
@@ -175,20 +175,20 @@ WRONG = {
     "overtake_s: -1": "w.yaml:1: overtake_s is -1",
     "behaviours: [{name: a, needs: [Hed]}]": "w.yaml:1: Resource 'Hed' is not in",
     "behaviours: [{name: a, schema: look around}]": "w.yaml:1: this server has no",
-    "behaviours: [{name: a, with: {for_s: 1.0}}]": "w.yaml:1: with is for a schema",
+    "behaviours: [{name: a, with: {for_s: 1.0}}]": "w.yaml:1: with gives parameters",
     "motions: {nod: {angles_deg: {HeadYaw: [[1.0, 9.0]]}}}": "this server has no robot",
-    "behaviours:\n- {name: a}\n- {name: a}": "w.yaml:3: a second owner or behaviour",
-    "behaviours: [{name: mine}]": "w.yaml:1: 'mine' is there already",
-    "behaviours: [{name: hotEngine}]": "'hotEngine' is there already",
+    "behaviours:\n- {name: a}\n- {name: a}": "w.yaml:3: two owners or behaviours",
+    "behaviours: [{name: mine}]": "w.yaml:1: 'mine' exists already",
+    "behaviours: [{name: hotEngine}]": "'hotEngine' exists already",
     "behaviours: [{name: a, policy: lok}]": "w.yaml:1: Conflict policy 'lok' is not",
     "behaviours: [{name: a, needs: [CPU]}]": "'CPU' is shared by rates",
     "behaviours: [{name: a, needs: [Head], optional: [Head]}]": "names 'Head' twice",
     "behaviours: [{name: a, timeout_s: 61.0}]": "behaviours.0.timeout_s is 61.0",
-    "behaviours: [{name: a, priority: 9}]": "w.yaml:1: priority is 9; at this server",
-    "owners: [{name: mine, priority: 1}]": "w.yaml:1: 'mine' is there already",
+    "behaviours: [{name: a, priority: 9}]": "w.yaml:1: priority is 9; the maximum",
+    "owners: [{name: mine, priority: 1}]": "w.yaml:1: 'mine' exists already",
     "owners: [{name: x, priority: 5, max_priority: 2}]": "its highest is 2",
     "retry_s: .nan": "w.yaml:1: retry_s is nan",
-    "behaviours: [{name: guest}]": "w.yaml:1: an owner is registered by the name",
+    "behaviours: [{name: guest}]": "w.yaml:1: an owner named 'guest' is registered",
     "behaviours: [" + "{name: a}, " * 501 + "]": "behaviours is [",
     "resources: [{name: lamp, parent: rot}]": "w.yaml:1: Resource 'rot' is not in",
     "retry_s: !!python/name:os.system 1": "w.yaml:1: tag",
@@ -251,7 +251,7 @@ def test_a_station_takes_resources_away_and_gives_them_back(
     heard: list[NoticeData] = []
     with Client(server.url, "robot 1", priority=4, on_notice=heard.append) as robot:
         token = robot.take("HeadYaw", "HeadPitch").token
-        with pytest.raises(Refused, match="has HeadPitch with priority 4; give a"):
+        with pytest.raises(Refused, match="holds HeadPitch with priority 4; give a"):
             link.take_away("HeadPitch", priority=4)
         assert robot.authorise(token, "HeadYaw") is None
         link.take_away("HeadPitch", priority=5)
@@ -292,7 +292,7 @@ def test_a_behaviour_that_waits_lets_the_server_answer(
     waits = threading.Thread(target=lambda: said.append(link.start("catch").runs))
     waits.start()
     eventually(lambda: bool([r for r in link.snapshot().resources if r.waiters]))
-    with pytest.raises(Refused, match="'catch' runs already"):
+    with pytest.raises(Refused, match="'catch' is already running"):
         link.start("catch")
     with pytest.raises(Refused, match="'catch' is starting; send it again"):
         link.install("behaviours: []", "w.yaml")

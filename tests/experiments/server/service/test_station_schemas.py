@@ -106,7 +106,7 @@ WRONG = {
     "motion: [1]}": "w.yaml:4: parameter 'motion' of schema 'move' is",
     "motion: small nod}, needs: [Hed]": "w.yaml:4: Resource 'Hed' is not in",
     "motion: small nod}, rates: {Head: 3.0}": "w.yaml:4: ",
-    "motion: small nod}, children: [{name: b}]": "would compete where it is played",
+    "motion: small nod}, children: [{name: b}]": "compete for resources",
     "name: a/b": "w.yaml:4: name of a behaviour is 'a/b'",
     "HeadPitch: [[0.5, 100.0": "w.yaml:2: ",
     "HedPitch: [[0.5, 10.0": "w.yaml:2: ",

@@ -210,7 +210,7 @@ def test_nothing_waits_on_a_closed_ledger(
     for ticket in (asked, other):
         assert ticket.outcome is not None
         assert (ticket.outcome.kind, ticket.outcome.why) == ("cancelled", Why.CLOSED)
-    with pytest.raises(LedgerClosed, match="'b' asks a ledger that is closed"):
+    with pytest.raises(LedgerClosed, match="'b' requests from a closed ledger"):
         front.take(wish("b", timeout_s=0.1))
     assert held.token is not None
     front.release(held.token)

@@ -79,7 +79,9 @@ class Speech:
         said = TAG.sub(" ", text)
         said = GESTURE.sub(" ", said).strip()
         if len(said) > LONGEST_TEXT:
-            raise BadInput(f"a text has {len(said)} letters; most is {LONGEST_TEXT}.")
+            raise BadInput(
+                f"a text has {len(said)} letters; give at most {LONGEST_TEXT}."
+            )
         volume = self.voice.volume * self.output
         sound = Sound(name=said[:40] or "silence", text=said, volume=volume)
         is_silent = not any(letter.isalnum() for letter in said)

@@ -343,7 +343,9 @@ class Cartesian(ALService):
         points = [goals] if n == 1 and not isinstance(goals[0], list) else goals
         kinematics = self._parts.get(Kinematics)
         if len(points) != n:
-            raise BadInput(f"{n} effectors have {len(points)} places; give as many.")
+            raise BadInput(
+                f"{n} effectors have {len(points)} positions; give one each."
+            )
         with self._served.access():
             q = kinematics.angles(measured=False)
             targets: dict[str, tuple[float, float]] = {}
@@ -380,7 +382,7 @@ def _each(what: str, given: Any, n: int) -> list[int]:
 def _spread(paths: Any, n: int) -> list[Any]:
     """Return one list of points an effector, from any nesting of one effector's."""
     if not isinstance(paths, list) or not paths:
-        raise BadInput("paths are no list of points.")
+        raise BadInput("paths are not lists of points.")
     if n == 1:
         if not isinstance(paths[0], list):
             return [[paths]]
@@ -424,6 +426,6 @@ def _pose_of(values: list[Any]) -> pin.SE3:
     rows = np.array([number(x) for x in values[:12]]).reshape(3, 4)
     rotation = rows[:, :3]
     if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-2):
-        raise BadInput("the first three columns of a transform are no rotation.")
+        raise BadInput("the first three columns of a transform are not a rotation.")
     u, _, v = np.linalg.svd(rotation)
     return pin.SE3(u @ v, rows[:, 3].copy())

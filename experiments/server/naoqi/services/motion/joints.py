@@ -41,15 +41,15 @@ def paths_of(joints: list[str], angles: Any, times: Any, what: str) -> dict[str,
     if len(both[0]) != n or len(both[1]) != n:
         raise BadInput(
             f"{n} joints have {len(both[0])} lists of {what} and {len(both[1])} of "
-            f"times; give one of each a joint."
+            "times; give one of each per joint."
         )
     found: dict[str, Path] = {}
     for joint, its, then in zip(joints, *both, strict=True):
         path = [number(a) for a in its], [number(t) for t in then]
         if len(path[0]) != len(path[1]):
             raise BadInput(
-                f"{joint} has {len(path[0])} {what} and {len(path[1])} times; give as "
-                "many."
+                f"{joint} has {len(path[0])} {what} and {len(path[1])} times; give "
+                "equal numbers."
             )
         check_times(joint, path[1])
         found[joint] = path
@@ -142,11 +142,11 @@ class Joints(ALService):
         """Move joints along Bezier curves, and wait."""
         joints = self._parts.body.joints(jointNames)
         if not isinstance(times, list) or not isinstance(controlPoints, list):
-            raise BadInput("times and controlPoints are lists, one of each a joint.")
+            raise BadInput("times and controlPoints are lists, one of each per joint.")
         if len(times) != len(joints) or len(controlPoints) != len(joints):
             raise BadInput(
                 f"{len(joints)} joints have {len(times)} lists of times and "
-                f"{len(controlPoints)} of points; give one of each a joint."
+                f"{len(controlPoints)} of points; give one of each per joint."
             )
         keys = {
             joint: self._keys(joint, its, points)

@@ -168,8 +168,8 @@ class Kinematics:
             return self._solve_torso(frame, target, mask, q)
         if name not in {"Head", "LArm", "RArm"}:
             raise BadInput(
-                f"{name} cannot be moved to a place by a robot that stands; give Head, "
-                "LArm, RArm or Torso."
+                f"{name} cannot be moved to a position while the robot stands; give "
+                "Head, LArm, RArm or Torso."
             )
         joints = [j for j in self._parts.body.chains[name] if not j.endswith("Hand")]
         in_frame = self._in_frame(frame, q)
@@ -178,7 +178,7 @@ class Kinematics:
             joints, [(name, wanted, in_frame.rotation, mask)], q
         )
         if left > 10 * CLOSE:
-            self._warn("a place was reached only nearly")
+            self._warn("a position was reached only approximately")
         return found
 
     def _solve_torso(
@@ -197,7 +197,7 @@ class Kinematics:
         wanted = pin.SE3(matrix_of(turn), place)
         found, left = self._torso_at(wanted, now, q)
         if left > NEAR_ENOUGH:
-            self._warn("the torso went only a part of its way")
+            self._warn("the torso went only part of the way")
             inside, outside = 0.0, 1.0
             for _ in range(HALVINGS):
                 part = 0.5 * (inside + outside)
@@ -209,7 +209,7 @@ class Kinematics:
             if inside == 0.0:
                 return {j: float(q[self.robot.joint_index(j)]) for j in found}
         elif left > 10 * CLOSE:
-            self._warn("a place was reached only nearly")
+            self._warn("a position was reached only approximately")
         return found
 
     def _torso_at(

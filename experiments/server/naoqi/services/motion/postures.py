@@ -116,7 +116,7 @@ class Postures:
             raise UnknownName("Posture", name, self.names, "the robot")
         goal = robot.posture(name)
         if goal.state not in ON_FEET or self._served.body.state not in ON_FEET:
-            self._parts.motion.warnings[f"no way to {name} is simulated"] += 1
+            self._parts.motion.warnings[f"no transition to {name} is simulated"] += 1
             return ended(value=False)
         stiffness = self._served.stiffness
         user = stiffness.user

@@ -25,8 +25,8 @@ class Reflexes(ALService):
         """Keep the fall manager on; switching it off is refused, as on a robot."""
         if not enable:
             raise BadInput(
-                "the fall manager stays on: the robot's owner has not allowed to "
-                "switch it off."
+                "the fall manager stays on: the robot's owner has not permitted "
+                "switching it off."
             )
 
     def getFallManagerEnabled(self) -> bool:
@@ -66,11 +66,11 @@ class Reflexes(ALService):
         bounds = {"Bpm": (5.0, 30.0), "Amplitude": (0.0, 1.0)}
         if not isinstance(pConfig, list):
             raise BadInput(
-                'pConfig is no list; give [["Bpm", 12], ["Amplitude", 0.5]].'
+                'pConfig is not a list; give [["Bpm", 12], ["Amplitude", 0.5]].'
             )
         for pair in pConfig:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise BadInput(f"{pair!r} is no pair of a name and a number.")
+                raise BadInput(f"{pair!r} is not a pair of a name and a number.")
             name = text(pair[0])
             check_chain(name, tuple(bounds))
             value = check_range(name, number(pair[1]), *bounds[name])

@@ -73,11 +73,11 @@ class BodyState(ALService):
     def setMotionConfig(self, config: Value) -> None:
         """Store settings; none of them has an effect on a robot that stands."""
         if not isinstance(config, list):
-            raise BadInput("config is no list; give [[name, value], ...].")
+            raise BadInput("config is not a list; give [[name, value], ...].")
         settings = self._parts.get(MotionSettings)
         for pair in config:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise BadInput(f"{pair!r} is no pair; give [[name, value], ...].")
+                raise BadInput(f"{pair!r} is not a pair; give [[name, value], ...].")
             settings.config[text(pair[0])] = pair[1]
         self._client.pretended["ALMotion.setMotionConfig"] += 1
 

@@ -262,7 +262,7 @@ def _answer(value: Any, name: str) -> Callable[..., Any]:
         return value
 
     answer.__name__ = name
-    answer.__doc__ = "Answer as where nothing of the kind runs."
+    answer.__doc__ = "Answer as if nothing of the kind is running."
     return answer
 
 
