@@ -31,7 +31,7 @@ def main() -> None:
     off = stand(robot, {"LAnklePitch": 2.0})
 
     print("motor torques after 5 s in PoseInit, and with LAnklePitch 2 deg off")
-    print(f"{'':<14}{'aligned':>9}{'2 deg':>9}{'share of':>10}{'ends at, °C':>20}")
+    print(f"{'':<14}{'aligned':>9}{'2 deg':>9}{'share of':>10}{'final, °C':>20}")
     print(f"{'':<14}{'N·m':>9}{'N·m':>9}{'limit':>10}{'aligned':>11}{'2 deg':>9}")
     before, after = aligned.mean_square, off.mean_square  # of each motor, N²m²
     ends_before = aligned.heating.steady_state(before)

@@ -27,7 +27,7 @@ def main() -> None:
     print(f"610  plane normal to gravity, in the torso's frame: ({up})")
     if plane.difference_rad is not None:
         angle_deg = np.rad2deg(plane.difference_rad)
-        print(f"     the soles say the same but for {angle_deg:.2f} deg")
+        print(f"     differs from the soles by {angle_deg:.2f} deg")
     com = ", ".join(f"{x:z.1f}" for x in 1000.0 * report.com)
     print(f"620  angles read; centre of mass in the torso's frame: ({com}) mm")
     print(f"630  gravity points against that normal, by the {plane.source.value}")

@@ -55,7 +55,7 @@ def show(folder: Path) -> None:
     squares = run.channel("motor_torque")[hottest] ** 2
     step_s = frame.index.to_series().diff().fillna(0.0)
     mean = squares.mul(step_s, axis=0).sum() / step_s.sum()
-    print("\nmean squared motor torque, which heats, in N²m²")
+    print("\nmean squared motor torque (heating), in N²m²")
     print(f"{'':<12}{'over time':>11}{'over rows':>11}")
     for name in hottest:
         print(f"{name:<12}{mean[name]:11.3f}{squares[name].mean():11.3f}")

@@ -24,8 +24,8 @@ def main() -> None:
     for line in story_lines(story.events, story.tick_s):
         print(line)
 
-    print(f"\ntaken at {story.hot_degc:.0f} °C, given back at {story.cool_degc:.0f} °C")
-    print(f"token {story.first_token} is dead, token {story.new_token} is new\n")
+    print(f"\nfrozen at {story.hot_degc:.0f} °C, released at {story.cool_degc:.0f} °C")
+    print(f"token {story.first_token} was revoked, {story.new_token} granted\n")
     print(f"{'HeadYaw in one second':<24}{'turns':>10}{'stiffness':>12}")
     for when, seen in (
         ("before", story.before),

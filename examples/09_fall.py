@@ -25,10 +25,10 @@ def main() -> None:
 
     force = abs(cfg.force_newton[0])
     print(f"\npushed at {story.pushed_s:.2f} s with {force:.0f} N for {cfg.push_s} s")
-    refused = story.stands.refused
+    refused = story.standing.refused
     reason = refused.reason if refused else Refusal.NO_TOKEN
     print(f"the next command of `keep standing`: {reason}")
-    print(f"in the end the robot is in state {story.state}")
+    print(f"final state: {story.state}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Dance:
     def onResource(self, resource: str, owner: str) -> None:  # noqa: N802  known so
         """Record the request of another owner; `run` releases the resource later."""
         if not self.is_asked.is_set():
-            say(f"{owner}: somebody asks for {resource}; first to a stable posture")
+            say(f"{owner}: {resource} was requested; stable posture first")
         self.is_asked.set()  # it returns nothing: it keeps, and will release
 
     def run(self, calls: ES2535273Calls, has_begun: threading.Event) -> None:
@@ -39,7 +39,7 @@ class Dance:
         say("Dance: has all motors")
         has_begun.set()
         self.is_asked.wait(5.0)
-        say("Dance: stands, and gives them back")
+        say("Dance: stands, releases all motors")
         calls.releaseResource("All motors", "Dance")
 
 
@@ -48,7 +48,7 @@ def greet(calls: ES2535273Calls) -> None:
     try:
         calls.waitResources(["TTS", "Right arm"], "Greet", "", 0)
     except NotGranted as busy:
-        say(f"Greet: tried once: {busy.outcome.why}, nothing is held")
+        say(f"Greet: first try: {busy.outcome.why}, nothing held")
     calls.waitResources(["TTS", "Right arm"], "Greet", "", 5)
     say("Greet: has speech and the right arm")
     calls.releaseResource("TTS", "Greet")

@@ -45,7 +45,7 @@ def main() -> None:
     schemas.wake("wave", body.tick)
     pointing = None
 
-    print(f"{'time':>6}{'frame':>7}{'shoulder':>13}   who has the right arm")
+    print(f"{'time':>6}{'frame':>7}{'shoulder':>13}   holder of right arm")
     while not schemas.is_quiet:
         body.slot()
         if body.tick == 100:
@@ -59,7 +59,7 @@ def main() -> None:
             angle = body.sim.read().q[robot.joint_index("RShoulderPitch")]
             whose = "wave" if has_it else "point; wave waits"
             print(f"{body.time_s:4.2f} s{frame:>7}{angle:9.2f} rad   {whose}")
-    print(f"over after {body.time_s:.1f} s, of which one was a pause")
+    print(f"finished after {body.time_s:.1f} s, one of them paused")
     body.close()
 
 

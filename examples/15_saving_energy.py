@@ -39,18 +39,18 @@ def main() -> None:
         "wave", lambda *_: robot.gate.submit_stiffness(token, stiffness)
     )
 
-    print(f"{'':<22}" + "".join(f"{name:>16}" for name in JOINTS) + "   modes in force")
+    print(f"{'':<22}" + "".join(f"{name:>16}" for name in JOINTS) + "   active modes")
     show(robot, "at first")
     robot.modes.enter(ENERGY_SAVING, robot.tick)
-    show(robot, "the battery is low")
+    show(robot, "low battery")
     robot.modes.enter(QUIET, robot.tick)
-    show(robot, "somebody sleeps")
+    show(robot, "person asleep")
     robot.modes.leave(ENERGY_SAVING.name, robot.tick)
     show(robot, "charged")
     robot.modes.leave(QUIET.name, robot.tick)
     show(robot, "morning")
     is_valid = robot.ledger.authorise(token, "LShoulderPitch") is None
-    print(f"wave has its arm all the time: {is_valid}")
+    print(f"wave keeps its arm: {is_valid}")
     robot.close()
 
 

@@ -44,7 +44,7 @@ class LevelHead(ActuationSchema[LevelHeadParameters]):
 
     info = SchemaInfo(
         name="level head",
-        about="Turns the head against the lean.",
+        about="Turn the head against the lean.",
         parameters=LevelHeadParameters,
         needs=("HeadPitch",),
         reads=("lean.angle",),

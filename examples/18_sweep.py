@@ -13,7 +13,7 @@ from nao_testbed import read_spec, read_sweep, run_sweep
 
 ANKLES = """
 name: ankles
-about: Whether a limit helps against calibration errors of the legs.
+about: Effect of a stiffness limit on legs with calibration errors.
 controller: [fixed, smart]
 misalignment_deg:
   Legs: {normal: [0, 0.7], clip: [-2, 2]}

@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
     # The replay shows where the robots were: rows hold the true pose of the base.
     frame = read_run(runs[0]).frame
     x, z = (frame[f"base_position.{axis}"].iloc[-1] for axis in "xz")
-    print(f"base of the first at x = {x:.3f} m, z = {z:.3f} m when the run ended")
+    print(f"base of the first robot at x = {x:.3f} m, z = {z:.3f} m when the run ended")
 
     page = write_report(ReportCfg(runs=runs, out=folder / "two_robots.html"))
     print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB, for any browser")

@@ -19,7 +19,7 @@ sim = SimulatedRobot(robot, SimulationCfg(misalignment_deg=misalignment), "PoseI
 controller = MinHeat()
 loop = Loop(sim, controller, robot.posture("PoseInit").angles)
 controller.enabled = False
-print("   time   legs now   least   for nothing   largest shift")
+print("   time   legs now     min.     excess   largest shift")
 for _ in range(9):
     run_for(loop, 2.0)
     controller.enabled = sim.time_s >= 6.0

@@ -1,6 +1,6 @@
 """Story of a fall: owners of the state Stand lose it immediately (RM-53).
 
-    stands -> pushed over -> not standing: revoked -> lies on its back -> may get up
+    standing -> pushed over -> not standing: revoked -> lies on its back -> may get up
 
 One behaviour holds the state Stand and the legs with Lock: it refuses every demand, but
 loses both when the robot falls. Another behaviour waits for the state Back and the legs
@@ -28,16 +28,16 @@ class FallStoryCfg:
     """On the torso, in the world (x forward, y left, z up): a push from the front."""
     push_s: float = 0.2
     """Duration of the push, in s."""
-    stands_s: float = 0.5
+    standing_s: float = 0.5
     """Time before the push, in s; a state is seen after 0.3 s."""
-    watched_s: float = 4.0
+    observed_s: float = 4.0
     """Time after it, in s."""
     lying: str = "Back"
     """The state that the second behaviour waits for."""
     coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
 
 
-class NeedsAState:
+class StateHolder:
     """A behaviour that waits for a state and the legs, then holds the knees still."""
 
     def __init__(self, body: RobotWithLedger, name: str, state: str) -> None:
@@ -79,9 +79,9 @@ class FallStory:
     """Length of its ticks in s."""
     pushed_s: float
     """Simulated time of the push, in s."""
-    stands: NeedsAState
+    standing: StateHolder
     """The behaviour that needs the robot to stand."""
-    gets_up: NeedsAState
+    rising: StateHolder
     """The behaviour that waits until the robot lies."""
     has_fallen: bool
     """True if the simulator reports a fall."""
@@ -95,19 +95,19 @@ def run_fall_story(robot: Robot, cfg: FallStoryCfg | None = None) -> FallStory:
     events: list[Event] = []
     body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))
     try:
-        return _tell_fall(body, cfg, events)
+        return _simulate(body, cfg, events)
     finally:
         body.close()
 
 
-def _tell_fall(
+def _simulate(
     body: RobotWithLedger, cfg: FallStoryCfg, events: list[Event]
 ) -> FallStory:
-    stands = NeedsAState(body, "keep standing", "Stand")
-    body.behaviours.add(stands.name, stands)
-    body.run(cfg.stands_s)
-    gets_up = NeedsAState(body, "get up", cfg.lying)
-    body.behaviours.add(gets_up.name, gets_up)
+    standing = StateHolder(body, "keep standing", "Stand")
+    body.behaviours.add(standing.name, standing)
+    body.run(cfg.standing_s)
+    rising = StateHolder(body, "get up", cfg.lying)
+    body.behaviours.add(rising.name, rising)
 
     pushed_s = body.time_s
     force = np.array(cfg.force_newton)
@@ -118,13 +118,13 @@ def _tell_fall(
     body.disturb = push
     body.run(cfg.push_s)
     body.disturb = None
-    body.run(cfg.watched_s)
+    body.run(cfg.observed_s)
     return FallStory(
         events=tuple(events),
         tick_s=body.cfg.ledger.tick_s,
         pushed_s=pushed_s,
-        stands=stands,
-        gets_up=gets_up,
+        standing=standing,
+        rising=rising,
         has_fallen=body.sim.has_fallen(),
         state=body.state,
     )

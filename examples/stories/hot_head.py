@@ -34,7 +34,7 @@ class HeadStoryCfg:
     amplitude_rad: float = 0.4
     period_s: float = 4.0
     """Of looking left and right, in s."""
-    looks_s: float = 1.0
+    look_s: float = 1.0
     """Time of looking around before the head is held, and after it has cooled, in s."""
     patience_s: float = 1800.0
     """Longest wait of the behaviour, in s: the head needs five minutes."""
@@ -43,7 +43,7 @@ class HeadStoryCfg:
     coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
 
 
-class LooksAround:
+class LookAround:
     """A behaviour that turns one joint from side to side whenever it has a token."""
 
     def __init__(self, body: RobotWithLedger, cfg: HeadStoryCfg) -> None:
@@ -59,7 +59,7 @@ class LooksAround:
         self.refused: list[Rejected] = []
         """Its commands that the gate refused."""
         body.ledger.add_owner(Owner(name=self.name, policy=Lock()), body.tick)
-        self.tickets: list[Ticket] = [self._ask(body.tick)]
+        self.tickets: list[Ticket] = [self._request(body.tick)]
         """All requests, the newest last."""
 
     @property
@@ -82,9 +82,9 @@ class LooksAround:
         rejected = self._body.gate.submit(self.token, self._cfg.joint, angle)
         if rejected is not None:
             self.refused.append(rejected)
-            self.tickets.append(self._ask(tick))
+            self.tickets.append(self._request(tick))
 
-    def _ask(self, tick: int) -> Ticket:
+    def _request(self, tick: int) -> Ticket:
         request = Request(
             owner=self.name,
             resources=(self._cfg.joint,),
@@ -94,7 +94,7 @@ class LooksAround:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class JointRecord:
     """State of the joint in consecutive slots."""
 
     angle_rad: FloatArray
@@ -130,10 +130,10 @@ class HeadStory:
     cool_s: float
     """Simulated time at which it was given back, in s."""
     cool_degc: float
-    before: Watched
-    while_hot: Watched
+    before: JointRecord
+    while_hot: JointRecord
     """The second after it was taken."""
-    after: Watched
+    after: JointRecord
 
 
 def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
@@ -148,14 +148,14 @@ def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
     events: list[Event] = []
     body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))
     try:
-        return _tell_hot_head(body, LooksAround(body, cfg), cfg, joint, motor, events)
+        return _simulate(body, LookAround(body, cfg), cfg, joint, motor, events)
     finally:
         body.close()
 
 
-def _tell_hot_head(
+def _simulate(
     body: RobotWithLedger,
-    head: LooksAround,
+    head: LookAround,
     cfg: HeadStoryCfg,
     joint: int,
     motor: int,
@@ -164,19 +164,19 @@ def _tell_hot_head(
     sim = body.sim
     first = head.token
     if first is None:
-        raise AssertionError("nobody else is there, and yet the joint was not free")
+        raise AssertionError("the joint was not free at the start")
     body.behaviours.add(head.name, head)
-    before = _watch(body, joint, cfg.looks_s)
+    before = _record(body, joint, cfg.look_s)
 
     full = np.zeros(len(sim.robot.motors))
     full[motor] = sim.robot.effort_limit[joint] ** 2
     body.pass_heat(full, cfg.longest_heat_s, lambda: bool(head.refused))
     hot_s, hot_degc = body.time_s, float(sim.read().temperature[motor])
-    while_hot = _watch(body, joint, cfg.looks_s)
+    while_hot = _record(body, joint, cfg.look_s)
 
     body.pass_heat(sim.mean_square.copy(), cfg.patience_s, lambda: not head.is_waiting)
     cool_s, cool_degc = body.time_s, float(sim.read().temperature[motor])
-    after = _watch(body, joint, cfg.looks_s)
+    after = _record(body, joint, cfg.look_s)
     return HeadStory(
         events=tuple(events),
         tick_s=body.cfg.ledger.tick_s,
@@ -193,7 +193,7 @@ def _tell_hot_head(
     )
 
 
-def _watch(body: RobotWithLedger, joint: int, duration_s: float) -> Watched:
+def _record(body: RobotWithLedger, joint: int, duration_s: float) -> JointRecord:
     """Run with physics and return what the joint did."""
     rows: list[tuple[float, float, float]] = []
     end = body.tick + body.cfg.ledger.ticks(duration_s)
@@ -202,4 +202,4 @@ def _watch(body: RobotWithLedger, joint: int, duration_s: float) -> Watched:
         seen = body.sim.read()
         rows.append((seen.q[joint], seen.target[joint], seen.stiffness[joint]))
     angle, set_point, stiffness = np.array(rows).T
-    return Watched(angle_rad=angle, set_point_rad=set_point, stiffness=stiffness)
+    return JointRecord(angle_rad=angle, set_point_rad=set_point, stiffness=stiffness)

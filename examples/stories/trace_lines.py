@@ -32,7 +32,7 @@ def story_lines(events: Iterable[Event], tick_s: float) -> Iterator[str]:
 def _in_words(event: Event) -> str:  # noqa: PLR0911 # one return a kind is the table
     match event:
         case Requested(owner=owner, shares=shares):
-            return f"{owner} asks for {_names(shares)}"
+            return f"{owner} requests {_names(shares)}"
         case Granted(owner=owner, token=token):
             return f"{owner} gets token {token}"
         case Failed(owner=owner, kind=kind, why=why):
@@ -43,13 +43,13 @@ def _in_words(event: Event) -> str:  # noqa: PLR0911 # one return a kind is the 
             rest = f", and {_names(freed)} with it" if freed else ""
             return f"{owner} loses {_names(lost)}{rest}: {why} (by {by}), token {token}"
         case Frozen(by=by, leaves=leaves, effort_cap=cap, is_total=is_total):
-            how = "has" if is_total else "caps"
+            how = "freezes" if is_total else "caps"
             at_most = "" if cap is None else f", stiffness at most {cap:g}"
             return f"{by} {how} {_names(leaves)}{at_most}"
         case Thawed(by=by, leaves=leaves):
-            return f"{by} gives back {_names(leaves)}"
+            return f"{by} releases {_names(leaves)}"
         case Rejected(token=token, resource=resource, reason=reason):
-            return f"gate refuses {resource} with token {token or 'none'}: {reason}"
+            return f"gate rejects {resource} with token {token or 'none'}: {reason}"
         case MadeSafe(leaves=leaves):
             return f"gate holds {_names(leaves)} where it is"
         case StateChanged(active=active):
@@ -60,7 +60,7 @@ def _in_words(event: Event) -> str:  # noqa: PLR0911 # one return a kind is the 
             )
         case StateRefused(wanted=wanted, holders=holders):
             to = f" for {wanted}" if wanted else ""
-            return f"{_names(holders)} will not let the state be left{to}"
+            return f"{_names(holders)} refuse to leave the state{to}"
         case _:
             return ""
 

@@ -58,9 +58,9 @@ def test_no_command_of_its_acts_after_the_fall(story: tuple[str, FallStory]) -> 
     its = [event for event in acted if event.token == revoked.token]
     assert its
     assert all(event.tick < revoked.tick for event in its)
-    assert told.stands.refused is not None
-    assert told.stands.refused.reason is Refusal.REVOKED
-    assert told.stands.refused.tick == revoked.tick
+    assert told.standing.refused is not None
+    assert told.standing.refused.reason is Refusal.REVOKED
+    assert told.standing.refused.tick == revoked.tick
 
 
 def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> None:
@@ -69,7 +69,7 @@ def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> Non
 
 @pytest.mark.slow
 def test_the_same_seed_falls_with_the_same_trace(nao: Robot) -> None:
-    cfg = FallStoryCfg(watched_s=1.0)
+    cfg = FallStoryCfg(observed_s=1.0)
     hashes = {trace_hash(run_fall_story(nao, cfg).events) for _ in range(2)}
     assert len(hashes) == 1
 
@@ -81,4 +81,4 @@ def test_a_robot_that_only_sways_keeps_its_state(nao: Robot) -> None:
     assert not told.has_fallen
     assert told.state == "Stand"
     assert not any(isinstance(event, Revoked) for event in told.events)
-    assert told.gets_up.ticket.outcome is None
+    assert told.rising.ticket.outcome is None

@@ -158,6 +158,6 @@ def test_a_behaviour_without_patience_does_not_get_it_back(nao: Robot) -> None:
 
 def test_the_story_in_words_names_cause_and_reason(story: HeadStory) -> None:
     text = "\n".join(story_lines(story.events, story.tick_s))
-    for words in ("hotEngine has HeadYaw, stiffness at most 0.2", "REVOKED", "1.2"):
+    for words in ("hotEngine freezes HeadYaw, stiffness at most 0.2", "REVOKED", "1.2"):
         assert words in text
     assert len(text.splitlines()) < 20

@@ -68,7 +68,7 @@ def count(load: Load, size: int, waited: int, length: int) -> None:
 
 
 def main() -> None:
-    print(f"{'window':>8}{'in use':>9}{'wait of one':>14}{'wait of four':>15}")
+    print(f"{'window':>8}{'in use':>9}{'wait for 1':>14}{'wait for 4':>15}")
     for overtake_s in (0.0, 2.0, 5.0, 15.0):
         load = run(overtake_s, seed=0)
         used = load.used_s / (len(RESOURCES) * LENGTH * TICK_S)
