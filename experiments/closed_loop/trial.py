@@ -204,13 +204,13 @@ class TrialCfg:
         return load_robot(self.robot_folder).with_effort_limits(self.effort_limits)
 
 
-def _tell_nobody(_time_s: float) -> None:
+def _ignore_progress(_time_s: float) -> None:
     pass
 
 
 def run_trial(
     cfg: TrialCfg,
-    on_progress: Callable[[float], None] = _tell_nobody,
+    on_progress: Callable[[float], None] = _ignore_progress,
     controller: Controller | None = None,
 ) -> TrialResult:
     """Run one trial to its end, its fall or its failure, and keep its data.

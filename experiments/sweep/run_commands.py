@@ -31,10 +31,10 @@ from nao_testbed.experiments.common.signals import exit_status
 from nao_testbed.experiments.sweep.engines import SweepEngine, Work
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
 from nao_testbed.experiments.sweep.run_sweep import (
-    NothingWorks,
+    AllTrialsFailed,
     OnTally,
     Tally,
-    run_anew,
+    run_from_start,
     run_sweep,
     run_sweep_trial,
 )
@@ -60,7 +60,7 @@ def trial_table(spec: SweepSpec) -> DataTable:
     more = len(drawn) + len(grids) - len(shown)
     caption = f"First trials of {spec.n_trials:,}".replace(",", " ")
     if more > 0:
-        caption += f", without {more} more columns that are drawn"
+        caption += f", without {more} more sampled columns"
     return DataTable.of(
         caption,
         ("robot", *(name.replace(".", "\n") for name in shown)),
@@ -75,8 +75,8 @@ def trial_table(spec: SweepSpec) -> DataTable:
     )
 
 
-def duration_words(seconds: float) -> str:
-    """Return a time as people say it: `40 s`, `12 min`, `3.5 hours`, `31 years`."""
+def duration_text(seconds: float) -> str:
+    """Return a duration as text: `40 s`, `12 min`, `3.5 hours`, `31 years`."""
     for unit, length, most in (
         ("s", 1.0, 100.0),
         ("min", 60.0, 100.0),
@@ -88,14 +88,14 @@ def duration_words(seconds: float) -> str:
     return f"{seconds / (365.25 * 86400.0):.0f} years"
 
 
-def progress_words(tally: Tally, elapsed_s: float) -> str:
-    """Return rate, time that is left, and what went wrong."""
+def progress_text(tally: Tally, elapsed_s: float) -> str:
+    """Return the rate, the remaining time, and the number of falls and failures."""
     ran = tally.done + tally.failed - tally.skipped
     words = []
     if ran > 0 and elapsed_s > 0.0:
         rate = ran / elapsed_s
         left = (tally.total - tally.done - tally.failed) / rate
-        words += [f"{60.0 * rate:.1f}/min", f"{duration_words(left)} left"]
+        words += [f"{60.0 * rate:.1f}/min", f"{duration_text(left)} left"]
     if tally.fell:
         words.append(f"{tally.fell} fell or stopped")
     if tally.failed:
@@ -141,18 +141,18 @@ def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
                 task,
                 total=tally.total,
                 completed=tally.done + tally.failed,
-                words=progress_words(tally, time.monotonic() - begin),
+                words=progress_text(tally, time.monotonic() - begin),
             )
 
         yield show
 
 
 MAX_UNCONFIRMED = 10_000
-"""Trials that are started without a question."""
+"""Number of trials up to which no confirmation is needed."""
 MAX_COUNTED = 1000
-"""Trials that are looked at for how often each controller comes."""
+"""Number of trials from which the share of each controller is estimated."""
 MAX_ERRORS = 5
-"""That are printed; the table has all."""
+"""Number of printed errors; the table has all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +161,9 @@ class SweepCfg:
 
     file: str
     controllers: tuple[str, ...] = ()
-    """In the place of the file's; none: those."""
+    """They replace those of the file; empty: those of the file."""
     robots: int | None = None
-    """In the place of the file's; None: that."""
+    """It replaces that of the file; None: that of the file."""
     out: Path | None = None
     jobs: int | None = None
     scheduler: str | None = None
@@ -173,30 +173,30 @@ class SweepCfg:
     json_file: str | None = None
 
 
-def run_sweep_command(asked: SweepCfg) -> int:
-    """Run a sweep, write its table, say what came of it; return the exit status.
+def run_sweep_command(cfg: SweepCfg) -> int:
+    """Run a sweep, write its table, print the results; return the exit status.
 
     Raises:
         BadInput: the file, the folder, or the address cannot be used; nothing has
             been started.
     """
-    path = SWEEPS.find(asked.file)
-    spec = read_spec(path, asked.controllers, asked.robots)
-    check_json_file(asked.json_file)
-    console = console_for(asked.json_file)
-    if asked.is_dry:
+    path = SWEEPS.find(cfg.file)
+    spec = read_spec(path, cfg.controllers, cfg.robots)
+    check_json_file(cfg.json_file)
+    console = console_for(cfg.json_file)
+    if cfg.is_dry:
         console.print(Text(f"\nSweep {spec.name}", "bold"))
         console.print(parameter_table(identity(spec)), trial_table(spec))
-        console.print(_size(spec, asked), highlight=False)
+        console.print(_size(spec, cfg), highlight=False)
         return 0
-    out = asked.out or Path("runs", "sweeps", plain_name(path.stem))
+    out = cfg.out or Path("runs", "sweeps", plain_name(path.stem))
     TrialStore(out, spec).check()
-    _ask(spec, asked)
+    _confirm(spec, cfg)
     say_before_a_run()
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:
-        with _engine(asked) as engine, shown_progress(spec.name, spec.n_trials) as show:
+        with _engine(cfg) as engine, shown_progress(spec.name, spec.n_trials) as show:
 
             def on_tally(tally: Tally) -> None:
                 nonlocal last
@@ -205,91 +205,89 @@ def run_sweep_command(asked: SweepCfg) -> int:
 
             sweep = run_sweep(spec, out, engine, on_tally)
     except KeyboardInterrupt as stop:
-        print(_stopped(out), file=sys.stderr)
+        print(_stop_message(out), file=sys.stderr)
         return exit_status(stop)
     elapsed_s = time.monotonic() - begin
     show_summary(sweep, out, console)
-    _say(console, last, elapsed_s, engine.workers)
+    _print_tally(console, last, elapsed_s, engine.workers)
     console.print(
         f"Table: {out / TABLE_FILE}   (in Python: read_sweep({str(out)!r}).frame)",
         soft_wrap=True,
         markup=False,
         highlight=False,
     )
-    write_json(asked.json_file, json_text(summary_json(sweep)))
-    return _tell_errors(sweep)
+    write_json(cfg.json_file, json_text(summary_json(sweep)))
+    return _print_errors(sweep)
 
 
-def _stopped(out: Path) -> str:
+def _stop_message(out: Path) -> str:
     """Print the state of a stopped sweep."""
     try:
         done = int(read_sweep(out).frame["error"].isna().sum())
     except BadInput:
-        return "stopped before any trial was done."
+        return "stopped before any trial was finished."
     return (
-        f"stopped; {out / TABLE_FILE} holds the trials that are done, {done}. The same "
-        "command goes on with the rest."
+        f"stopped; {out / TABLE_FILE} holds the {done} finished trials. The same "
+        "command resumes the sweep."
     )
 
 
 @contextlib.contextmanager
-def _engine(asked: SweepCfg) -> Iterator[SweepEngine]:
-    if asked.scheduler is None:
-        with JoblibEngine(asked.jobs, asked.trial_limit_s) as here:
+def _engine(cfg: SweepCfg) -> Iterator[SweepEngine]:
+    if cfg.scheduler is None:
+        with JoblibEngine(cfg.jobs, cfg.trial_limit_s) as here:
             yield here
         return
-    if asked.jobs is not None:
+    if cfg.jobs is not None:
         raise BadInput(
-            "--jobs is for this machine alone; with --scheduler, the workers that "
-            "have joined it are used."
+            "--jobs applies to this machine only; leave it out with --scheduler, "
+            "which uses its own workers."
         )
-    if asked.trial_limit_s is not None:
+    if cfg.trial_limit_s is not None:
         raise BadInput(
-            "--trial-limit is for this machine alone: a scheduler cannot end one trial "
-            "of a worker; leave it out, and end a worker whose trial hangs."
+            "--trial-limit applies to this machine only: a scheduler cannot end a "
+            "single trial; leave it out, and end a worker whose trial hangs."
         )
     from nao_testbed.experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
 
-    with DaskEngine(asked.scheduler) as cluster:
+    with DaskEngine(cfg.scheduler) as cluster:
         if cluster.workers == 0:
-            wait = "no worker has joined yet; the first one that does will begin."
-            print(f"{asked.scheduler}: {wait}", file=sys.stderr)
+            wait = "no worker has joined yet; waiting for the first one."
+            print(f"{cfg.scheduler}: {wait}", file=sys.stderr)
         yield cluster
 
 
-def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
+def _confirm(spec: SweepSpec, cfg: SweepCfg) -> None:
     """Ask the user to confirm a long sweep.
 
     Raises:
         BadInput: there is no terminal, or the answer is no.
     """
-    if asked.is_sure or spec.n_trials <= MAX_UNCONFIRMED:
+    if cfg.is_sure or spec.n_trials <= MAX_UNCONFIRMED:
         return
-    size = _size(spec, asked)
+    size = _size(spec, cfg)
     if not sys.stdin.isatty():
-        raise BadInput(
-            f"{size} Give --yes to start so many, or make the sweep smaller."
-        )
+        raise BadInput(f"{size} Give --yes to start it, or make the sweep smaller.")
     if not typer.confirm(f"{size} Start?", err=True):
-        raise BadInput("nothing was started.")
+        raise BadInput("not confirmed; nothing was started.")
 
 
-def _size(spec: SweepSpec, asked: SweepCfg) -> str:
+def _size(spec: SweepSpec, cfg: SweepCfg) -> str:
     """Return a text with the number of trials and their time."""
-    with JoblibEngine(asked.jobs) as engine:
+    with JoblibEngine(cfg.jobs) as engine:
         workers = engine.workers
-    with JoblibEngine(1, asked.trial_limit_s) as engine:
+    with JoblibEngine(1, cfg.trial_limit_s) as engine:
         wall_s = spec.n_trials * measured_trial_s(spec, engine, workers) / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
     points = "1 point" if spec.points == 1 else f"{spec.points} points"
     most = ""
     if spec.keep is not None:
-        most = f" at the most, with {spec.keep.controller} first, the rest if kept"
+        most = f" at most: {spec.keep.controller} first, then the kept robots"
     trials = "trial" if spec.n_trials == 1 else "trials"
     return (
         f"{count} {trials}: {robots} at {points} of the grid{most}; "
-        f"about {duration_words(wall_s)} with {workers} processes."
+        f"about {duration_text(wall_s)} with {workers} processes."
     )
 
 
@@ -303,7 +301,7 @@ def measured_trial_s(spec: SweepSpec, engine: SweepEngine, workers: int = 1) -> 
     a trial takes T = pushed + workers (whole - pushed) / n.
 
     Raises:
-        NothingWorks: a trial has no result.
+        AllTrialsFailed: a trial has no result.
     """
     first: dict[str, SweepTrial] = {}
     counts: Counter[str] = Counter()
@@ -312,10 +310,10 @@ def measured_trial_s(spec: SweepSpec, engine: SweepEngine, workers: int = 1) -> 
         counts[trial.controller] += 1
     messages = Console(stderr=True)
     total_s = whole_s = 0.0
-    with messages.status(f"measuring a trial of {', '.join(first)}"):
+    with messages.status(f"measuring one trial of {', '.join(first)}"):
         for i, (name, trial) in enumerate(first.items()):
             for _ in range(1 if i else 2):
-                whole_s = _measured_s(trial, engine, run_anew)
+                whole_s = _measured_s(trial, engine, run_from_start)
             pushed_s = whole_s
             if SIZE in trial.parameters:
                 pushed_s = _measured_s(trial, engine, run_sweep_trial)
@@ -329,14 +327,16 @@ def _measured_s(trial: SweepTrial, engine: SweepEngine, work: Work) -> float:
     engine.run([trial], work, lambda _, outcome: found.append(outcome))
     (outcome,) = found
     if outcome.result is None:
-        raise NothingWorks(f"{trial.key}: {outcome.error}")
+        raise AllTrialsFailed(f"{trial.key}: {outcome.error}")
     return outcome.wall_s or 0.0
 
 
-def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:
-    words = [f"{tally.done} of {tally.total} trials done"]
+def _print_tally(
+    console: Console, tally: Tally, elapsed_s: float, workers: int
+) -> None:
+    words = [f"{tally.done} of {tally.total} trials finished"]
     if tally.skipped:
-        words.append(f"{tally.skipped} of them before")
+        words.append(f"{tally.skipped} of them earlier")
     if tally.fell:
         words.append(f"{tally.fell} fell or stopped early")
     if tally.failed:
@@ -345,13 +345,13 @@ def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None
     if tally.done + tally.failed > tally.skipped:
         busy = tally.worked_s / max(elapsed_s * max(1, workers), 1e-9)
         line += (
-            f" {duration_words(elapsed_s)} with {workers} workers, "
+            f" {duration_text(elapsed_s)} with {workers} workers, "
             f"{100.0 * busy:.0f} % of it in trials."
         )
     console.print(line, highlight=False)
 
 
-def _tell_errors(sweep: Sweep) -> int:
+def _print_errors(sweep: Sweep) -> int:
     failed = sweep.frame[sweep.frame["error"].notna()]
     for trial, error in (
         failed[["trial", "error"]].head(MAX_ERRORS).itertuples(index=False)
@@ -359,7 +359,7 @@ def _tell_errors(sweep: Sweep) -> int:
         print(f"error: {trial}: {error}", file=sys.stderr)
     if len(failed) > MAX_ERRORS:
         more = len(failed) - MAX_ERRORS
-        print(f"and {more} more: column `error` of the table.", file=sys.stderr)
+        print(f"and {more} more: see column `error` of the table.", file=sys.stderr)
     if len(failed):
-        print("The same command runs these trials again.", file=sys.stderr)
+        print("The same command repeats these trials.", file=sys.stderr)
     return 1 if len(failed) else 0

@@ -44,8 +44,8 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
         return TrialOutcome.lost(f"{type(error).__name__}: {error}")
 
 
-def run_anew(trial: SweepTrial) -> TrialOutcome:
-    """Run a trial whose robot settles as that of a first push does."""
+def run_from_start(trial: SweepTrial) -> TrialOutcome:
+    """Run a trial from the start, without a cached settled robot."""
     drop_settled()
     return run_sweep_trial(trial)
 
@@ -72,8 +72,8 @@ def _check_robot(trial: SweepTrial) -> None:
     digest = robot_digest(trial.robot_folder)
     if trial.robot_digest and digest != trial.robot_digest:
         raise BadInput(
-            f"the robot {trial.robot_folder or 'NAO'} of this worker has other data "
-            f"({digest}) than that of the sweep ({trial.robot_digest}); give all "
+            f"the robot {trial.robot_folder or 'NAO'} of this worker differs "
+            f"({digest}) from that of the sweep ({trial.robot_digest}); give all "
             "machines the same files."
         )
 
@@ -118,14 +118,14 @@ MAX_FIRST_FAILURES = 20
 trials have the same problem."""
 
 
-class NothingWorks(TestbedError):
+class AllTrialsFailed(TestbedError):
     """The first trials of a run all failed."""
 
 
 OnTally = Callable[[Tally], None]
 
 
-def _tell_nobody(_tally: Tally) -> None:
+def _ignore_progress(_tally: Tally) -> None:
     pass
 
 
@@ -133,7 +133,7 @@ def run_sweep(
     spec: SweepSpec,
     out: Path,
     engine: Engine | None = None,
-    on_tally: OnTally = _tell_nobody,
+    on_tally: OnTally = _ignore_progress,
     work: Work = run_sweep_trial,
 ) -> Sweep:
     """Run all trials of a sweep that have no result yet.
@@ -152,7 +152,7 @@ def run_sweep(
 
     Raises:
         BadInput: the folder cannot be used.
-        NothingWorks: the first `MAX_FIRST_FAILURES` trials of this run all failed.
+        AllTrialsFailed: the first `MAX_FIRST_FAILURES` trials of this run all failed.
         KeyboardInterrupt: after the table was written.
     """
     with TrialStore(out, spec) as store:
@@ -197,9 +197,9 @@ def _run_stages(
         tally.add(outcome)
         on_tally(tally)
         if tally.failed >= MAX_FIRST_FAILURES and tally.done == tally.skipped:
-            raise NothingWorks(
-                f"the first {tally.failed} trials all failed, the last one by: "
-                f"{outcome.error} Mend that; the same command then goes on."
+            raise AllTrialsFailed(
+                f"the first {tally.failed} trials all failed; the last error: "
+                f"{outcome.error} Fix it; the same command then resumes the sweep."
             )
 
     if keep is None:

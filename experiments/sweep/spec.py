@@ -410,8 +410,8 @@ def extremes_of(values: Values) -> tuple[Value, ...]:
             return drawn.extremes()
 
 
-def words_of(values: Values) -> str:
-    """Return what a parameter may be, in words."""
+def distribution_text(values: Values) -> str:
+    """Return the text of the values of a parameter."""
     match values:
         case Fixed(value):
             return value_text(value)
@@ -427,5 +427,5 @@ def words_of(values: Values) -> str:
 
 
 def value_text(value: float | str) -> str:
-    """Return a value as tables show it: a word, or a number of four digits."""
+    """Return a text, or a number with four digits."""
     return value if isinstance(value, str) else f"{value:.4g}"

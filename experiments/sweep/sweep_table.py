@@ -4,7 +4,7 @@ sweep = read_sweep(Path("runs/ankles"))
 sweep.frame.groupby("controller").legs_power_w.median()
 
 found = read_folder(Path("runs/ankles"))
-found.sweep, found.asked, found.problems
+found.sweep, found.expected, found.problems
 
 A folder is readable in any state: complete, running, or after a crash. A killed sweep
 has no table, or one of an earlier run; then the files of the ended trials are read.
@@ -188,7 +188,7 @@ def read_sweep(path: Path | str) -> Sweep:
     file = path / TABLE_FILE if path.is_dir() else path
     if not file.is_file():
         raise BadInput(
-            f"there is no table {file}; give the folder of a sweep that has run: "
+            f"there is no table {file}; give the folder of a sweep: "
             "nao-testbed sweep SPEC writes it, also after Ctrl-C."
         )
     try:
@@ -198,7 +198,7 @@ def read_sweep(path: Path | str) -> Sweep:
         raise BadInput(f"{file} cannot be read: {error}.") from error
     except KeyError:
         raise BadInput(
-            f"{file} is no table of a sweep: its metadata have no "
+            f"{file} is not the table of a sweep: its metadata lack "
             f"{METADATA_KEY.decode()!r}."
         ) from None
     meta = sweep_meta(file, text)
@@ -243,7 +243,7 @@ class SweepFolder:
 
     folder: Path
     sweep: Sweep
-    asked: Mapping[str, int] | None
+    expected: Mapping[str, int] | None
     """Trials of the whole sweep by controller; with `keep`, of the robots that are kept
     so far; None if the folder lacks them, or each robot draws its controller."""
     is_running: bool
@@ -258,9 +258,9 @@ class SweepFolder:
 
     @property
     def total(self) -> int | None:
-        """Trials of the whole sweep as `asked`; also where each robot draws its own."""
-        if self.asked is not None:
-            return sum(self.asked.values())
+        """Trials of the whole sweep, also where each robot draws a controller."""
+        if self.expected is not None:
+            return sum(self.expected.values())
         meta = self.sweep.meta
         is_known = "points" in meta and meta["identity"].get("keep") is None
         return int(meta["points"]) * int(meta["robots"]) if is_known else None
@@ -271,15 +271,15 @@ class SweepFolder:
         words = []
         here = len(self.sweep.frame)
         if self.is_running:
-            words.append("The sweep goes on; this is how far it had come.")
+            words.append("The sweep is still running; these are its results so far.")
         if self.total is None:
-            words.append(f"How many trials there are to be is not known; {here} ended.")
+            words.append(f"The total number of trials is unknown; {here} finished.")
         elif (missing := self.total - here) > 0:
             keeps = self.sweep.meta["identity"].get("keep") is not None
-            so_far = ", as far as is known which robots are kept" if keeps else ""
+            so_far = " (of the robots kept so far)" if keeps else ""
             words.append(
                 f"{missing} of {self.total} trials are missing{so_far}. "
-                "The command that ran the sweep goes on with them."
+                "The command of the sweep resumes it."
             )
         return tuple(words)
 
@@ -307,24 +307,24 @@ def read_folder(folder: Path) -> SweepFolder:
         if meta is None:
             raise
         if (folder / TABLE_FILE).exists():
-            problems.append(f"{str(error).rstrip('.')}. The trials' files are read.")
+            problems.append(f"{str(error).rstrip('.')}. The trial files are used.")
     if meta is not None and (sweep is None or _is_older(folder / TABLE_FILE, paths)):
         table, sweep = sweep, _from_trials(meta, paths, problems)
         if table is not None and not is_running and not _is_same(table, sweep):
             problems.append(
-                f"{TABLE_FILE} is older than its trials, as of a sweep that was "
-                "killed. The trials' files are read."
+                f"{TABLE_FILE} is older than the trials; the sweep was probably "
+                "killed. The trial files are used."
             )
     assert sweep is not None  # without both, the table's error was raised
     if not len(sweep.frame):
         raise BadInput(
-            f"{folder} holds the sweep {sweep.meta['name']!r}, of which no trial has "
-            "ended yet; run it, or wait for the first ones."
+            f"{folder} holds the sweep {sweep.meta['name']!r}, but no finished "
+            "trial; run the sweep, or wait for the first trial."
         )
     return SweepFolder(
         folder=folder,
         sweep=sweep,
-        asked=_asked(sweep),
+        expected=_expected(sweep),
         is_running=is_running,
         problems=tuple(problems),
     )
@@ -338,12 +338,12 @@ def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
         return None
     except OSError as error:
         problems.append(
-            f"{SWEEP_FILE} cannot be read: {cause_of(error)}. The table is read."
+            f"{SWEEP_FILE} cannot be read: {cause_of(error)}. The table is used."
         )
     except OtherFormat:
         raise
     except BadInput as error:
-        problems.append(f"{error} The table is read.")
+        problems.append(f"{error} The table is used.")
     return None
 
 
@@ -369,10 +369,10 @@ def _from_trials(
             lost.append(str(error))
     records.sort(key=lambda record: record.number)
     if lost:
-        files = "1 trial's file" if len(lost) == 1 else f"{len(lost)} trials' files"
+        files = "1 trial file" if len(lost) == 1 else f"{len(lost)} trial files"
         problems.append(
-            f"{files} cannot be read: left out, as if missing. {lost[0]}"
-            + (" And so on." if len(lost) > 1 else "")
+            f"{files} cannot be read and counted as missing. {lost[0]}"
+            + (" Others likewise." if len(lost) > 1 else "")
         )
     keep = _KEEP.validate_python(meta["identity"].get("keep"))
     rows = mark_kept(keep, map(row_of, records))
@@ -381,7 +381,7 @@ def _from_trials(
     return Sweep(frame=frame_of(rows, columns), spec=meta["spec"], meta=rest)
 
 
-def _asked(sweep: Sweep) -> dict[str, int] | None:
+def _expected(sweep: Sweep) -> dict[str, int] | None:
     """Return how many trials there are of each controller, done or not."""
     points = sweep.meta.get("points")  # older folders do not have it
     identity = sweep.meta["identity"]

@@ -72,7 +72,7 @@ def identity(spec: SweepSpec) -> dict[str, Any]:
 def identity_differences(
     there: Mapping[str, Any], here: Mapping[str, Any]
 ) -> list[str]:
-    """Return what differs, in words; more robots than before are no difference."""
+    """Return the differences as text; a larger number of robots is not one."""
     found = []
     for name in dict.fromkeys([*there, *here]):
         before, now = there.get(name), here.get(name)
@@ -80,7 +80,7 @@ def identity_differences(
             continue
         if name == "robots" and before is not None and now is not None and before < now:
             continue  # robot 7 is the same, however many there are
-        found.append(f"{name} was {_said(before)} and is {_said(now)}")
+        found.append(f"{name} was {_value_text(before)} and is {_value_text(now)}")
     return found
 
 
@@ -88,7 +88,7 @@ def _words(values: Any) -> dict[str, Any]:
     return {type(values).__name__.lower(): plain(values)}
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return a value as the sweep file has it."""
     if value is None:
         return "absent"
@@ -246,7 +246,7 @@ class TrialStore:
         except FileNotFoundError:
             if any(p.name not in {LOCK_FILE, TRIALS} for p in self.folder.iterdir()):
                 raise BadInput(
-                    f"{self.folder} holds files, but no sweep; give another folder by "
+                    f"{self.folder} has files, but no sweep; give another folder by "
                     "--out."
                 ) from None
             return
@@ -263,7 +263,7 @@ class TrialStore:
         if differs:
             raise BadInput(
                 f"{self.folder} holds another sweep: {'; '.join(differs)}. Give "
-                "another folder by --out, or undo the change to go on with it."
+                "another folder by --out, or undo the change to resume it."
             )
 
     def _write_meta(self) -> None:

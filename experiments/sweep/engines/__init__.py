@@ -64,7 +64,7 @@ class SweepEngine(ABC):
         try:
             with deferred_signals(PATIENCE_S) as check:
                 left = (Task(trial=trial) for trial in trials)
-                self._give(left, work, at_work)
+                self._dispatch(left, work, at_work)
                 while at_work:
                     check()
                     for future in self._ended(at_work):
@@ -76,15 +76,17 @@ class SweepEngine(ABC):
                             at_work[self._submit(task, work)] = task
                             continue
                         # The worker goes on before the disc is waited for.
-                        self._give(left, work, at_work)
+                        self._dispatch(left, work, at_work)
                         on_result(task.trial, outcome)
                         check()
-                    self._give(left, work, at_work)  # to workers that came
+                    self._dispatch(left, work, at_work)  # to workers that came
         except BaseException:
             self._stop(at_work)
             raise
 
-    def _give(self, left: Iterator[Task], work: Work, at_work: dict[Any, Task]) -> None:
+    def _dispatch(
+        self, left: Iterator[Task], work: Work, at_work: dict[Any, Task]
+    ) -> None:
         """Give every free worker a trial."""
         free = max(1, self.workers) - len(at_work)
         while free > 0 and (task := next(left, None)) is not None:
@@ -129,7 +131,7 @@ def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
         how: the last one ended, such as `SIGSEGV`; None: not known.
     """
     if how in (None, "SIGKILL"):
-        died = f"was killed {task.deaths} times, perhaps for want of memory"
+        died = f"was killed {task.deaths} times, perhaps out of memory"
     else:
         died = f"ended {task.deaths} times ({how})"
     return TrialOutcome.lost(
@@ -138,7 +140,7 @@ def lost_worker(task: Task, how: str | None = None) -> TrialOutcome:
     )
 
 
-def guarded(
+def run_guarded(
     work: Work, trial: SweepTrial, passed: type[BaseException] | tuple[()] = ()
 ) -> TrialOutcome:
     """Run a trial; any error is its outcome.
@@ -169,7 +171,7 @@ class SerialEngine:
     ) -> None:
         """Run all trials, reporting each before the next one begins."""
         for trial in trials:
-            on_result(trial, guarded(work, trial, passed=KeyboardInterrupt))
+            on_result(trial, run_guarded(work, trial, passed=KeyboardInterrupt))
 
 
 Engine = SweepEngine | SerialEngine

@@ -93,18 +93,18 @@ def connect(address: str) -> "Client":
     except ImportError as error:
         raise ExtraMissing("--scheduler", "dask.distributed", "cluster") from error
     _check_port(address)
-    kind = _who_listens(address)
+    kind = _identify_listener(address)
     if kind != "Scheduler":
         raise BadInput(
-            f"at {address} listens a {kind.lower()} of dask, not a scheduler; give the "
+            f"{address} is a dask {kind.lower()}, not a scheduler; give the "
             "address that 'dask scheduler' prints."
         )
     try:
         return Client(address, timeout=PATIENCE_S, set_as_default=False)
     except OSError as error:
         raise BadInput(
-            f"the scheduler at {address} took no client within {PATIENCE_S:g} s "
-            f"({error}); see whether it still runs, and try again."
+            f"the scheduler at {address} did not accept a client within "
+            f"{PATIENCE_S:g} s ({error}); check that it runs, and try again."
         ) from error
 
 
@@ -129,7 +129,7 @@ def _check_port(address: str) -> None:
     parts = _ADDRESS.fullmatch(address)
     if parts is None or int(parts[3]) > 65535:
         raise BadInput(
-            f"scheduler {address!r} is no address; give one such as "
+            f"scheduler {address!r} is not an address; give one such as "
             "tcp://127.0.0.1:8786, as 'dask scheduler' prints it."
         )
     host, port = parts[2].strip("[]"), int(parts[3])
@@ -143,7 +143,7 @@ def _check_port(address: str) -> None:
         ) from error
 
 
-def _who_listens(address: str) -> str:
+def _identify_listener(address: str) -> str:
     """Return what of dask listens: `Scheduler`, `Worker`, `Nanny`."""
     try:
         identity = asyncio.run(asyncio.wait_for(_identity(address), ANSWER_S))
@@ -154,9 +154,8 @@ def _who_listens(address: str) -> str:
     else:
         return str(identity.get("type", "stranger"))
     raise BadInput(
-        f"what listens at {address} is no dask scheduler that we can talk to ({why}); "
-        "give the address that 'dask scheduler' prints, tls:// where it has "
-        "certificates."
+        f"{address} is not a dask scheduler, or not a compatible one ({why}); give the "
+        "address that 'dask scheduler' prints, tls:// if it has certificates."
     )
 
 
@@ -188,7 +187,7 @@ def check_workers(client: "Client", wanted: Installation) -> None:
         else:
             wrong = [f"nao-testbed cannot be imported: {answer}"]
         if wrong:
-            raise BadInput(unfit(worker, wrong))
+            raise BadInput(incompatible(worker, wrong))
 
 
 def thread_fault(threads: int) -> list[str]:
@@ -196,7 +195,7 @@ def thread_fault(threads: int) -> list[str]:
     return [] if threads == 1 else [f"it runs {threads} trials in one process"]
 
 
-def unfit(worker: str, wrong: list[str]) -> str:
+def incompatible(worker: str, wrong: list[str]) -> str:
     """Return what to say of a worker that may not take part."""
     return (
         f"the worker {worker} cannot take part: {'; '.join(wrong)}. Install the same "

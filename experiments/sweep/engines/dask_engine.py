@@ -16,18 +16,18 @@ from nao_testbed.experiments.sweep.engines import (
     SweepEngine,
     Task,
     Work,
-    guarded,
     lost_worker,
+    run_guarded,
 )
 from nao_testbed.experiments.sweep.engines.dask_cluster import (
     Installation,
     check_workers,
     connect,
     differing,
+    incompatible,
     own_installation,
     quiet_logs,
     thread_fault,
-    unfit,
 )
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from nao_testbed.models import BadInput, TestbedError
@@ -55,8 +55,8 @@ def run_there(work: Work, trial: SweepTrial, wanted: Installation) -> TrialOutco
     worker = get_worker()
     wrong = differing(own_installation(), wanted) + thread_fault(worker.state.nthreads)
     if wrong:
-        raise UnfitWorker(unfit(worker.address, wrong))
-    return guarded(work, trial)
+        raise UnfitWorker(incompatible(worker.address, wrong))
+    return run_guarded(work, trial)
 
 
 def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
@@ -92,7 +92,7 @@ class DaskEngine(SweepEngine):
     """Runs trials on a cluster; `with` it, a client is connected until its end.
 
     `run` also raises `BadInput` where a worker that joined is not fit, and
-    `TestbedError` where the scheduler went away.
+    `TestbedError` if the scheduler is lost.
     """
 
     def __init__(self, address: str) -> None:
@@ -111,13 +111,13 @@ class DaskEngine(SweepEngine):
 
         Raises:
             BadInput: nothing listens, or a worker is not fit.
-            TestbedError: the scheduler went away.
+            TestbedError: the scheduler was lost.
         """
         with contextlib.ExitStack() as stack:
             stack.enter_context(quiet_logs())
             stack.callback(self._disconnect)
             self._connected = connect(self.address)
-            with self._loss_told():
+            with self._loss_reported():
                 check_workers(self._client, own_installation())
             self._at_exit = stack.pop_all()
         return self
@@ -150,7 +150,7 @@ class DaskEngine(SweepEngine):
         return self._workers
 
     @contextlib.contextmanager
-    def _loss_told(self) -> Iterator[None]:
+    def _loss_reported(self) -> Iterator[None]:
         """Report the loss of the scheduler, but not other errors such as a full disk.
 
         A broken connection is not awaited, since trials are lost with it.
@@ -166,15 +166,15 @@ class DaskEngine(SweepEngine):
             if not is_lost and not isinstance(error, OSError | CancelledError):
                 raise
             raise TestbedError(
-                f"the scheduler at {self.address} went away ({error}); what has ended "
-                "is kept, and the same command goes on with the rest."
+                f"the scheduler at {self.address} was lost ({error}); finished trials "
+                "are kept, and the same command resumes the sweep."
             ) from error
 
     def _submit(self, task: Task, work: Work) -> "Future[Any]":
         # Its own name, as the same trial may run in another sweep on this cluster.
         key = f"nao-testbed-{task.trial.key}-{uuid4().hex[:8]}"
         wanted = own_installation()
-        with self._loss_told():
+        with self._loss_reported():
             return self._client.submit(
                 run_there, work, task.trial, wanted, key=key, pure=False
             )
@@ -182,7 +182,7 @@ class DaskEngine(SweepEngine):
     def _ended(self, at_work: "Collection[Future[Any]]") -> "Iterable[Future[Any]]":
         from distributed import wait  # noqa: PLC0415  # optional and heavy
 
-        with self._loss_told(), self._client.as_current():
+        with self._loss_reported(), self._client.as_current():
             try:
                 done = wait(list(at_work), LOOK_S, return_when="FIRST_COMPLETED")
             except TimeoutError:  # an OSError too
@@ -190,11 +190,11 @@ class DaskEngine(SweepEngine):
         return list(done.done)
 
     def _runs_again(self, future: "Future[Any]") -> bool:
-        with self._loss_told():
+        with self._loss_reported():
             return future.status in _RUN_AGAIN
 
     def _outcome(self, future: "Future[Any]", task: Task) -> TrialOutcome | None:
-        with self._loss_told():  # a result is fetched only now
+        with self._loss_reported():  # a result is fetched only now
             outcome = outcome_of(future, task)
         future.release()  # else dask would run it again with its worker
         return outcome

@@ -25,8 +25,8 @@ from nao_testbed.experiments.sweep.engines import (
     SweepEngine,
     Task,
     Work,
-    guarded,
     lost_worker,
+    run_guarded,
 )
 from nao_testbed.experiments.sweep.engines.trial_limit import TrialLimit, took_too_long
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
@@ -170,7 +170,7 @@ class _Slot:
     def _submit(
         self, pool: ProcessPoolExecutor, trial: SweepTrial, work: Work
     ) -> "Future[TrialOutcome]":
-        future: Future[TrialOutcome] = pool.submit(guarded, work, trial)
+        future: Future[TrialOutcome] = pool.submit(run_guarded, work, trial)
         self._future = future
         return future
 

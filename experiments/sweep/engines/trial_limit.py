@@ -40,6 +40,4 @@ class TrialLimit:
 
 def took_too_long(limit_s: float) -> TrialOutcome:
     """Return the outcome of a trial that was ended at its limit."""
-    return TrialOutcome.lost(
-        f"it took longer than its limit of {limit_s:g} s (--trial-limit)."
-    )
+    return TrialOutcome.lost(f"it exceeded its limit of {limit_s:g} s (--trial-limit).")

@@ -47,16 +47,16 @@ TwoNumbers = Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)]
 
 def _each_once(values: list[Any]) -> list[Any]:
     if not values:
-        raise ValueError("an empty grid runs nothing; give at least one value")
+        raise ValueError("the grid is empty; give at least one value")
     for i, value in enumerate(values):
         if value in values[:i]:
-            raise ValueError(f"{value!r} stands there twice; give each value once")
+            raise ValueError(f"{value!r} is given twice; give each value once")
     return values
 
 
 def _at_least_one(options: list[Any]) -> list[Any]:
     if not options:
-        raise ValueError("there is nothing to choose from; give at least one value")
+        raise ValueError("the list is empty; give at least one value")
     return options
 
 
@@ -98,7 +98,7 @@ NUMBER_KINDS: Mapping[str, type[Part]] = {
 TEXT_KINDS: Mapping[str, type[Part]] = {"choice": ChooseTextForm}
 
 
-def _which(kinds: Mapping[str, type[Part]]) -> Discriminator:
+def _form_of(kinds: Mapping[str, type[Part]]) -> Discriminator:
     distribution = by_key("a distribution", kinds)
 
     def which(value: Any) -> Any:
@@ -121,7 +121,7 @@ Number = Annotated[
     | Annotated[UniformForm, Tag("UniformForm")]
     | Annotated[NormalForm, Tag("NormalForm")]
     | Annotated[ChooseNumberForm, Tag("ChooseNumberForm")],
-    _which(NUMBER_KINDS),
+    _form_of(NUMBER_KINDS),
 ]
 """A number, a list of them, or `{uniform: [low, high]}`, `{normal: [mean, deviation],
 clip: [low, high]}`, `{choice: [...]}`."""
@@ -129,7 +129,7 @@ Text = Annotated[
     Annotated[Name, Tag("value")]
     | Annotated[list[Name], AfterValidator(_each_once), Tag("list")]
     | Annotated[ChooseTextForm, Tag("ChooseTextForm")],
-    _which(TEXT_KINDS),
+    _form_of(TEXT_KINDS),
 ]
 """A name, a list of them, or `{choice: [...]}`."""
 
@@ -199,7 +199,7 @@ class SweepPushForm(Part):
     """Absent: the base, the torso of a NAO."""
 
 
-def _no_word(direction: Any) -> Any:
+def _reject_text(direction: Any) -> Any:
     for one in direction if isinstance(direction, list) else (direction,):
         if isinstance(one, str):
             raise ValueError(
@@ -212,7 +212,7 @@ def _no_word(direction: Any) -> Any:
 class DrawnPushForm(Part):
     """A push of every robot; each of its numbers a value, a list or a distribution."""
 
-    direction_deg: Annotated[Number, BeforeValidator(_no_word)]
+    direction_deg: Annotated[Number, BeforeValidator(_reject_text)]
     """Where it pushes to, seen from the robot at its start, in degrees: 0 ahead, 90 to
     its left, 180 back, -90 or 270 to its right."""
     size_n: Number
@@ -399,7 +399,7 @@ def wanted_value(column: str, near: Mapping[str, float]) -> float:
     """
     if column not in near:
         raise BadInput(
-            f"near says nothing of {column}, only of {', '.join(near) or 'nothing'}; "
-            "say what it shall be near to, or leave it out of within."
+            f"near has no {column}, only {', '.join(near) or 'no values'}; give its "
+            "value there, or leave it out of within."
         )
     return near[column]

@@ -62,8 +62,8 @@ def _check_column(column: str, columns: Mapping[str, Values], value: Value) -> N
         raise UnknownName("Column", column, tuple(columns), where)
     if isinstance(columns[column], Grid) or column == "minutes":
         raise BadInput(
-            f"a case cannot set {column!r}: it is a grid of the sweep, or the time of "
-            "all trials; give a column that has one value or is drawn."
+            f"a case cannot set {column!r}: it is a grid of the sweep, or the "
+            "duration; give a column with one value or a distribution."
         )
     is_text = isinstance(extremes_of(columns[column])[0], str)
     if is_text != isinstance(value, str):

@@ -240,7 +240,7 @@ def _other_setting(sweep: Sweep) -> tuple[str, ...]:
     identity = sweep.meta["identity"]
     expected = {"minutes": MINUTES, "posture": POSTURE, "protection": "none"}
     found = [
-        f"{name} is not {value} throughout"
+        f"{name} is not {value} in all trials"
         for name, value in expected.items()
         if name in identity and identity[name] != {"fixed": {"value": value}}
     ]

@@ -100,7 +100,7 @@ def falls_of(sweep: Sweep) -> "pd.DataFrame":
             "size_n": size_n,
             "controller": name,
             **_shares(group),
-            **(_beside(group) if name != reference else {}),
+            **(_paired_difference(group) if name != reference else {}),
         }
         for (point, size_n, name), group in frame.groupby(
             ["point", "size_n", "controller"], sort=False
@@ -136,7 +136,7 @@ def _shares(group: "pd.DataFrame") -> dict[str, Any]:
     }
 
 
-def _beside(group: "pd.DataFrame") -> dict[str, Any]:
+def _paired_difference(group: "pd.DataFrame") -> dict[str, Any]:
     from scipy.stats import binomtest  # noqa: PLC0415  # heavy
 
     pairs = group[group["is_fall_there"].notna()]
@@ -200,7 +200,7 @@ def fall_tables(sweep: Sweep) -> tuple[DataTable, ...]:
         return ()
     tables = [_fall_table(rows)]
     if any(row.get("pairs", 0) > 0 for row in rows):
-        tables.append(_beside_table(rows, str(reference_of(sweep))))
+        tables.append(_difference_table(rows, str(reference_of(sweep))))
     return tuple(tables)
 
 
@@ -208,8 +208,8 @@ def _fall_table(rows: list[dict[Any, Any]]) -> DataTable:
     before = sum(row["before"] for row in rows)
     fell_before = f" {before} of them fell before the push." if before else ""
     return DataTable.of(
-        "Who fell, of robots that were pushed",
-        (*PLACE, "fell", "%", "95 %", "robots that fell"),
+        "Falls of pushed robots",
+        (*PLACE, "fell", "%", "95 %", "fallen robots"),
         (
             (
                 *cells,
@@ -218,30 +218,30 @@ def _fall_table(rows: list[dict[Any, Any]]) -> DataTable:
                 f"{100.0 * row['low']:.1f} to {100.0 * row['high']:.1f}",
                 f"{row['robots_fell']} of {row['robots']}",
             )
-            for cells, row in _placed(rows)
+            for cells, row in _labelled(rows)
         ),
-        "All directions together; a robot fell if it did in any. 95 %: robots "
-        "drawn anew with all their pushes (those of one robot are not independent), at "
-        f"least Wilson's interval.{fell_before}",
+        "All directions pooled; a robot has fallen if it fell in any direction. 95 %: "
+        "bootstrap over robots with all their pushes (those of one robot are not "
+        f"independent), at least Wilson's interval.{fell_before}",
         texts=(0, 2),
     )
 
 
-def _beside_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
-    told = [row for row in rows if row["controller"] != reference]
-    alone = ("fell alone", f"{reference} fell alone", "difference, % of pairs (95 %)")
+def _difference_table(rows: list[dict[Any, Any]], reference: str) -> DataTable:
+    others = [row for row in rows if row["controller"] != reference]
+    heads = ("only it fell", f"only {reference} fell", "difference, % of pairs (95 %)")
     return DataTable.of(
-        f"Beside {reference}: the same robots and pushes",
-        (*PLACE, *alone, "robots: more, fewer falls", "p"),
-        ((*cells, *_beside_cells(row)) for cells, row in _placed(told)),
-        f"Alone: of two trials that differ by the controller alone, one fell. p: "
-        f"sign test over robots that fell more or less often than with {reference}; "
-        f"below {MIN_ROBOTS} robots no interval is told.",
+        f"Compared with {reference}: the same robots and pushes",
+        (*PLACE, *heads, "robots: more, fewer falls", "p"),
+        ((*cells, *_difference_cells(row)) for cells, row in _labelled(others)),
+        "Pairs: trials that differ only in the controller. p: sign test over "
+        f"robots that fell more or less often than with {reference}. No interval below "
+        f"{MIN_ROBOTS} robots.",
         texts=(0, 2),
     )
 
 
-def _beside_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
+def _difference_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     if not row["pairs"] > 0:
         return (NOTHING,) * 5
     difference, low, high = (
@@ -259,13 +259,13 @@ def _beside_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
 
 
 PLACE = ("", "push, N", "controller")
-"""Labels of the cells of `_placed`."""
+"""Labels of the cells of `_labelled`."""
 
 
-def _placed(
+def _labelled(
     rows: list[dict[Any, Any]],
 ) -> list[tuple[tuple[str, str, str], dict[Any, Any]]]:
-    """Return rows with the cells that say where they are, each point and size once."""
+    """Return rows with their labels, each point and size only once."""
     found, last = [], ("", "")
     for row in rows:
         here = (str(row["point"]), f"{row['size_n']:.4g}")

@@ -29,8 +29,8 @@ from nao_testbed.experiments.sweep.spec import (
     Normal,
     Uniform,
     Values,
+    distribution_text,
     value_text,
-    words_of,
 )
 from nao_testbed.experiments.sweep.summary import (
     compared,
@@ -45,23 +45,23 @@ from nao_testbed.experiments.sweep.sweep_trial import QUIET
 from nao_testbed.models import BadInput
 
 NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep", "cases"}
-"""Keys of an identity that are said elsewhere."""
+"""Keys of an identity that are shown elsewhere."""
 MAX_JOINTS = 3
-"""Joints that are named one by one."""
+"""Maximum number of joints that are listed."""
 
 
 def parameter_table(identity: Mapping[str, Any]) -> DataTable:
-    """A row a parameter and what it may be; joints that are alike share one.
+    """Return a row per parameter with its values; equal joints share one.
 
     Args:
         identity: of the sweep (`experiments.sweep.trial_store.identity`).
     """
     return DataTable.of(
-        "What was asked",
+        "Parameters",
         ("parameter", "of", "values"),
         _lines(identity),
-        "A list is a grid, which every robot meets; a distribution is drawn once "
-        "for each robot, from the seed, its number and the parameter's name alone.",
+        "A list is a grid, run with every robot; a distribution is sampled once for "
+        "each robot, from the seed, its number and the name of the parameter.",
         texts=(0, 1, 2),
     )
 
@@ -72,20 +72,20 @@ def origin_table(sweep: Sweep) -> DataTable:
     commits = sweep.frame["commit"].dropna().unique() if "commit" in sweep.frame else ()
     facts = {
         "name": meta["name"],
-        "robot": meta["identity"].get("robot", "not known"),
+        "robot": meta["identity"].get("robot", "unknown"),
         "robots": meta["robots"],
         "seed": meta["seed"],
         "started (UTC)": str(meta["started_utc"])
         .removesuffix("+00:00")
         .replace("T", " "),
-        "commit": ", ".join(map(str, commits)) or meta["commit"] or "not known",
+        "commit": ", ".join(map(str, commits)) or meta["commit"] or "unknown",
         **{
             name if name == "machine" else f"version of {name}": version
             for name, version in meta["versions"].items()
         },
     }
     rows = ((name, str(value)) for name, value in facts.items())
-    return DataTable.of("Where it comes from", ("", "value"), rows, texts=(0, 1))
+    return DataTable.of("Provenance", ("", "value"), rows, texts=(0, 1))
 
 
 _KINDS: Mapping[object, TypeAdapter[Any]] = {
@@ -113,21 +113,21 @@ def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             *name.partition(".")[::2],
             f"damaged: {data!r:.60}"
             if (values := values_from(data)) is None
-            else words_of(values),
+            else distribution_text(values),
         )
         for name, data in identity.items()
         if name not in NO_PARAMETERS
     ]
     for (name, words), alike in groupby(known, lambda line: (line[0], line[2])):
         joints = [joint for _, joint, _ in alike]
-        yield name, _few(joints), words
+        yield name, _joint_list(joints), words
     for case, given in (identity.get("cases") or {}).items():
         words = ", ".join(f"{name} {value_text(v)}" for name, v in given.items())
-        yield CASE, case, words or "as the other lines say"
+        yield CASE, case, words or "as in the other rows"
     for push in identity.get("pushes") or ():
         yield "push", "", push_text(push)
     if (jumps := identity.get("fast_forward", {})) is None:
-        yield "fast-forward", "", "none: physics all the time"
+        yield "fast-forward", "", "off: every physics step is simulated"
     elif jumps:
         yield "fast-forward", "", ", ".join(f"{k} {v:g}" for k, v in jumps.items())
     if (keep := identity.get("keep")) is not None:
@@ -135,25 +135,25 @@ def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             f"{column} {target['value']:g} ± {target['tolerance']:g}"
             for column, target in keep["targets"].items()
         )
-        mirrored = "; or so with left and right swapped" if keep["mirrored"] else ""
+        mirrored = "; or with left and right swapped" if keep["mirrored"] else ""
         yield "keep", keep["controller"], f"{near}{mirrored}"
 
 
-def _few(joints: list[str]) -> str:
+def _joint_list(joints: list[str]) -> str:
     if len(joints) <= MAX_JOINTS:
         return ", ".join(joints)
     return f"{joints[0]}, {joints[1]} and {len(joints) - 2} more"
 
 
 def sweep_section(found: SweepFolder, prefix: str) -> Section:
-    """Return what a page shows of a sweep.
+    """Return the section of a page for a sweep.
 
     Args:
         found: the folder.
         prefix: of the names within its figures, another for each section of a page.
     """
     sweep = found.sweep
-    problems = [*found.state, *found.problems, *_doubts(sweep)]
+    problems = [*found.state, *found.problems, *_caveats(sweep)]
     figures = _figures(sweep, prefix, problems)
     return Section(
         name=found.name,
@@ -183,20 +183,20 @@ def _lead(sweep: Sweep) -> str:
     return f"{robots}{time} under {names}, seed {meta['seed']}. {about}".strip()
 
 
-def _doubts(sweep: Sweep) -> list[str]:
+def _caveats(sweep: Sweep) -> list[str]:
     """Return caveats about the numbers."""
     words = []
     frame = sweep.frame
     if failed := int(frame["error"].notna().sum()):
         trials = "1 trial has" if failed == 1 else f"{failed} trials have"
-        words.append(f"{trials} no result; the reasons are among the trials.")
+        words.append(f"{trials} no result; see the table of trials for the reasons.")
     if not len(kept := compared(sweep)):
-        words.append("No robot lies near the wanted outcome: nothing is compared.")
+        words.append("No robot is near the selected outcome: there is no comparison.")
     elif not kept["stands"].any():
-        words.append("No robot stood to the end: nothing is compared.")
+        words.append("No robot stood to the end: there is no comparison.")
     commits = frame["commit"].dropna().unique() if "commit" in frame else ()
     if len(commits) > 1:
-        words.append(f"The trials were run by {len(commits)} commits of the source.")
+        words.append(f"The trials were run with {len(commits)} commits of the source.")
     return words
 
 
@@ -213,32 +213,30 @@ def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]
         (
             is_pushed(sweep),
             survival_figure,
-            "Who stands a push: the part of trials that did not fall, with 95 %.",
-            "A line a controller over the size of the push. The numbers are in the "
-            "table of falls.",
+            "Pushes: share of trials without a fall, with 95 % intervals.",
+            "One line per controller over the size of the push. The numbers are in "
+            "the table of falls.",
         ),
         (
             QUIET not in sweep.frame,
             spread_figure,
-            "Where the robots lie: a dot a robot and grid point, with median and 5 to "
-            "95 %.",
+            "All robots: one dot per robot and grid point; median and 5 to 95 %.",
             "Dots of all robots under each controller: loss, temperature, settling, "
             "shift. The numbers are in the tables of controllers and of trials.",
         ),
         (
             has_pairs(sweep),
             paired_figure,
-            "The same robots from controller to controller, beside the least heat that "
-            "is possible.",
-            "A line a robot over the controllers: the power of the legs at the end. "
+            "The same robots under each controller, with the minimum possible heat.",
+            "One line per robot over the controllers: final power of the legs. "
             "The numbers are in the tables of controllers and of trials.",
         ),
         (
             is_near_published(sweep),
             band_figure,
-            "Where the published outcomes lie among the robots that were kept.",
-            "Dots of the robots that were kept and the published outcome, by "
-            "controller. The numbers are in the table of kept robots.",
+            "Published outcomes among the kept robots.",
+            "Dots of the kept robots and the published outcome, by controller. "
+            "The numbers are in the table of kept robots.",
         ),
     )
     planned = [

@@ -66,11 +66,14 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
 
     figures = {}
     if is_pushed(sweep):
-        figures["survival"] = ("Who stands a push", survival_figure(sweep))
+        figures["survival"] = ("Pushed robots", survival_figure(sweep))
     if has_pairs(sweep):
-        figures["robots"] = ("Legs' power, robot by robot", paired_figure(sweep))
+        figures["robots"] = ("Power of the legs of each robot", paired_figure(sweep))
     if has_pairs(sweep) and is_near_published(sweep):
-        figures["published"] = ("Published outcomes among robots", band_figure(sweep))
+        figures["published"] = (
+            "Published outcomes among the robots",
+            band_figure(sweep),
+        )
     settings = {**sweep.meta, "spec": sweep.spec}
     for name, (title, figure) in figures.items():
         save_figure(figure, folder / f"{name}.png", title, settings)

@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 CROWD = 60
 """Number of distinguishable marks; more are drawn fainter."""
 SPREAD = 0.16
-"""Half the width over which dots of one controller are strewn."""
+"""Half the width over which dots of one controller are scattered."""
 
 
-def fainter(alpha: float, n: int) -> float:
+def crowd_alpha(alpha: float, n: int) -> float:
     """Return the opacity of each of n marks: less where many lie upon each other."""
     return alpha * min(1.0, max(0.25, CROWD / max(1, n)))
 
 
-def strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:
+def scatter_values(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:
     """Draw values as dots side by side, in their order so that none hides another."""
     values = np.sort(values[np.isfinite(values)])
     golden = (np.arange(len(values)) * 0.618034) % 1.0
     x = place + SPREAD * (2.0 * golden - 1.0)
-    alpha = fainter(0.45, len(values))
+    alpha = crowd_alpha(0.45, len(values))
     axes.plot(x, values, "o", ms=3.2, color=colour, alpha=alpha, mew=0, zorder=2)
     if len(values):
         draw_band(axes, place, values, colour)
@@ -128,18 +128,18 @@ def paired_figure(sweep: Sweep) -> "Figure":
 
 
 TITLES = {
-    "hot_leg_rise_k": "rise of the hotter leg's five joints, K",
-    "other_leg_rise_k": "rise of the other leg's five joints, K",
-    "hot_joint_degc": "hotter leg's hottest joint at the end, °C",
-    "other_joint_degc": "other leg's hottest joint at the end, °C",
-    "rise_ratio": "rise of both legs as a part of that with fixed",
+    "hot_leg_rise_k": "hotter leg: sum of the five rises, K",
+    "other_leg_rise_k": "other leg: sum of the five rises, K",
+    "hot_joint_degc": "hotter leg: final temperature of the hottest joint, °C",
+    "other_joint_degc": "other leg: final temperature of the hottest joint, °C",
+    "rise_ratio": "rise of both legs, ratio to fixed",
 }
 """Of the panels of `band_figure`."""
 TITLE_LETTERS = 21
 """Of a line of a title: a panel is no wider."""
 
 
-def at_one_height(titles: "Iterable[str]") -> list[str]:
+def align_titles(titles: "Iterable[str]") -> list[str]:
     """Return titles broken into equally many lines, so that all begin at one height."""
     broken = [textwrap.wrap(title, TITLE_LETTERS) for title in titles]
     n = max(map(len, broken))
@@ -152,11 +152,11 @@ def band_figure(sweep: Sweep) -> "Figure":
     robots = band_robots(sweep)
     figure = new_figure(11.5, 4.2)
     panels = figure.subplots(1, len(MEASURES), sharex=True)
-    titles = at_one_height(words[0].upper() + words[1:] for words in TITLES.values())
+    titles = align_titles(words[0].upper() + words[1:] for words in TITLES.values())
     for axes, measure, words in zip(panels, TITLES, titles, strict=True):
         for i, name in enumerate(names):
             values = robots.loc[robots["controller"] == name, measure].to_numpy(float)
-            strew(axes, i, values, controller_colours(names)[name])
+            scatter_values(axes, i, values, controller_colours(names)[name])
             there = MEASURES[measure].get(name)
             if there is not None:
                 style = {"ms": 7, "mfc": "white", "mec": INK, "mew": 1.4}
@@ -176,7 +176,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     pairs = paired(sweep, "legs_power_w")
     least = paired(sweep, "least_with_gears_w")
     places = np.arange(len(names))
-    alpha = fainter(1.0, len(pairs))
+    alpha = crowd_alpha(1.0, len(pairs))
     for row in pairs.to_numpy(float):
         there = np.isfinite(row)  # past a controller that it fell with
         x, y = places[there], row[there]
@@ -198,13 +198,13 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
                 fontweight="bold",
             )
     logarithmic(axes)
-    axes.set_ylabel("joule loss of the legs at the end, W", fontsize=9)
+    axes.set_ylabel("final Joule loss of the legs, W", fontsize=9)
     name_axis(axes, names)
-    axes.plot([], [], color=SHADE, lw=6, label="least, stuck gears helping")
+    axes.plot([], [], color=SHADE, lw=6, label="minimum, with gear friction")
     axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
     axes.legend(frameon=False, fontsize=8, loc="best")
     reference = reference_of(sweep)
-    panel_title(axes, f"The same robots (×: median heat over the run, of {reference})")
+    panel_title(axes, f"The same robots (×: median heat relative to {reference})")
 
 
 def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
@@ -212,11 +212,11 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     frame = frame[frame["stands"]]
     for i, name in enumerate(names):
         values = frame.loc[frame["controller"] == name, "multiple_with_gears"].dropna()
-        strew(axes, i, values.to_numpy(float), controller_colours(names)[name])
+        scatter_values(axes, i, values.to_numpy(float), controller_colours(names)[name])
     axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
     logarithmic(axes)
     name_axis(axes, names)
-    panel_title(axes, "Times the least, gears helping")
+    panel_title(axes, "Ratio to the minimum")
 
 
 def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
@@ -267,8 +267,8 @@ def survival_figure(sweep: Sweep) -> "Figure":
         axes.set_ylim(-3.0, 103.0)
         axes.set_xlim(0.0, 1.06 * reach)
         axes.set_xlabel("push, N", fontsize=9)
-        panel_title(axes, point or "Who stands a push")
-    panels[0].set_ylabel("stood, % of trials", fontsize=9)
+        panel_title(axes, point or "Pushed robots")
+    panels[0].set_ylabel("trials without a fall, %", fontsize=9)
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
     write_sweep_footer(figure, sweep, "bars and bands: 95 %")
     return figure
@@ -297,7 +297,7 @@ def _row_figure(sweep: Sweep, falls: "pd.DataFrame", names: Sequence[str]) -> "F
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(-3.0, 103.0)
-    axes.set_xlabel("stood, % of trials", fontsize=9)
+    axes.set_xlabel("trials without a fall, %", fontsize=9)
     figure.legend(
         loc="outside upper right", ncols=len(names), frameon=False, fontsize=8
     )
@@ -316,8 +316,8 @@ class _Panel:
     """By controller, a number a trial; NaN where there is none."""
     is_logarithmic: bool = False
     line_at: float | None = None
-    never: str = ""
-    """What a trial without a number did, where that says something."""
+    unsettled: str = ""
+    """Label of the number of trials without a value; empty: not shown."""
 
     @property
     def is_empty(self) -> bool:
@@ -360,8 +360,10 @@ def _panels(sweep: Sweep, names: Sequence[str]) -> list[_Panel]:
         }
 
     panels = [
-        _Panel(title="hottest joint at the end, °C", values=of("hottest_degc")),
-        _Panel(title="settled after, s", values=of("settled_s"), never="never"),
+        _Panel(title="final temperature, hottest joint, °C", values=of("hottest_degc")),
+        _Panel(
+            title="settling time, s", values=of("settled_s"), unsettled="not settled"
+        ),
     ]
     if any((values > 0.0).any() for values in of("largest_shift_deg").values()):
         panels.append(
@@ -372,7 +374,7 @@ def _panels(sweep: Sweep, names: Sequence[str]) -> list[_Panel]:
         ratios = relative(paired(sweep, "legs_joule_loss_j"), reference)
         loss = {name: ratios[name].to_numpy(float) for name in names}
         loss[reference] = np.empty(0)  # 1 on every robot
-        title = f"legs' joule loss, × {reference}"
+        title = f"Joule loss of the legs, × {reference}"
         panels.insert(
             0, _Panel(title=title, values=loss, is_logarithmic=True, line_at=1.0)
         )
@@ -383,10 +385,10 @@ def _draw(axes: "Axes", panel: _Panel, names: Sequence[str]) -> None:
     for i, name in enumerate(names):
         values = panel.values[name]
         finite = np.isfinite(values)
-        strew(axes, i, values[finite], controller_colours(names)[name])
-        if panel.never and not finite.all():
+        scatter_values(axes, i, values[finite], controller_colours(names)[name])
+        if panel.unsettled and not finite.all():
             axes.annotate(
-                f"{np.count_nonzero(~finite)} {panel.never}",
+                f"{np.count_nonzero(~finite)} {panel.unsettled}",
                 (i, 1.0),
                 xycoords=("data", "axes fraction"),
                 ha="center",

@@ -58,10 +58,10 @@ def comparisons(sweep: Sweep) -> tuple[DataTable, ...]:
 
 
 def count_table(found: SweepFolder) -> DataTable:
-    """A row a controller: trials asked for, done, without a result, missing."""
+    """Return a row per controller: planned, finished, failed and missing trials."""
     frame = found.sweep.frame
-    asked = found.asked
-    names = list(dict.fromkeys([*(asked or ()), *controllers_of(found.sweep)]))
+    expected = found.expected
+    names = list(dict.fromkeys([*(expected or ()), *controllers_of(found.sweep)]))
     keeps = found.sweep.meta["identity"].get("keep") is not None
     rows: list[tuple[int | None, ...]] = []
     for name in names:
@@ -69,7 +69,7 @@ def count_table(found: SweepFolder) -> DataTable:
         failed = int(of_it["error"].notna().sum())
         ended = int(of_it["failure"].notna().sum())
         stood = len(of_it) - failed - ended
-        total = None if asked is None else asked.get(name, 0)
+        total = None if expected is None else expected.get(name, 0)
         missing = None if total is None else max(0, total - len(of_it))
         rows.append((total, stood, ended, failed, missing))
     shown = [
@@ -79,15 +79,15 @@ def count_table(found: SweepFolder) -> DataTable:
     if len(rows) > 1:
         sums = [_sum(column) for column in zip(*rows, strict=True)]
         shown.append(Row(cells=("all", *sums), is_sum=True))
-    labels = ["controller", "asked for", "stood to the end", "fell or ended early"]
+    labels = ["controller", "planned", "stood to the end", "fell or ended early"]
     labels += ["no result", "missing"]
-    if asked is None:
+    if expected is None:
         del labels[5], labels[1]
         shown = [
             Row(cells=(row.cells[0], *row.cells[2:5]), is_sum=row.is_sum)
             for row in shown
         ]
-    note = _kept_words(found.sweep) if keeps else ""
+    note = _kept_note(found.sweep) if keeps else ""
     return DataTable.of("Trials", labels, shown, note)
 
 
@@ -96,31 +96,34 @@ def _sum(column: tuple[int | None, ...]) -> str:
     return str(sum(known)) if len(known) == len(column) else NOTHING
 
 
-def _kept_words(sweep: Sweep) -> str:
+def _kept_note(sweep: Sweep) -> str:
     frame = sweep.frame
     kept = frame.loc[frame["kept"].astype(bool), "robot"].nunique()
     keep = sweep.meta["identity"]["keep"]
     return (
-        f"All robots ran under {keep['controller']}; of {frame['robot'].nunique()}, "
-        f"{kept} lie near the wanted outcome and go on to the others. The tables and "
-        f"figures below are of these. {why_no_band(sweep) or ''}"
+        f"All robots ran under {keep['controller']}; {kept} of "
+        f"{frame['robot'].nunique()} are near the selected outcome and ran under the "
+        f"others. The tables and figures below show these. {why_no_band(sweep) or ''}"
     ).strip()
 
 
 def _of_controllers(reference: str | None) -> tuple[Quantity[TableRow], ...]:
     """Return the quantities of a row of `summary_of`."""
     return (
-        Quantity("trials", _trials),
+        Quantity("trials", _trials_text),
         Quantity("pairs", lambda row: row["pairs"], digits=0),
         Quantity(f"loss, × {reference}", lambda row: _band(row, "loss_")),
-        Quantity("power, × least of forces", lambda row: _band(row, "multiple_")),
-        Quantity("power, × least with gears", lambda row: _band(row, "with_gears_")),
-        Quantity("settled: median, last", _settled),
+        Quantity(
+            "power, × minimum without gear friction",
+            lambda row: _band(row, "multiple_"),
+        ),
+        Quantity("power, × minimum", lambda row: _band(row, "with_gears_")),
+        Quantity("settling time: median, last", _settled),
         Quantity("largest shift", lambda row: row["largest_shift_deg"], "°", 2),
     )
 
 
-def _hot(row: TableRow) -> str:
+def _hot_text(row: TableRow) -> str:
     """Return how many robots had a joint at 80 °C, and when."""
     stood = row["trials"] - row["fell"] - row["failed"]
     words = [f"{row['hot']} of {stood}"]
@@ -130,51 +133,52 @@ def _hot(row: TableRow) -> str:
     return ", ".join(words)
 
 
-_HOT = Quantity[TableRow]("a joint at 80 °C: robots, first, median", _hot)
+_HOT = Quantity[TableRow]("a joint at 80 °C: robots, first, median", _hot_text)
 
 
-def _caught(row: TableRow) -> str:
+def _caught_text(row: TableRow) -> str:
     """Return how many robots the guard caught, and for how much of the physics."""
     stood = row["trials"] - row["fell"] - row["failed"]
     share = f", {number(100.0 * row['caught_share'], 2)} %" if row["caught"] else ""
     return f"{row['caught']} of {stood}{share}"
 
 
-_CAUGHT = Quantity[TableRow]("the guard woke: robots, share of the physics", _caught)
+_CAUGHT = Quantity[TableRow]("guard active: robots, share of the physics", _caught_text)
 
 
 def summary_table(sweep: Sweep) -> DataTable:
-    """A row a controller: heat beside the reference and the least, settling, shift."""
+    """Return a row per controller: relative heat, settling time, shift."""
     reference = reference_of(sweep)
     summary = summary_of(sweep)
-    told = _of_controllers(reference)
-    told += (_HOT,) if summary["hot"].any() else ()
-    is_told = summary["caught"].any() and not is_pushed(sweep)
-    told += (_CAUGHT,) if is_told else ()
+    quantities = _of_controllers(reference)
+    quantities += (_HOT,) if summary["hot"].any() else ()
+    is_shown = summary["caught"].any() and not is_pushed(sweep)
+    quantities += (_CAUGHT,) if is_shown else ()
     return DataTable.of(
-        "Controllers compared on the same robots",
-        ("controller", *(quantity.label for quantity in told)),
+        "Controllers on the same robots",
+        ("controller", *(quantity.label for quantity in quantities)),
         (
-            (str(name), *(quantity.text(row) for quantity in told))
+            (str(name), *(quantity.text(row) for quantity in quantities))
             for name, row in summary.to_dict("index").items()
         ),
-        "Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
-        f"whole run, over that of {reference} on the same robot, of as many pairs as "
-        "both stood. Power is that at the end; the least is what the best contact "
-        "forces allow in the posture reached, with gears running free, and with stuck "
-        "gears bearing what they can. Settled: the legs' power stays within 5 % of its "
-        "last value."
-        + (" The median is of all robots that stood." if summary["hot"].any() else ""),
+        "Median (5 to 95 % of the robots). Loss: Joule loss of the legs in the whole "
+        f"run, relative to {reference} on the same robot, where both stood. Power: "
+        "final power of the legs. Minimum: optimal contact forces in the last posture, "
+        "with gear friction bearing as much of the load as it can, or without gear "
+        "friction. Settling: the power of the legs stays within 5 % of its final value."
+        + (
+            " The median is over all robots that stood." if summary["hot"].any() else ""
+        ),
     )
 
 
-def _trials(row: TableRow) -> str:
+def _trials_text(row: TableRow) -> str:
     others = [f"{row[name]} {name}" for name in ("fell", "failed") if row[name]]
     return ", ".join([str(row["trials"]), *others])
 
 
 def _band(row: TableRow, prefix: str) -> str | None:
-    """Return a median and its 90 % band, with as many decimals as say something."""
+    """Return a median and its 90 % band, rounded to significant digits."""
     median, low, high = (
         number(value, 2 if value < 10.0 else 1)
         for value in (row[f"{prefix}{name}"] for name in ("median", "low", "high"))
@@ -188,11 +192,11 @@ def _settled(row: TableRow) -> str | None:
     words = []
     if row["settled"]:
         words = [f"{row['settled_median_s']:.0f}, {row['settled_last_s']:.0f} s"]
-    return "; ".join([*words, *([f"{never} never"] if never else [])]) or None
+    return "; ".join([*words, *([f"{never} not settled"] if never else [])]) or None
 
 
 def hotter_table(sweep: Sweep) -> DataTable:
-    """On how many robots the controller of the row loses more than the column's."""
+    """Return the number of robots that are hotter under the row's controller."""
     counts = hotter_on(sweep)
     pairs = paired(sweep, "legs_joule_loss_j")
     rows = []
@@ -206,22 +210,22 @@ def hotter_table(sweep: Sweep) -> DataTable:
         rows.append((str(name), *cells))
     points = "Robots" if pairs.index.nlevels == 1 else "Robots and grid points"
     return DataTable.of(
-        "Compared one by one",
-        ("loses more than", *map(str, counts.columns)),
+        "Pairwise comparison",
+        ("more heat than", *map(str, counts.columns)),
         rows,
-        f"{points} on which the controller of the row loses at least 0.1 % more "
-        "heat than that of the column, of those where both stood.",
+        f"{points} with at least 0.1 % more heat under the controller of the row than "
+        "under that of the column, of those where both stood.",
     )
 
 
-MEASURE_WORDS = {
-    "hot_leg_rise_k": "hotter leg, rise, K",
-    "other_leg_rise_k": "other leg, rise, K",
+MEASURE_LABELS = {
+    "hot_leg_rise_k": "hotter leg, sum of rises, K",
+    "other_leg_rise_k": "other leg, sum of rises, K",
     "hot_joint_degc": "hotter leg, hottest joint, °C",
     "other_joint_degc": "other leg, hottest joint, °C",
-    "rise_ratio": "both legs, rise of fixed",
+    "rise_ratio": "both legs, rise relative to fixed",
 }
-"""What the outcomes of `published_band` are called."""
+"""Labels of the outcomes of `published_band`."""
 
 
 def band_table(sweep: Sweep) -> DataTable:
@@ -236,7 +240,7 @@ def band_table(sweep: Sweep) -> DataTable:
         )
         below = number(100.0 * row["below"], 0)
         cells = (
-            MEASURE_WORDS[measure] if measure != before else "",
+            MEASURE_LABELS[measure] if measure != before else "",
             str(row["controller"]),
             str(row["robots"]),
             median,
@@ -248,11 +252,11 @@ def band_table(sweep: Sweep) -> DataTable:
         before = measure
     labels = ("outcome", "controller", "robots", "median", "5 to 95 %", "published")
     return DataTable.of(
-        "Robots near the published one without the method",
-        (*labels, "robots below it"),
+        "Robots near the published outcome without the method",
+        (*labels, "robots below"),
         rows,
-        "The hotter leg is the published left one; a joint is the hottest of its "
-        "leg under fixed [ES2659053T3, fig. 4a to 5b].",
+        "The hotter leg is the left one in the publication; a joint is the hottest of "
+        "its leg under fixed [ES2659053T3, fig. 4a to 5b].",
         texts=(0, 1),
     )
 
@@ -262,7 +266,7 @@ MAX_TRIALS = 2000
 MAX_REASONS = 50
 """Rows of the tables of trials that did not end well."""
 MAX_UNFOLDED = 12
-"""Rows above which such a table is closed at first."""
+"""Number of rows above which such a table is folded."""
 
 
 def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
@@ -275,7 +279,7 @@ def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
             frame[frame["error"].notna()],
             grid,
             "error",
-            "The command that ran the sweep runs them again.",
+            "The command of the sweep repeats them.",
         ),
         _reasons(
             "Trials that fell or ended early",
@@ -296,7 +300,7 @@ def _reasons(
     column: str,
     note: str,
 ) -> DataTable:
-    """Return trials with a text that says why; the first `MAX_REASONS` of them."""
+    """Return the first `MAX_REASONS` trials with their reasons."""
     rows = [
         (
             str(trial["robot"]),
@@ -308,7 +312,7 @@ def _reasons(
         for trial in frame.head(MAX_REASONS).to_dict("records")
     ]
     if (more := len(frame) - len(rows)) > 0:
-        note = f"And {more} more: column “{column}” of the sweep's table. {note}"
+        note = f"{more} more: see column “{column}” of the sweep table. {note}"
     n = len(grid)
     return DataTable.of(
         f"{caption}: {len(frame)}",
@@ -330,11 +334,11 @@ def _of_trials(reference: str | None) -> dict[str, Quantity[TableRow]]:
     return {
         column: of(column, *how)
         for column, how in {
-            "legs_joule_loss_j": ("legs' loss", "J", 0),
+            "legs_joule_loss_j": ("Joule loss", "J", 0),
             "ratio": (f"× {reference}", "", 2),
             "legs_power_w": ("power", "W", 2),
-            "multiple_with_gears": ("× least", "", 2),
-            "settled_s": ("settled", "s", 1),
+            "multiple_with_gears": ("× minimum", "", 2),
+            "settled_s": ("settling time", "s", 1),
             "largest_shift_deg": ("largest shift", "°", 2),
             "hottest_degc": ("hottest", "°C", 1),
             "fell_s": ("fell at", "s", 2),
@@ -351,7 +355,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
         keys = [name for name in pairs.index.names if name is not None]
         ratios = ratios.melt(keys, var_name="controller", value_name="ratio")
         frame = frame.merge(ratios, how="left", on=[*keys, "controller"])
-    told = {
+    shown = {
         name: quantity
         for name, quantity in _of_trials(reference).items()
         if name in frame and frame[name].notna().any()
@@ -362,27 +366,27 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
             *(_value(trial[name]) for name in grid),
             str(trial["controller"]),
             _end(trial),
-            *(quantity.bare(trial) for quantity in told.values()),
+            *(quantity.bare(trial) for quantity in shown.values()),
             _text(trial.get("hottest_joint")),
         )
         for trial in frame.head(MAX_TRIALS).to_dict("records")
     ]
     more = len(frame) - len(rows)
     dropped = len(sweep.frame) - len(frame)
-    notes = ["Power at the end; × least: over the least where stuck gears help."]
-    if "multiple_with_gears" not in told:
+    notes = ["Power: at the end; × minimum: ratio to the minimum with gear friction."]
+    if "multiple_with_gears" not in shown:
         notes = []
-    notes += [f"And {more} more: the sweep's table has them all."] if more else []
+    notes += [f"{more} more: see the sweep table."] if more else []
     if dropped:
-        notes.append(f"Without {dropped} of robots that were not kept.")
+        notes.append(f"Left out, as their robots were not kept: {dropped}.")
     n = len(grid)
-    quantities = (quantity.column() for quantity in told.values())
+    quantities = (quantity.column() for quantity in shown.values())
     return DataTable.of(
         f"All {len(frame)} trials",
         ("robot", *grid.values(), "controller", "end", *quantities, "hottest joint"),
         rows,
         " ".join(notes),
-        texts=(n + 1, n + 2, n + 3 + len(told)),
+        texts=(n + 1, n + 2, n + 3 + len(shown)),
         is_sortable=True,
         is_folded=True,
     )

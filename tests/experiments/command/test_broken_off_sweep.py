@@ -51,7 +51,7 @@ def test_a_sweep_that_was_ended_goes_on_to_the_same_table(
     assert done > 0
     out, err = launch(line).communicate(timeout=PATIENCE_S)
     assert err == ""
-    assert f"6 of 6 trials done, {done} of them before" in out
+    assert f"6 of 6 trials finished, {done} of them earlier" in out
     frame = read_sweep(here / "out").frame
     assert_frame_equal(frame.drop(columns=CLOCKS), unbroken.drop(columns=CLOCKS))
 

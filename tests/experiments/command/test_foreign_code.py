@@ -169,7 +169,7 @@ def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
     ran = nao_testbed("sweep theirs.yaml --jobs 1")
     assert ran.status == 1
     assert ": controller 'theirs' raised in step 6" in ran.err
-    assert "runs these trials again" in ran.err
+    assert "repeats these trials" in ran.err
 
 
 def test_a_scenario_tells_it_too(

@@ -10,7 +10,7 @@ import pytest
 
 from nao_testbed.experiments.sweep.engines import SerialEngine, Work
 from nao_testbed.experiments.sweep.engines.joblib_engine import JoblibEngine
-from nao_testbed.experiments.sweep.run_commands import duration_words, progress_words
+from nao_testbed.experiments.sweep.run_commands import duration_text, progress_text
 from nao_testbed.experiments.sweep.run_sweep import Tally
 from nao_testbed.experiments.sweep.sweep_table import read_sweep
 from nao_testbed.experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
@@ -109,7 +109,7 @@ def test_a_sweep_writes_its_summary_as_json(
     ran = nao_testbed("sweep short.yaml --jobs 1 --json -")
     data = json.loads(ran.out)
     assert list(data["controllers"]) == ["fixed", "constant:0.9"]
-    assert "trials done" in ran.err
+    assert "trials finished" in ran.err
     for line in ("sweep --show", "sweep-show"):
         shown = nao_testbed(f"{line} runs/sweeps/short --json -")
         assert shown.status == 0
@@ -147,7 +147,7 @@ def test_controllers_of_the_command_line_make_another_sweep(
         other.err
     )
     again = nao_testbed("sweep short.yaml --controllers smart,nudge --jobs 1 --out s")
-    assert "6 of them before" in again.out
+    assert "6 of them earlier" in again.out
     wrong = nao_testbed("sweep short.yaml --controllers smrt --out s")
     assert (wrong.status, "Did you mean 'smart'" in wrong.err) == (2, True)
 
@@ -157,10 +157,10 @@ def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
 ) -> None:
     ran = nao_testbed("sweep short.yaml --jobs 1")
     assert ran.status == 1
-    assert "5 of 6 trials done, 5 fell or stopped early, 1 failed." in ran.out
+    assert "5 of 6 trials finished, 5 fell or stopped early, 1 failed." in ran.out
     assert "Table: runs/sweeps/short/table.parquet" in ran.out
     assert ": it was told to fail" in ran.err
-    assert "runs these trials again" in ran.err
+    assert "repeats these trials" in ran.err
     assert len(read_sweep(Path("runs/sweeps/short")).frame) == 6
 
 
@@ -184,10 +184,10 @@ def test_very_many_trials_are_asked_about_before_anything_starts(
         ("sweep nothing", "Sweep 'nothing' is not in this folder"),
         ("sweep nothing.yaml", "there is no file nothing.yaml"),
         ("sweep .", ". is a folder"),
-        ("sweep short.yaml --scheduler tcp://localhost:1 --jobs 2", "--jobs is for"),
+        ("sweep short.yaml --scheduler tcp://localhost:1 --jobs 2", "--jobs applies"),
         (
             "sweep short.yaml --scheduler tcp://localhost:1 --trial-limit 9",
-            "--trial-limit is for this machine alone",
+            "--trial-limit applies to this machine only",
         ),
         ("sweep short.yaml --out short.yaml", "short.yaml is a file; give a folder"),
     ],
@@ -255,10 +255,10 @@ def alive_in_group(group: int) -> bool:
     ],
 )
 def test_times_are_said_as_people_say_them(seconds: float, words: str) -> None:
-    assert duration_words(seconds) == words
+    assert duration_text(seconds) == words
 
 
 def test_progress_counts_what_ran_now_for_its_rate() -> None:
     tally = Tally(total=100, done=60, skipped=40, fell=3, failed=0)
-    assert progress_words(tally, 120.0) == "10.0/min, 4 min left, 3 fell or stopped"
-    assert progress_words(Tally(total=100), 0.0) == ""
+    assert progress_text(tally, 120.0) == "10.0/min, 4 min left, 3 fell or stopped"
+    assert progress_text(Tally(total=100), 0.0) == ""

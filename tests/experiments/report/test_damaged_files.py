@@ -186,7 +186,7 @@ def test_a_damaged_trial_is_left_out_and_told_and_made_again(
         damage(path, place, value)
         (folder / TABLE_FILE).unlink()
         found = read_folder(folder)
-        (problem,) = (p for p in found.problems if "left out" in p)
+        (problem,) = (p for p in found.problems if "counted as missing" in p)
         said[f"{place}: {value!r}"] = told([problem], folder).replace(
             path.name, "KEY.json"
         )
@@ -281,7 +281,7 @@ def test_a_damaged_table_gives_way_to_the_trials(
     pq.write_table(table, folder / TABLE_FILE)
     found = read_folder(folder)
     assert (
-        f"{TABLE_FILE} is damaged: {says}. The trials' files are read."
+        f"{TABLE_FILE} is damaged: {says}. The trial files are used."
         in (found.problems[0])
     )
     assert found.sweep.frame.equals(whole.frame)

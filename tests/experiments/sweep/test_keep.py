@@ -207,7 +207,7 @@ def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
     assert "Did you mean 'left_leg_rise_k'" in text
     assert "sweep.yaml:6" in text
     assert "Did you mean 'LAnklePitch'" in text
-    assert "near says nothing of right_leg_rise_k" in text
+    assert "near has no right_leg_rise_k" in text
 
 
 def test_a_drawn_controller_cannot_choose(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_whole_sweep_is_read_without_a_word(whole: Path) -> None:
     found = read_folder(whole)
     assert is_sweep_folder(whole)
     assert (found.name, found.problems, found.is_running) == ("pairs", (), False)
-    assert found.asked == {"fixed": 10, "smart": 10, "minheat": 10}
+    assert found.expected == {"fixed": 10, "smart": 10, "minheat": 10}
     assert len(found.sweep.frame) == 30
 
 
@@ -63,7 +63,7 @@ def test_trials_that_are_newer_than_the_table_count(copy: Copy) -> None:
     os.utime(folder / TABLE_FILE, (1.0, 1.0))
     found = read_folder(folder)
     assert found.sweep.frame["error"].notna().sum() == 1
-    assert "older than its trials" in found.problems[0]
+    assert "older than the trials" in found.problems[0]
 
 
 def test_a_copied_sweep_is_not_told_as_killed(copy: Copy) -> None:
@@ -79,7 +79,7 @@ def test_a_damaged_table_is_told_and_its_trials_are_read(copy: Copy) -> None:
     (folder / TABLE_FILE).write_bytes(b"PAR1 no more")
     found = read_folder(folder)
     assert "table.parquet cannot be read" in found.problems[0]
-    assert "The trials' files are read." in found.problems[0]
+    assert "The trial files are used." in found.problems[0]
     assert len(found.sweep.frame) == 30
 
 
@@ -90,11 +90,9 @@ def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
         path.write_text("{", "utf-8")
     found = read_folder(folder)
     (problem,) = found.problems
-    assert problem.startswith(
-        "2 trials' files cannot be read: left out, as if missing."
-    )
+    assert problem.startswith("2 trial files cannot be read and counted as missing.")
     assert str(sorted(folder.glob("trials/*.json"))[0]) in problem
-    assert problem.endswith(" And so on.")
+    assert problem.endswith(" Others likewise.")
     assert len(found.sweep.frame) == 28
 
 
@@ -103,7 +101,7 @@ def test_the_table_alone_is_enough(copy: Copy) -> None:
     shutil.rmtree(folder / "trials")
     (folder / "sweep.json").unlink()
     found = read_folder(folder)
-    assert found.asked == {"fixed": 10, "smart": 10, "minheat": 10}
+    assert found.expected == {"fixed": 10, "smart": 10, "minheat": 10}
     (folder / "sweep.json").write_text("{", "utf-8")
     assert "sweep.json cannot be read" in read_folder(folder).problems[0]
 
@@ -112,7 +110,7 @@ def test_a_sweep_without_a_trial_has_nothing_to_tell(copy: Copy) -> None:
     folder = copy()
     shutil.rmtree(folder / "trials")
     (folder / TABLE_FILE).unlink()
-    with pytest.raises(BadInput, match="'pairs', of which no trial has ended yet"):
+    with pytest.raises(BadInput, match="'pairs', but no finished trial"):
         read_folder(folder)
 
 
@@ -129,7 +127,7 @@ def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
     del data["points"]
     (folder / "sweep.json").write_text(json.dumps(data), "utf-8")
     (folder / TABLE_FILE).unlink()
-    assert read_folder(folder).asked is None
+    assert read_folder(folder).expected is None
 
 
 def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> None:
@@ -143,7 +141,7 @@ def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> No
 def test_only_robots_that_are_kept_go_on_to_others(tmp_path: Path) -> None:
     run_sweep(spec_of(tmp_path, BAND), tmp_path / "out", work=stand)
     wanted = read_folder(tmp_path / "out")
-    assert wanted.asked == {"fixed": 4, "smart": 3}
+    assert wanted.expected == {"fixed": 4, "smart": 3}
     (tmp_path / "out" / TABLE_FILE).unlink()
     found = read_folder(tmp_path / "out").sweep.frame
     for column in ("kept", "mirrored"):
@@ -156,7 +154,7 @@ def test_the_number_of_trials_is_known_where_robots_draw_their_controller(
     text = PAIRS.replace("[fixed, smart, minheat]", "{choice: [fixed, smart]}")
     run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
     found = read_folder(tmp_path / "out")
-    assert (found.asked, found.total, found.state) == (None, 10, ())
+    assert (found.expected, found.total, found.state) == (None, 10, ())
     (tmp_path / "out" / TABLE_FILE).unlink()
     next((tmp_path / "out" / "trials").glob("*.json")).unlink()
     (told,) = read_folder(tmp_path / "out").state

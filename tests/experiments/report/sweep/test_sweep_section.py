@@ -11,7 +11,7 @@ import pytest
 from nao_testbed.experiments.common.drawing.page import DataTable, Section
 from nao_testbed.experiments.sweep.run_sweep import (
     MAX_FIRST_FAILURES,
-    NothingWorks,
+    AllTrialsFailed,
     run_sweep,
 )
 from nao_testbed.experiments.sweep.spec import (
@@ -49,7 +49,7 @@ def found(sweep_folder: Path) -> SweepFolder:
 
 
 def of(folder: Path, text: str, work: Work) -> SweepFolder:
-    with contextlib.suppress(NothingWorks):
+    with contextlib.suppress(AllTrialsFailed):
         run_sweep(spec_of(folder, text), folder / "out", work=work)
     return read_folder(folder / "out")
 
@@ -89,7 +89,7 @@ def test_the_comparison_is_that_of_the_summary(found: SweepFolder) -> None:
     assert texts[:2] == ("10", f"{row['pairs']:.0f}")
     assert texts[2] == f"{row['loss_median']:.2f} ({low:.2f} to {high:.2f})"
     assert texts[3] == "2.00 (2.00 to 20.0)"
-    assert texts[5:] == ("12, 14 s; 2 never", "0.40°")
+    assert texts[5:] == ("12, 14 s; 2 not settled", "0.40°")
 
 
 def test_controllers_are_compared_on_robots_that_stood_with_both(
@@ -133,13 +133,13 @@ def test_published_outcomes_stand_beside_robots_that_were_kept(
 ) -> None:
     section = sweep_section(near, "run1")
     band = section.results[-1]
-    assert cells(band, "hotter leg, rise, K", "fixed")[-2] == "109.0"
+    assert cells(band, "hotter leg, sum of rises, K", "fixed")[-2] == "109.0"
     ratio = ("", "smart", "3", "0.40", "0.40 to 0.46", "0.44", "67 %")
     assert band.rows[-1].cells == ratio
-    assert "of 4, 3 lie near the wanted outcome" in section.results[0].note
+    assert "3 of 4 are near the selected outcome" in section.results[0].note
     assert cells(section.results[0], "smart") == ("3", "3", "0", "0", "0")
-    assert "Without 1 of robots that were not kept." in section.trials[-1].note
-    assert "published outcomes" in section.figures[-1].caption
+    assert "Left out, as their robots were not kept: 1." in section.trials[-1].note
+    assert "Published outcomes" in section.figures[-1].caption
 
 
 def test_a_sweep_that_is_not_whole_says_so(
@@ -179,7 +179,7 @@ def test_commits_that_differ_are_told(
     frame = found.sweep.frame.assign(commit=["a"] * 29 + ["b"])
     sweep = dataclasses.replace(found.sweep, frame=frame)
     section = undrawn(dataclasses.replace(found, sweep=sweep), monkeypatch)
-    assert "The trials were run by 2 commits of the source." in section.warnings
+    assert "The trials were run with 2 commits of the source." in section.warnings
 
 
 def test_joints_of_a_group_are_one_column_of_the_grid(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_a_scheduler_that_goes_away_is_said(
             cluster.scheduler.kill()
             wait_until(lambda: engine._client.status != "running")
 
-        with pytest.raises(TestbedError, match=r"went away.*the same command goes on"):
+        with pytest.raises(TestbedError, match=r"was lost.*the same command goes on"):
             engine.run(trials(5), say_pid, end_it)
         assert [outcome.error for outcome in told] == [None]  # the other is not told
         assert engine.workers == 2
@@ -274,7 +274,7 @@ def test_where_nothing_listens_is_said_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Dask itself, which would try for long, is not asked."""
-    monkeypatch.setattr(dask_cluster, "_who_listens", None)
+    monkeypatch.setattr(dask_cluster, "_identify_listener", None)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -141,7 +141,7 @@ def test_a_result_that_cannot_be_fetched_is_the_schedulers_loss(
     error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = FakeClient(FakeFuture(), FakeFuture(raises=error))
-    with pytest.raises(TestbedError, match=r"went away \((reset|lost|slow)\)"):
+    with pytest.raises(TestbedError, match=r"was lost \((reset|lost|slow)\)"):
         run(engine_of(client, monkeypatch), 2)
 
 
@@ -154,7 +154,7 @@ def test_a_connection_that_broke_is_said_and_not_waited_for(
     engine = engine_of(client, monkeypatch)
     client.status = status
     assert engine.workers == 0
-    with pytest.raises(TestbedError, match="went away"):
+    with pytest.raises(TestbedError, match="was lost"):
         run(engine, 2)
     assert client.cancelled == 0
 
@@ -170,7 +170,7 @@ def test_whatever_a_closed_client_raises_is_the_schedulers_loss(
         raise RuntimeError("the loop is closed")
 
     monkeypatch.setattr(client, "submit", submit)
-    with pytest.raises(TestbedError, match=r"went away \(the loop is closed\)"):
+    with pytest.raises(TestbedError, match=r"was lost \(the loop is closed\)"):
         run(engine, 2)
 
 

@@ -189,10 +189,10 @@ def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("minutes: 5", "minutes is not 15.0 throughout"),
-        ("minutes: [15, 20]", "minutes is not 15.0 throughout"),
-        ("posture: Stand", "posture is not PoseInit throughout"),
-        ("protection: document", "protection is not none throughout"),
+        ("minutes: 5", "minutes is not 15.0 in all trials"),
+        ("minutes: [15, 20]", "minutes is not 15.0 in all trials"),
+        ("posture: Stand", "posture is not PoseInit in all trials"),
+        ("protection: document", "protection is not none in all trials"),
         (
             "pushes: [{at_s: 2, force_n: [10, 0, 0]}]",
             "robots are pushed",
@@ -209,7 +209,7 @@ def test_robots_that_stood_otherwise_are_set_beside_nothing(
     printed = io.StringIO()
     show_summary(sweep, tmp_path, Console(file=printed, width=100))
     assert f"Not compared with the published experiment: {why}." in printed.getvalue()
-    assert "Robots near the published one" not in printed.getvalue()
+    assert "Robots near the published outcome" not in printed.getvalue()
 
 
 @pytest.mark.slow(covers=True)
@@ -224,7 +224,7 @@ def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) ->
     for name in ("robots", "published"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
         assert (tmp_path / f"{name}.svg").exists()
-    assert "Robots near the published one without the method" in text
+    assert "Robots near the published outcome without the method" in text
     assert "2.00" in text
 
 
@@ -287,7 +287,7 @@ def test_a_sweep_is_shown_later(
     status, out, err = show(monkeypatch, capsys, str(tmp_path / "out"), "--json", "-")
     assert status == 0
     assert json.loads(out)["controllers"]["minheat"]["trials"] == 10
-    assert "Controllers compared on the same robots" in err
+    assert "Controllers on the same robots" in err
 
 
 def test_a_killed_sweep_is_shown_as_far_as_it_came(
