@@ -162,11 +162,11 @@ def measure_servos(robot: Robot, *, seconds: float, settle_s: float) -> list[Fig
         for _ in range(blocks_in(seconds)):
             for kind, sim in standing.items():
                 blocks[kind].append(_step_sim(sim, cycles_in(seconds)))
-    ours, theirs = blocks["torque"], blocks["pybullet"]
+    own, bullet = blocks["torque"], blocks["pybullet"]
     return [
-        ratio("servo_over_pybullet", "torque servo / PyBullet's motors", ours, theirs),
-        figure("torque_servo_us", "torque servo, per tick", "µs", ours),
-        figure("pybullet_servo_us", "PyBullet's motors, per tick", "µs", theirs),
+        ratio("servo_over_pybullet", "torque servo / PyBullet's motors", own, bullet),
+        figure("torque_servo_us", "torque servo, per tick", "µs", own),
+        figure("pybullet_servo_us", "PyBullet's motors, per tick", "µs", bullet),
     ]
 
 
@@ -266,7 +266,7 @@ def _standing_robot(robot: Robot, kind: str, settle_s: float) -> SimulatedRobot:
 Step = Callable[[Observation], object]
 
 CONTROLLERS = ("smart", "smart-full", "minheat")
-ALONE = "Pinocchio and nnls"
+REFERENCE = "Pinocchio and nnls"
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -341,7 +341,7 @@ def measure_controllers(
         controllers: names of the controllers.
     """
     alone = PinocchioAlone(robot, observations[-1].q)
-    steps: dict[str, Step] = {ALONE: alone.step}
+    steps: dict[str, Step] = {REFERENCE: alone.step}
     made = {name: make_controller(name) for name in controllers}
     for name, controller in made.items():
         with blamed_on(controller, "reset"):
@@ -371,11 +371,11 @@ def _time(step: Step, observation: Observation) -> float:
 
 
 def _figures(times: dict[str, _Times]) -> list[Figure]:
-    alone = times[ALONE].medians_us
+    alone = times[REFERENCE].medians_us
     figures = [
         figure("alone_us", "Pinocchio and nnls alone, per step", "µs", alone),
     ]
-    for name in (name for name in times if name != ALONE):
+    for name in (name for name in times if name != REFERENCE):
         own, key = times[name], plain_name(name).replace("-", "_")
         median = own.medians_us
         p99 = float(np.percentile(own.all_s, 99.0)) * 1e6

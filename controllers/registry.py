@@ -143,8 +143,8 @@ gears. See docs/guides/controllers.md."""
 
 def controller_names() -> tuple[str, ...]:
     """Return the available names, built-in first, without `VARIANTS`."""
-    ours = BUILT_IN.keys() | VARIANTS.keys()
-    others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - ours)
+    builtin = BUILT_IN.keys() | VARIANTS.keys()
+    others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - builtin)
     return (*BUILT_IN, *others)
 
 
@@ -162,9 +162,9 @@ def make_controller(spec: str) -> Controller:
     """
     name, colon, text = spec.strip().partition(":")
     argument = text if colon else None
-    ours = BUILT_IN.get(name) or VARIANTS.get(name)
-    if ours is not None:
-        return ours(argument)
+    builtin = BUILT_IN.get(name) or VARIANTS.get(name)
+    if builtin is not None:
+        return builtin(argument)
     found = entry_points(group=ENTRY_POINT_GROUP, name=name)
     if not found:
         known = (*controller_names(), *VARIANTS)

@@ -57,7 +57,7 @@ def lock(file: IO[Any], *, waits: bool = True) -> None:
     if _fcntl is not None:
         _fcntl.flock(file, _fcntl.LOCK_EX | (0 if waits else _fcntl.LOCK_NB))
         return
-    while not _take_byte(file.fileno()):
+    while not _try_lock_byte(file.fileno()):
         if not waits:
             raise BlockingIOError
         time.sleep(_LOCK_PERIOD_S)
@@ -70,7 +70,7 @@ def is_locked(file: IO[Any]) -> bool:
         OSError: the file system has no locks.
     """
     if _fcntl is None:
-        return not _take_byte(file.fileno())
+        return not _try_lock_byte(file.fileno())
     try:
         _fcntl.flock(file, _fcntl.LOCK_SH | _fcntl.LOCK_NB)
     except BlockingIOError:
@@ -78,7 +78,7 @@ def is_locked(file: IO[Any]) -> bool:
     return False
 
 
-def _take_byte(fd: int) -> bool:
+def _try_lock_byte(fd: int) -> bool:
     """Try to lock the byte; keep the position in the file."""
     here = os.lseek(fd, 0, os.SEEK_CUR)
     os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
@@ -208,16 +208,16 @@ def send_stop(pid: int) -> None:
         os.kill(pid, signal.SIGUSR1)
 
 
-def enable_stop(is_given: Callable[[], bool]) -> None:
+def enable_stop(is_set: Callable[[], bool]) -> None:
     """Enable `STOP` in the main thread of this process.
 
     Args:
-        is_given: polled by a thread on systems without signals between processes; True
+        is_set: polled by a thread on systems without signals between processes; True
             raises `STOP`.
     """
 
     def wait() -> None:
-        while not is_given():
+        while not is_set():
             time.sleep(_ORDER_PERIOD_S)
         interrupt(STOP)
 

@@ -413,7 +413,7 @@ class SimulatedRobot:
             mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
             duration_s: a whole number of heating periods, in s.
         """
-        self._body.clock[0] = self._heat.stand_still(
+        self._body.clock[0] = self._heat.advance_at_rest(
             self.tick, self._servo.square_sum, mean_square, duration_s
         )
         self._take_temperature()

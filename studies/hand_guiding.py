@@ -91,7 +91,7 @@ class GuidingCfg(Checked):
     controllers: tuple[str, ...]
     setting: RobotSetting
     links: tuple[str, ...] = ()
-    """Pulled links; empty: those of `usual_links`."""
+    """Pulled links; empty: those of `default_links`."""
     distance_m: PullDistance = 0.05
     rate: PullRate = 2.0
     """How fast the force grows, in N/s."""
@@ -150,7 +150,7 @@ class PullResult:
     """Reason of a failure."""
 
 
-def usual_links(robot: Robot) -> tuple[str, ...]:
+def default_links(robot: Robot) -> tuple[str, ...]:
     """Return the default links of a pull.
 
     They are the wrists of a NAO. On other robots they are the last links of all chains
@@ -177,7 +177,7 @@ def check_guiding(cfg: GuidingCfg) -> tuple[Robot, GuidingCfg]:
     cfg.setting.check(robot)
     check_controllers(cfg.controllers, robot)
     known = [link.name for link in robot.links]
-    links = cfg.links or usual_links(robot)
+    links = cfg.links or default_links(robot)
     for link in links:
         if link not in known:
             raise UnknownName("Link", link, known, f"robot {robot.name!r}")
@@ -200,7 +200,7 @@ def run_pull(cfg: GuidingCfg, pull: Pull) -> PullResult:
             run_for(loop, SETTLE_S)
             if sim.has_fallen():
                 return PullResult(pull=pull, end="fell", fell=True)
-            hand.take()
+            hand.grasp()
             caught = _caught(controller)
             loop.disturb = hand.pull
             while (end := hand.end()) is None:
@@ -239,7 +239,7 @@ class _Hand:
         self._step_n = cfg.rate * sim.dt
         self.force_n = 0.0
 
-    def take(self) -> None:
+    def grasp(self) -> None:
         """Take the link at its present position."""
         self._place = self._position()
         self._base = self._sim.truth().base_position
@@ -340,15 +340,15 @@ def _cm(values: Iterable[float | None]) -> str:
     return _spread(values, lambda x: number(100.0 * x))
 
 
-def _spread(values: Iterable[float | None], said: Callable[[float], str]) -> str:
+def _spread(values: Iterable[float | None], text: Callable[[float], str]) -> str:
     """Return median, minimum and maximum of the values that are not None, as text."""
     known = sorted(value for value in values if value is not None)
     if not known:
         return NOTHING
-    middle = said(median(known))
+    middle = text(median(known))
     if len(known) == 1:
         return middle
-    return f"{middle} ({said(known[0])} to {said(known[-1])})"
+    return f"{middle} ({text(known[0])} to {text(known[-1])})"
 
 
 def run_hand_guiding_command(cfg: GuidingCfg, json_file: str | None) -> int:

@@ -111,7 +111,7 @@ class SensorValues:
         parts = np.split(self._all, ends[:-1])
         self.q, self.v, self.gyro, self.accelerometer, self.fsr, _ = parts
 
-    def take(self, observation: Observation) -> None:
+    def update(self, observation: Observation) -> None:
         """Copy the values of `observation`.
 
         Raises:
@@ -211,7 +211,7 @@ class EquilibriumLogic:
             SensorError: a sensor value is not finite.
         """
         values, dynamics = self._values, self._dynamics
-        values.take(observation)
+        values.update(observation)
         dynamics.update(values.q)  # 620
         plane = self._find_plane(observation.time_s)  # 610, 630
         left = self._left_side(observation, plane.up)  # 640

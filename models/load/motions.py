@@ -44,7 +44,7 @@ def read_tracks(
         Tracks with rising times and angles in range, and the problems of the others.
     """
     problems: list[Problem] = []
-    given = _given_angles(form, robot, place, problems)
+    given = _explicit_angles(form, robot, place, problems)
     tracks = {
         motor: PlacedTrack(
             track=Track(
@@ -106,7 +106,7 @@ def speed_problems(
         )
 
 
-def _given_angles(
+def _explicit_angles(
     form: MotionForm, robot: Robot, place: Place, problems: list[Problem]
 ) -> dict[str, str]:
     """Return motor to the joint with its given angles."""

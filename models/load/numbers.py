@@ -69,12 +69,12 @@ def check_numbers(part: Element) -> None:
                 _check(element, attribute, accepted, part.title)
 
 
-def _check(element: Element, attribute: str, accepted: _Range, whose: str) -> None:
+def _check(element: Element, attribute: str, accepted: _Range, owner: str) -> None:
     for value in element.numbers(attribute, accepted.count):
         if not accepted.least <= value <= accepted.most:
             most = f" to {accepted.most:g}" if accepted.most < inf else ""
             element.fail(
-                f"{attribute} of {element.tag} of {whose} is "
+                f"{attribute} of {element.tag} of {owner} is "
                 f"{element.attributes[attribute]!r}; give numbers from "
                 f"{accepted.least:g}{most}."
             )

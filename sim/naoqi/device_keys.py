@@ -43,15 +43,15 @@ INERTIAL = {
 """Field to the sensor's names in NAOqi 2 and NAOqi 1."""
 OPTIONAL = ("gyro.z", "sonar", "battery")
 """Values that older robots lack: they are left out, gyro.z is 0."""
-FELT = (7.0, 13.0)
+REST_ACCELERATION = (7.0, 13.0)
 """Accepted range of the acceleration of a standing robot, in m/s²."""
 
 
 class DeviceKeys:
     """Keys of one robot's devices, in reading order.
 
-    Use: read `names` once, choose names and signs by `settle`; then convert each list
-    of values to an `Observation` by `observe`.
+    Use: read `names` once, choose names and signs by `choose_keys`; then convert each
+    list of values to an `Observation` by `observe`.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -59,7 +59,7 @@ class DeviceKeys:
         self._robot = robot
         self._candidates = _candidates(robot)
         self._chosen: dict[str, str] = {}
-        self._sign_of_up = 1.0
+        self._up_sign = 1.0
         self._time_s: float | None = None
         self._q: FloatArray = np.zeros(len(robot.joints))
         self._v: FloatArray = np.zeros(len(robot.joints))
@@ -73,7 +73,7 @@ class DeviceKeys:
 
     @property
     def names(self) -> list[str]:
-        """Keys to read: all candidates before `settle`, then one for each value."""
+        """Keys to read: all candidates before `choose_keys`, then one per value."""
         if self._chosen:
             last = [RECORDING_OVER] if self.is_recording else []
             return [CLOCK, *self._chosen.values(), *last]
@@ -86,7 +86,7 @@ class DeviceKeys:
         return [f"{name}/Position/Actuator/Value" for name in self._robot.motor_names]
 
     @property
-    def hardness(self) -> list[str]:
+    def stiffness_actuators(self) -> list[str]:
         """Actuators of the motors' stiffness, in motor order."""
         return [f"{name}/Hardness/Actuator/Value" for name in self._robot.motor_names]
 
@@ -95,7 +95,7 @@ class DeviceKeys:
         leading: FloatArray = values[self._lead]
         return leading
 
-    def settle(self, found: Mapping[str, Any]) -> None:
+    def choose_keys(self, found: Mapping[str, Any]) -> None:
         """Choose keys and signs by the first values, None for missing keys.
 
         Raises:
@@ -127,21 +127,21 @@ class DeviceKeys:
         self.is_recording = _is_number(found.get(RECORDING_OVER))
         if self.is_recording:
             self.remarks.append("a recording answers; commands have no effect")
-        self._settle_up(
+        self._choose_up_sign(
             np.array([float(found[chosen[f"accelerometer.{a}"]]) for a in AXES])
         )
 
-    def _settle_up(self, felt: FloatArray) -> None:
+    def _choose_up_sign(self, measured: FloatArray) -> None:
         """Choose the sign of the upward axis, which differs between robots."""
-        size = float(np.linalg.norm(felt))
-        if not FELT[0] < size < FELT[1]:
+        size = float(np.linalg.norm(measured))
+        if not REST_ACCELERATION[0] < size < REST_ACCELERATION[1]:
             raise BadInput(
                 f"the accelerometer measures {size:.3g} m/s², and a robot at rest has "
-                f"9.81; the values are {', '.join(f'{x:.3g}' for x in felt)}. Keep it "
-                "still; if it is, its values have another unit."
+                f"9.81; the values are {', '.join(f'{x:.3g}' for x in measured)}. Keep "
+                "it still; if it is, its values have another unit."
             )
-        if felt[2] < 0.0:
-            self._sign_of_up = -1.0
+        if measured[2] < 0.0:
+            self._up_sign = -1.0
             self.remarks.append("accelerometer with gravity downward: sign inverted")
 
     def clock_ms(self, values: Sequence[Any]) -> int | None:
@@ -198,7 +198,7 @@ class DeviceKeys:
             current=self._current_sign.step(block("current", motors), target - q, dt),
             fsr=N_PER_KG * block("fsr", sensors),
             gyro=block("gyro", AXES),
-            accelerometer=self._sign_of_up * block("accelerometer", AXES),
+            accelerometer=self._up_sign * block("accelerometer", AXES),
             sonar=np.array([read[key] for key in sonar if key in read]),
             battery=np.array([read["battery"]] if "battery" in read else []),
         )

@@ -36,7 +36,7 @@ HOLD_S = 0.1
 """Time for which a write holds, in s of our clock."""
 HOME_S = 1.0
 """Duration of the way home, in s of the robot's clock."""
-LOOK_S = 0.1
+POLL_S = 0.1
 """Polling period of the robot's clock on the way home, in s of our clock."""
 MAX_HOME_S = 10.0
 """Time limit of this wait, in s of the robot's clock at its measured rate."""
@@ -96,8 +96,8 @@ class RobotClock:
 class NaoqiRobot:
     """Robot at the other end of a connection; implements `RobotInterface`.
 
-    Use: construct, then `read`, `write`, `step` in turn; `give_back` at the end, and
-    `close`.
+    Use: construct, then `read`, `write`, `step` in turn; `return_control` at the end,
+    and `close`.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class NaoqiRobot:
         """
         self._robot = robot
         self._connection = connection
-        self._our_clock, self._sleep = clock, sleep
+        self._local_clock, self._sleep = clock, sleep
         self.dt = 1e-3
         self.answer_s = answer_s
         self.keys = DeviceKeys(robot)
@@ -158,14 +158,14 @@ class NaoqiRobot:
         self._had_smart_stiffness: bool | None = None
         self._target: FloatArray | None = None
         self._stiffness: FloatArray | None = None
-        self._most = (
+        self._max_current = (
             robot.effort_limit
             / np.array([m.one_node.torque_constant for m in robot.motors])[
                 list(robot.motor_of_joint)
             ]
         )
         """(n_joints,) current at stiffness 1, in A."""
-        self._is_taken = False
+        self._has_control = False
 
     # -- the robot interface ------------------------------------------------------
 
@@ -211,7 +211,7 @@ class NaoqiRobot:
         if command.stiffness is not None:
             self._stiffness = np.array(command.stiffness, dtype=np.float64)
             if command.current_limit is not None:
-                share = np.minimum(command.current_limit / self._most, 1.0)
+                share = np.minimum(command.current_limit / self._max_current, 1.0)
                 self._stiffness = np.minimum(self._stiffness, share)
         self._send()
 
@@ -242,7 +242,7 @@ class NaoqiRobot:
         """(n_joints,) set-points of the last write, in rad; None before the first."""
         return self._target
 
-    def take(self) -> None:
+    def take_control(self) -> None:
         """Take control of the stiffness; disable the robot's smart stiffness.
 
         Raises:
@@ -260,21 +260,21 @@ class NaoqiRobot:
         user = np.array(self._user_stiffness)
         self.home_stiffness = user[list(self._robot.motor_of_joint)]
         for name, actuators in (
-            (STIFFNESS, keys.hardness),
-            (ALL, [*keys.hardness, *keys.positions]),
+            (STIFFNESS, keys.stiffness_actuators),
+            (ALL, [*keys.stiffness_actuators, *keys.positions]),
         ):
             _, known = call(CONNECT_S, self._dcm.createAlias, [name, actuators])
             unknown = [a for a, k in zip(actuators, known, strict=True) if not k]
             if unknown:
                 raise BadInput(f"the DCM there has no actuator {unknown[0]}.")
         call(CONNECT_S, motion.setSmartStiffnessEnabled, False)
-        self._is_taken = True
+        self._has_control = True
         self._due_s = self._now_s()
 
-    def give_back(self, limit_s: float = 1.0) -> None:
+    def return_control(self, limit_s: float = 1.0) -> None:
         """Move the robot home linearly in 1 s, and wait for it.
 
-        Afterwards the user's stiffness and smart stiffness are as before `take`.
+        It restores the user's stiffness and smart stiffness as before `take_control`.
 
         Args:
             limit_s: time limit of each call; after a late one the wait ends, and the
@@ -284,9 +284,9 @@ class NaoqiRobot:
             ConnectionTimeout: the robot does not answer.
             ConnectionLost: the connection has ended.
         """
-        if not self._is_taken:
+        if not self._has_control:
             return
-        self._is_taken = False
+        self._has_control = False
         if self._stiffness is not None or self._target is not None:
             self._send(hold_s=0.0, limit_s=limit_s)
             self._wait_until_home(limit_s)
@@ -299,11 +299,11 @@ class NaoqiRobot:
 
     def _wait_until_home(self, limit_s: float) -> None:
         """Wait by the robot's clock, which is slow in a busy simulation."""
-        begin_ms, begin_s = self._clock_ms(limit_s), self._our_clock()
+        begin_ms, begin_s = self._clock_ms(limit_s), self._local_clock()
         while self._clock_ms(limit_s) < begin_ms + 1000.0 * (HOME_S + 0.1):
-            if self._our_clock() > begin_s + MAX_HOME_S / self._clock.rate:
+            if self._local_clock() > begin_s + MAX_HOME_S / self._clock.rate:
                 return  # the robot returns home without us
-            self._sleep(LOOK_S)
+            self._sleep(POLL_S)
 
     def _find_clock(self) -> RobotClock:
         """Read all keys once, choose among them, and measure the robot's clock."""
@@ -311,26 +311,26 @@ class NaoqiRobot:
         names = self.keys.names
         values = ask(CONNECT_S, self._memory.getListData, names)
         self._has_clock = self.keys.clock_ms(values) is not None
-        self.keys.settle(dict(zip(names, values, strict=True)))
-        clock = RobotClock(self._clock_ms(), self._our_clock())
+        self.keys.choose_keys(dict(zip(names, values, strict=True)))
+        clock = RobotClock(self._clock_ms(), self._local_clock())
         self._sleep(RATE_S)
-        clock.note(self._clock_ms(), self._our_clock())
+        clock.note(self._clock_ms(), self._local_clock())
         clock.measure(least_s=0.0)
         return clock
 
     def _now_s(self) -> float:
         """Return the estimated time of the robot now, in s since the start."""
-        return self._clock.at(self._our_clock())
+        return self._clock.at(self._local_clock())
 
     def _clock_ms(self, limit_s: float = CONNECT_S) -> int:
         return int(self._connection.call(limit_s, self._dcm.getTime, 0))
 
     def _read(self, limit_s: float) -> Observation:
-        sent_s = self._our_clock()
+        sent_s = self._local_clock()
         values = self._connection.call(
             limit_s, self._memory.getListData, self.keys.names
         )
-        came_s = self._our_clock()
+        came_s = self._local_clock()
         self.round_trip_s = came_s - sent_s
         if self.keys.is_over(values):
             raise RecordingOver(
@@ -350,8 +350,8 @@ class NaoqiRobot:
     def _send(self, hold_s: float = HOLD_S, limit_s: float | None = None) -> None:
         """Send the last set-points and stiffness, followed by the way home."""
         keys = self.keys
-        if not self._is_taken and hold_s:
-            self.take()
+        if not self._has_control and hold_s:
+            self.take_control()
         pairs: list[tuple[FloatArray, FloatArray]] = []
         stiffness = self._stiffness
         if stiffness is None:

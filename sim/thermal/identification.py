@@ -61,7 +61,7 @@ TRIED_RATES = 25
 SHORTEST_TIME_CONSTANT_S = 5.0
 """Shortest time constant of a motor with a gear, in s."""
 OnTried = Callable[[int, int], None]
-ALIKE = 1e-5
+MIN_SINGULAR_VALUE = 1e-5
 """Smallest singular value (columns of length 1) below which effects are the same."""
 
 
@@ -271,7 +271,7 @@ def _check_identifiable(J: FloatArray, problem: _Problem) -> None:
     smallest = np.linalg.svd(J / np.where(length > 0, length, 1.0), compute_uv=False)[
         -1
     ]
-    if length.min() > 0.0 and smallest > ALIKE:
+    if length.min() > 0.0 and smallest > MIN_SINGULAR_VALUE:
         return
     if problem.ambient_degc is None:
         raise BadInput(

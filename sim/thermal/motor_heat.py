@@ -13,7 +13,7 @@ HEAT_PERIOD = 0.02
 class MotorHeat:
     """Heating of a robot's motors, and the tick up to which it is integrated.
 
-    Use: `advance` every `ticks` ticks of physics, or `stand_still` instead of physics.
+    Use: `advance` every `ticks` ticks of physics, or `advance_at_rest` without physics.
     """
 
     def __init__(self, heating: Heating, dt: float) -> None:
@@ -49,7 +49,7 @@ class MotorHeat:
         square_sum[:] = 0.0
         self.done = tick
 
-    def stand_still(
+    def advance_at_rest(
         self,
         tick: int,
         square_sum: FloatArray,

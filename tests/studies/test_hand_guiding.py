@@ -15,9 +15,9 @@ from studies.hand_guiding import (
     GuidingCfg,
     Pull,
     PullResult,
+    default_links,
     guiding_table,
     run_pull,
-    usual_links,
 )
 
 pytestmark = pytest.mark.slow
@@ -114,9 +114,9 @@ def test_the_wrists_are_pulled_or_else_the_ends_of_arms_or_the_base(
         arm("other_shoulder", "trunk"),
     )
     with_arms = dataclasses.replace(two_leg, joints=(*two_leg.joints, *arms))
-    assert usual_links(nao) == ("l_wrist", "r_wrist")
-    assert usual_links(two_leg) == ("trunk",)
-    assert usual_links(with_arms) == ("elbow_link", "other_shoulder_link")
+    assert default_links(nao) == ("l_wrist", "r_wrist")
+    assert default_links(two_leg) == ("trunk",)
+    assert default_links(with_arms) == ("elbow_link", "other_shoulder_link")
 
 
 def test_the_first_robot_is_the_one_that_is_set_and_others_have_joints_off() -> None:

@@ -279,7 +279,7 @@ class RealRobotRun:
     def _periods(self, check: Callable[[], None]) -> None:
         robot, measures, remote = self._robot, self._measures, self._remote
         if remote is not None:
-            remote.take()
+            remote.take_control()
         loop = Loop(robot, self._controller, goal=None)
         self._recording.event("taken", robot.time_s)
         start_s = robot.time_s
@@ -313,7 +313,7 @@ class RealRobotRun:
         if remote is None:
             return
         try:
-            remote.give_back()
+            remote.return_control()
         except (ConnectionTimeout, ConnectionLost) as error:
             self._recording.event("not given back", remote.time_s, text=str(error))
             print(

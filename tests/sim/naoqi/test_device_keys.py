@@ -40,7 +40,7 @@ def values_at_rest() -> dict[str, Any]:
 def settled(found: dict[str, Any]) -> DeviceKeys:
     keys = DeviceKeys(NAO)
     assert set(keys.names) >= set(found)
-    keys.settle(found)
+    keys.choose_keys(found)
     return keys
 
 

@@ -26,7 +26,7 @@ def test_what_the_physics_did_before_a_standstill_is_not_lost(nao: Robot) -> Non
     still = np.full(len(nao.motors), 2.0)
     alone.advance(still, 0.007)
     alone.advance(still, 1.0)
-    assert heat.stand_still(7, 7.0 * still, still, 1.0) == 1007
+    assert heat.advance_at_rest(7, 7.0 * still, still, 1.0) == 1007
     assert_allclose(heat.heating.joule_energy, alone.joule_energy, rtol=1e-12)
 
 
@@ -34,7 +34,7 @@ def test_a_standstill_that_no_period_divides_changes_nothing(nao: Robot) -> None
     heat = motor_heat(nao)
     square_sum = np.ones(len(nao.motors))
     with pytest.raises(BadInput, match=r"duration = 0\.03 s is not a multiple"):
-        heat.stand_still(7, square_sum, square_sum, 0.03)
+        heat.advance_at_rest(7, square_sum, square_sum, 0.03)
     assert heat.done == 0
     assert_array_equal(square_sum, 1.0)
 

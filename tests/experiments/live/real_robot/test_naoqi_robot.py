@@ -49,7 +49,7 @@ def test_a_period_is_one_list_read_and_one_alias_write(endpoint: Endpoint) -> No
 def test_a_write_reaches_all_servos_in_one_slot_within_two(endpoint: Endpoint) -> None:
     """Skew 0: of set-points, and of stiffness."""
     robot, _ = endpoint.connect()
-    robot.take()
+    robot.take_control()
     command = shifted(robot)
     assert command.target is not None
     legs = [robot.robot.joint_index(name) for name in robot.robot.leg_joints]
@@ -91,7 +91,7 @@ def test_observations_are_those_of_the_robot(endpoint: Endpoint) -> None:
 def test_values_age_while_the_robot_stands_still_in_time(endpoint: Endpoint) -> None:
     robot, _ = endpoint.connect()
     now = [endpoint.served.time_s]
-    robot._our_clock = lambda: now[0]
+    robot._local_clock = lambda: now[0]
     endpoint.served.slot()
     robot.read()
     assert robot.age_s == 0.0
@@ -120,7 +120,7 @@ def test_a_robot_goes_home_by_itself(endpoint: Endpoint, ends: str) -> None:
     A call on its way when the connection ends may reach the DCM after the client left.
     """
     robot, connection = endpoint.connect()
-    robot.take()
+    robot.take_control()
     command = shifted(robot)
     assert command.target is not None
     robot.write(command)
@@ -150,17 +150,17 @@ def test_given_back_it_is_as_it_was_found(endpoint: Endpoint) -> None:
     motion.setStiffnesses("Body", 0.9)
     endpoint.run(0.1)
     before = endpoint.served.stiffness.user
-    robot.take()
+    robot.take_control()
     assert not motion.getSmartStiffnessEnabled()
     robot.write(shifted(robot))
     endpoint.run(0.05)
-    robot.give_back()
+    robot.return_control()
     endpoint.run(0.1)
     assert motion.getSmartStiffnessEnabled()
     np.testing.assert_allclose(endpoint.served.stiffness.user, before, atol=1e-6)
     np.testing.assert_allclose(endpoint.sim.read().target, robot.home_target, atol=1e-6)
     connection.calls.clear()
-    robot.give_back()  # once is enough
+    robot.return_control()  # once is enough
     assert connection.calls == []
 
 
@@ -208,7 +208,7 @@ def test_nothing_passes_the_gate_without_a_token_on_this_door_either(
 
     monkeypatch.setattr(type(gate._slot), "put", watched)
     robot, _ = endpoint.connect()
-    robot.take()
+    robot.take_control()
     supervisor = Supervisor(robot.robot)
     command = shifted(robot)
 
