@@ -6,9 +6,10 @@ list for a tuple, a word for an enumeration; there are no other conversions.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 from pydantic import (
@@ -63,13 +64,16 @@ class Activation:
     children: tuple["Activation", ...] = ()
     """Children for a parent schema."""
 
-    def changed(self, **values: Any) -> "Activation":
-        """Return a copy with other values of some fields.
+    def changed(self, **values: Any) -> Self:
+        """Return a copy of the same class with other values of some fields.
 
-        A plain `Activation`: constructors of subclasses may take other arguments.
+        The constructor of a subclass may take other arguments, so it is not called.
         """
-        own = {one.name: getattr(self, one.name) for one in fields(Activation)}
-        return Activation(**own | values)
+        other = copy(self)
+        for name, value in values.items():
+            object.__setattr__(other, name, value)
+        other.__post_init__()
+        return other
 
     def __post_init__(self) -> None:
         """Validate the fields.

@@ -9,6 +9,7 @@ import pytest
 from nao_testbed.controllers.arbitration.events import (
     Executed,
     Granted,
+    OwnerAdded,
     Released,
     Revoked,
 )
@@ -97,6 +98,8 @@ def test_sets_of_behaviours_and_resources_can_be_classes(robot: Robot) -> None:
     assert "RHand" in granted["sequence/wave Right"]
     assert "LHand" in granted["sequence/wave Left"]
     assert "RHand" not in granted["sequence/wave Left"]
+    owners = [event.owner for event in body.told(OwnerAdded)]
+    assert len(owners) == len(set(owners)), "an owner was added again at its start"
 
 
 def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) -> None:
